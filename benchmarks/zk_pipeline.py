@@ -35,6 +35,7 @@ from kafka_edu.cli.report import Report
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from kafka_edu.common.time import SystemTime
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.server.kafka_config import default_config
 from kafka_edu.zk.apache import ApacheZooKeeper, ApacheZooKeeperError
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.kazoo_zk_client import KazooZkClient
@@ -53,6 +54,7 @@ OUR_DEFAULT: Final = 1_000
 PLAIN: Final = "plain kazoo"
 TIMES_FASTER: Final = 3.0
 SESSION_MS: Final = 30_000
+PROTOCOL: Final = default_config().inter_broker_protocol_version
 TOPIC: Final = "pipeline"
 EPOCH: Final = 1
 TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
@@ -114,7 +116,10 @@ def partitions_of(count: int) -> list[TopicPartition]:
 async def prepare(connect: str, count: int) -> None:
     """Make /controller_epoch and the state znodes, all led by broker 1."""
     zk = KafkaZkClient(
-        KazooZkClient(connect, SESSION_MS), SystemTime(), max_in_flight=IN_FLIGHT[-1]
+        KazooZkClient(connect, SESSION_MS),
+        SystemTime(),
+        inter_broker_protocol=PROTOCOL,
+        max_in_flight=IN_FLIGHT[-1],
     )
     await zk.start(lambda _: None, lambda _: None, SESSION_MS)
     await zk.create_top_level_paths()
@@ -127,7 +132,12 @@ async def prepare(connect: str, count: int) -> None:
 
 async def our_client(connect: str, in_flight: int, count: int, clock: Clock) -> tuple[Cost, Cost]:
     """(read, write) of all states with so many in flight."""
-    zk = KafkaZkClient(KazooZkClient(connect, SESSION_MS), SystemTime(), max_in_flight=in_flight)
+    zk = KafkaZkClient(
+        KazooZkClient(connect, SESSION_MS),
+        SystemTime(),
+        inter_broker_protocol=PROTOCOL,
+        max_in_flight=in_flight,
+    )
     await zk.start(lambda _: None, lambda _: None, SESSION_MS)
     found = await zk.get_controller_epoch()
     assert found is not None

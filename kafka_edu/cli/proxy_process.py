@@ -17,6 +17,8 @@ from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
 from kafka_edu.common.words import cause_of
 from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.server.kafka_config import default_config
+from kafka_edu.server.part_configs import network_config
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.events.proxy import (
     ProxyRefused,
@@ -98,6 +100,7 @@ class ProxyProcess:
             SocketTransport(),
             self._time,
             self.tracer,
+            network_config(default_config()),
             refresh_ms=refresh_ms,
             timeout_ms=timeout_ms,
         )

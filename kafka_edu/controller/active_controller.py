@@ -54,23 +54,23 @@ LEADERSHIPS_A_STEP: Final = 100
 
 
 class ControllerConfig(NamedTuple):
-    """The broker's settings for the controller, with Kafka's keys and Kafka's defaults."""
+    """The broker's settings that concern the controller. Each field's docstring names its key."""
 
-    inter_broker_listener_name: str = "PLAINTEXT"
+    inter_broker_listener_name: str
     """inter.broker.listener.name"""
-    control_plane_listener_name: str | None = None
+    control_plane_listener_name: str | None
     """control.plane.listener.name"""
-    unclean_leader_election_enable: bool = False
+    unclean_leader_election_enable: bool
     """unclean.leader.election.enable; a topic may override it"""
-    delete_topic_enable: bool = True
+    delete_topic_enable: bool
     """delete.topic.enable"""
-    auto_leader_rebalance_enable: bool = True
+    auto_leader_rebalance_enable: bool
     """auto.leader.rebalance.enable"""
-    leader_imbalance_check_interval_seconds: int = 300
+    leader_imbalance_check_interval_seconds: int
     """leader.imbalance.check.interval.seconds"""
-    leader_imbalance_per_broker_percentage: int = 10
+    leader_imbalance_per_broker_percentage: int
     """leader.imbalance.per.broker.percentage"""
-    socket_timeout_ms: int = 30_000
+    socket_timeout_ms: int
     """controller.socket.timeout.ms"""
 
     @property

@@ -39,7 +39,6 @@ from kafka_edu.log.log_file_names import (
 )
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.producer_state_manager import (
-    DEFAULT_PRODUCER_ID_EXPIRATION_MS,
     ProducerStateManager,
     load_producers,
 )
@@ -62,7 +61,7 @@ def load_log(
     recovery_point: int = 0,
     clean_shutdown: bool = False,
     now_ms: int = 0,
-    max_producer_id_expiration_ms: int = DEFAULT_PRODUCER_ID_EXPIRATION_MS,
+    max_producer_id_expiration_ms: int,
 ) -> tuple[Log, list[Event]]:
     """Open or create the log in `directory`. Raises OSError."""
     loader = _LogLoader(

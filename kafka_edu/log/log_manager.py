@@ -45,7 +45,6 @@ from kafka_edu.log.offset_checkpoint_file import (
     RECOVERY_POINT_FILE,
     OffsetCheckpointFile,
 )
-from kafka_edu.log.producer_state_manager import DEFAULT_PRODUCER_ID_EXPIRATION_MS
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.log import (
     CheckpointWritten,
@@ -58,7 +57,6 @@ from kafka_edu.trace.events.log import (
 from kafka_edu.trace.tracer import Tracer
 
 T = TypeVar("T")
-DEFAULT_RECOVERY_THREADS_PER_DATA_DIR: Final = 1
 LONGEST_WAIT_MS: Final = 1000
 """Between two looks at what is to be removed: something may have come whose time is earlier."""
 
@@ -107,8 +105,8 @@ class LogManager:
         run_blocking: RunBlocking,
         trace: Tracer | None = None,
         *,
-        recovery_threads_per_data_dir: int = DEFAULT_RECOVERY_THREADS_PER_DATA_DIR,
-        max_producer_id_expiration_ms: int = DEFAULT_PRODUCER_ID_EXPIRATION_MS,
+        recovery_threads_per_data_dir: int,
+        max_producer_id_expiration_ms: int,
         failed_log_dirs: Mapping[str, OSError] | None = None,
         on_log_dir_failure: Callable[[str, OSError, Sequence[TopicPartition]], None] | None = None,
         on_failure: Callable[[str, BaseException], None] | None = None,

@@ -69,8 +69,6 @@ from kafka_edu.record.record_batch import (
 )
 
 SNAPSHOT_VERSION: Final = 1
-DEFAULT_PRODUCER_ID_EXPIRATION_MS: Final = 7 * 24 * 3600 * 1000
-"""transactional.id.expiration.ms: a producer that wrote nothing for so long is forgotten."""
 _HEAD: Final = struct.Struct(">hIi")
 _ENTRY: Final = struct.Struct(">qhiqiqiq")
 _CRC_FROM: Final = 6
@@ -93,7 +91,7 @@ class ProducerStateManager:
         topic_partition: TopicPartition,
         directory: str,
         file_system: FileSystem,
-        max_producer_id_expiration_ms: int = DEFAULT_PRODUCER_ID_EXPIRATION_MS,
+        max_producer_id_expiration_ms: int,
     ) -> None:
         self._topic_partition = topic_partition
         self._directory = directory

@@ -14,23 +14,18 @@ another listener that was silent for longest is closed.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
-
-NO_LIMIT: Final = 2_147_483_647
+from typing import NamedTuple
 
 
 class ConnectionLimits(NamedTuple):
-    """The settings."""
+    """The settings above, without defaults."""
 
-    max_connections: int = NO_LIMIT
-    max_per_ip: int = NO_LIMIT
-    per_ip_overrides: Mapping[str, int] = {}
+    max_connections: int
+    max_per_ip: int
+    per_ip_overrides: Mapping[str, int]
     """Address -> limit."""
-    max_per_listener: Mapping[str, int] = {}
+    max_per_listener: Mapping[str, int]
     """Listener -> limit; a listener that is not here has `max_connections`."""
-
-
-NO_LIMITS: Final = ConnectionLimits()
 
 
 class ConnectionQuotas:

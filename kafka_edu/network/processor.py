@@ -35,8 +35,6 @@ from kafka_edu.trace.tracer import Tracer
 
 log = logging.getLogger(__name__)
 
-CONNECTIONS_MAX_IDLE_MS: Final = 600_000
-SOCKET_REQUEST_MAX_BYTES: Final = 104_857_600
 #: The log shows this many bytes of a request that cannot be read.
 SHOWN_BYTES: Final = 16
 
@@ -70,9 +68,9 @@ class Processor:
         trace: Tracer | None,
         *,
         listener_name: str,
-        max_request_size: int = SOCKET_REQUEST_MAX_BYTES,
-        max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
-        max_pipelined_requests: int = 1,
+        max_request_size: int,
+        max_idle_ms: int,
+        max_pipelined_requests: int,
         on_gone: Callable[[KafkaChannel], None] = lambda _: None,
         pool: MemoryPool | None = None,
         on_failure: Callable[[str, BaseException], None] | None = None,

@@ -9,7 +9,7 @@ Processor.
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Part
@@ -20,8 +20,6 @@ from kafka_edu.trace.tracer import Tracer
 if TYPE_CHECKING:
     from kafka_edu.network.channel import KafkaChannel
     from kafka_edu.network.processor import Processor
-
-QUEUED_MAX_REQUESTS: Final = 500
 
 
 class Request:
@@ -101,9 +99,7 @@ class Request:
 class RequestChannel:
     """The request queue. `capacity` is queued.max.requests. Owned by the broker's loop."""
 
-    def __init__(
-        self, time: Time, capacity: int = QUEUED_MAX_REQUESTS, trace: Tracer | None = None
-    ) -> None:
+    def __init__(self, time: Time, capacity: int, trace: Tracer | None = None) -> None:
         self._time = time
         self._trace = trace
         self.capacity = capacity

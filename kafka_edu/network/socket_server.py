@@ -20,15 +20,14 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
 from kafka_edu.network.acceptor import Acceptor
 from kafka_edu.network.channel import KafkaChannel
-from kafka_edu.network.connection_quotas import NO_LIMITS, ConnectionLimits, ConnectionQuotas
+from kafka_edu.network.connection_quotas import ConnectionLimits, ConnectionQuotas
 from kafka_edu.network.memory_pool import MemoryPool
-from kafka_edu.network.processor import CONNECTIONS_MAX_IDLE_MS, SOCKET_REQUEST_MAX_BYTES, Processor
+from kafka_edu.network.processor import Processor
 from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.network import NetworkSampled
 from kafka_edu.trace.tracer import Tracer
 
-NUM_NETWORK_THREADS: Final = 3
 CONTROL_PLANE_QUEUED_REQUESTS: Final = 20
 """As Kafka's: not a setting."""
 
@@ -38,6 +37,25 @@ class ControlPlane(NamedTuple):
 
     listener_name: str
     request_channel: RequestChannel
+
+
+class NetworkConfig(NamedTuple):
+    """The settings of the network layer. Each field's docstring names its key."""
+
+    num_network_threads: int
+    """num.network.threads: processors for each listener."""
+    max_request_size: int
+    """socket.request.max.bytes"""
+    max_idle_ms: int
+    """connections.max.idle.ms"""
+    connection_limits: ConnectionLimits
+    """max.connections and the keys next to it."""
+    queued_max_requests: int
+    """queued.max.requests: length of the request queue."""
+    queued_max_request_bytes: int
+    """queued.max.request.bytes; -1: no bound."""
+    max_pipelined_requests: int
+    """edu.max.pipelined.requests"""
 
 
 class SocketServer:
@@ -50,14 +68,9 @@ class SocketServer:
         time: Time,
         request_channel: RequestChannel,
         trace: Tracer | None,
+        config: NetworkConfig,
         *,
-        num_network_threads: int = NUM_NETWORK_THREADS,
-        max_request_size: int = SOCKET_REQUEST_MAX_BYTES,
-        max_idle_ms: int = CONNECTIONS_MAX_IDLE_MS,
-        connection_limits: ConnectionLimits = NO_LIMITS,
-        inter_broker_listener: str | None = None,
-        queued_max_request_bytes: int = -1,
-        max_pipelined_requests: int = 1,
+        inter_broker_listener: str | None,
         control_plane: ControlPlane | None = None,
         on_failure: Callable[[str, BaseException], None] | None = None,
     ) -> None:
@@ -66,19 +79,19 @@ class SocketServer:
         self._time = time
         self._request_channel = request_channel
         self._trace = trace
-        self._max_request_size = max_request_size
-        self._max_idle_ms = max_idle_ms
-        self._max_pipelined_requests = max_pipelined_requests
+        self._config = config
         self._on_failure = on_failure
         self._failures_logged = LogLimiter(time.hi_res_clock_ms)
         self._refusals_logged = LogLimiter(time.hi_res_clock_ms)
         self._processor_numbers = 0
         self._open = False
         self.memory_pool = (
-            MemoryPool(queued_max_request_bytes) if queued_max_request_bytes > 0 else None
+            MemoryPool(config.queued_max_request_bytes)
+            if config.queued_max_request_bytes > 0
+            else None
         )
         self._quotas = ConnectionQuotas(
-            connection_limits, [e.listener_name for e in end_points], inter_broker_listener
+            config.connection_limits, [e.listener_name for e in end_points], inter_broker_listener
         )
         self.acceptors: dict[str, Acceptor] = {}
         for end_point in end_points:
@@ -89,7 +102,7 @@ class SocketServer:
         if control_plane is not None:
             acceptor = self._data_plane.pop(control_plane.listener_name)
             acceptor.processors.append(self._new_processor(acceptor, control_plane.request_channel))
-        self.resize_processors(num_network_threads)
+        self.resize_processors(config.num_network_threads)
         if trace:
             trace.on_gauges(self._gauges)
             trace.on_snapshot(self._snapshot)
@@ -115,9 +128,9 @@ class SocketServer:
             request_channel,
             self._trace,
             listener_name=acceptor.end_point.listener_name,
-            max_request_size=self._max_request_size,
-            max_idle_ms=self._max_idle_ms,
-            max_pipelined_requests=self._max_pipelined_requests,
+            max_request_size=self._config.max_request_size,
+            max_idle_ms=self._config.max_idle_ms,
+            max_pipelined_requests=self._config.max_pipelined_requests,
             on_gone=acceptor.on_gone,
             pool=self.memory_pool,
             on_failure=self._on_failure,

@@ -8,7 +8,6 @@ from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.group.delayed_heartbeat import DelayedHeartbeat
-from kafka_edu.coordinator.group.group_config import GroupConfig, OffsetConfig
 from kafka_edu.coordinator.group.group_coordinator import GroupCoordinator, Member
 from kafka_edu.coordinator.group.group_metadata_manager import CommitErrors, GroupMetadataManager
 from kafka_edu.coordinator.group.group_rebalancer import GroupRebalancer
@@ -17,15 +16,14 @@ from kafka_edu.coordinator.group.partition_loader import PartitionLoader
 from kafka_edu.log.log import Log
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
-from kafka_edu.record.compression import CompressionType
 from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.server.apis.group_admin import GroupAdminApi
 from kafka_edu.server.apis.groups import GroupsApi
 from kafka_edu.server.apis.offsets import ConsumerOffsets, OffsetsApi
 from kafka_edu.server.broker_parts import BrokerParts
 from kafka_edu.server.kafka_apis import KafkaApis
-from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_scheduler import KafkaScheduler
+from kafka_edu.server.part_configs import group_config, offset_config
 
 
 class GroupService:
@@ -131,27 +129,3 @@ class GroupService:
         replicated.
         """
         self._loader.complete_transaction(producer_id, frozenset(partitions), committed)
-
-
-def group_config(config: KafkaConfig) -> GroupConfig:
-    values = config.values
-    return GroupConfig(
-        min_session_timeout_ms=values.get_int("group.min.session.timeout.ms"),
-        max_session_timeout_ms=values.get_int("group.max.session.timeout.ms"),
-        max_size=values.get_int("group.max.size"),
-        initial_rebalance_delay_ms=values.get_int("group.initial.rebalance.delay.ms"),
-    )
-
-
-def offset_config(config: KafkaConfig) -> OffsetConfig:
-    values = config.values
-    return OffsetConfig(
-        max_metadata_size=values.get_int("offset.metadata.max.bytes"),
-        load_buffer_size=values.get_int("offsets.load.buffer.size"),
-        retention_ms=values.get_int("offsets.retention.minutes") * 60_000,
-        retention_check_interval_ms=values.get_int("offsets.retention.check.interval.ms"),
-        compression=CompressionType(values.get_int("offsets.topic.compression.codec")),
-        commit_timeout_ms=values.get_int("offsets.commit.timeout.ms"),
-        commit_required_acks=values.get_int("offsets.commit.required.acks"),
-        inter_broker_protocol=config.inter_broker_protocol_version,
-    )

@@ -490,10 +490,10 @@ def _connection_limits(values: ConfigValues, given: Mapping[str, str]) -> Connec
                 ] = most
     overrides = _per_ip_overrides(values.get_string("max.connections.per.ip.overrides"))
     return ConnectionLimits(
-        values.get_int("max.connections"),
-        values.get_int("max.connections.per.ip"),
-        overrides,
-        per_listener,
+        max_connections=values.get_int("max.connections"),
+        max_per_ip=values.get_int("max.connections.per.ip"),
+        per_ip_overrides=overrides,
+        max_per_listener=per_listener,
     )
 
 
@@ -559,6 +559,16 @@ TOPIC_KEYS: Final[Mapping[str, str]] = {
     "segment.index.bytes": "log.index.size.max.bytes",
     "unclean.leader.election.enable": "unclean.leader.election.enable",
 }
+
+
+def default_config(given: Mapping[str, str] | None = None) -> KafkaConfig:
+    """Return a configuration with the default of every key that is not `given`.
+
+    For programs and tests that need a broker's defaults and have no server.properties. Raises
+    ConfigException.
+    """
+    given = {"zookeeper.connect": "127.0.0.1:2181", **(given or {})}
+    return KafkaConfig(CONFIG_DEF.parse(given), given)
 
 
 def make_config(settings: Mapping[str, Setting]) -> tuple[KafkaConfig, list[str]]:

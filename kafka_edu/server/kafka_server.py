@@ -59,7 +59,7 @@ from kafka_edu.server.finalized_features import FinalizedFeatures
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_scheduler import KafkaScheduler
 from kafka_edu.server.loop_watchdog import LoopWatchdog
-from kafka_edu.server.part_configs import controller_config, replication_config
+from kafka_edu.server.part_configs import controller_config, network_config, replication_config
 from kafka_edu.server.request_watchdog import RequestWatchdog
 from kafka_edu.server.topic_configs import TopicConfigs
 from kafka_edu.trace.event import Event
@@ -414,13 +414,8 @@ class KafkaServer:
             self._time,
             self._request_channel,
             self._trace,
-            num_network_threads=config.num_network_threads,
-            max_request_size=config.socket_request_max_bytes,
-            max_idle_ms=config.connections_max_idle_ms,
-            connection_limits=config.connection_limits,
+            network_config(config),
             inter_broker_listener=config.inter_broker_listener_name,
-            queued_max_request_bytes=config.queued_max_request_bytes,
-            max_pipelined_requests=config.max_pipelined_requests,
             control_plane=self._control_plane,
             on_failure=self.on_failure,
         )

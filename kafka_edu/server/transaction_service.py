@@ -9,7 +9,6 @@ from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.coordinator_type import CoordinatorType, partition_for
 from kafka_edu.coordinator.transaction.marker_writer import MarkerWriter
-from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig, marker_version
 from kafka_edu.coordinator.transaction.transaction_coordinator import TransactionCoordinator
 from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import (
     TransactionMarkerChannelManager,
@@ -23,8 +22,8 @@ from kafka_edu.server.apis.write_txn_markers import WriteTxnMarkersApi
 from kafka_edu.server.broker_parts import BrokerParts
 from kafka_edu.server.group_service import GroupService
 from kafka_edu.server.kafka_apis import KafkaApis
-from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_scheduler import KafkaScheduler
+from kafka_edu.server.part_configs import transaction_config
 from kafka_edu.server.producer_id_manager import ProducerIdManager
 from kafka_edu.zk.zk_client import ZkError
 
@@ -139,18 +138,3 @@ def or_unavailable(producer_ids: ProducerIdManager) -> Callable[[], Awaitable[in
             raise KafkaException(Errors.COORDINATOR_NOT_AVAILABLE, str(error)) from error
 
     return generate
-
-
-def transaction_config(config: KafkaConfig) -> TransactionConfig:
-    """What of the broker's configuration concerns transactions."""
-    get_int = config.values.get_int
-    return TransactionConfig(
-        get_int("transactional.id.expiration.ms"),
-        get_int("transaction.max.timeout.ms"),
-        get_int("transaction.state.log.load.buffer.size"),
-        get_int("transaction.abort.timed.out.transaction.cleanup.interval.ms"),
-        get_int("transaction.remove.expired.transaction.cleanup.interval.ms"),
-        config.request_timeout_ms,
-        config.inter_broker_listener_name,
-        marker_version(config.inter_broker_protocol_version),
-    )

@@ -20,11 +20,12 @@ from typing import Final, NamedTuple, TypeVar
 from kafka_edu.cluster.broker import Broker, EndPoint
 from kafka_edu.cluster.leader_and_isr import LeaderIsrAndControllerEpoch
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.controller.active_controller import ControllerConfig
 from kafka_edu.controller.controller_channel_manager import OnResponse
 from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest
 from kafka_edu.protocol.schema import Message
+from kafka_edu.server.kafka_config import default_config
+from kafka_edu.server.part_configs import controller_config
 from kafka_edu.sim.herd_broker import HerdBroker
 from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryTransport
 from kafka_edu.sim.memory_zk_client import MemoryZkClient
@@ -39,7 +40,8 @@ from kafka_edu.zk.zk_data import BrokerIdZNode, TopicAssignment
 T = TypeVar("T")
 
 LATENCY_MS: Final = 0.5
-SESSION_TIMEOUT_MS: Final = 6_000
+DEFAULTS: Final = default_config({"auto.leader.rebalance.enable": "false"})
+SESSION_TIMEOUT_MS: Final = DEFAULTS.zookeeper_session_timeout_ms
 MAX_IN_FLIGHT: Final = 10
 REPLICATION_FACTOR: Final = 3
 BURST_US: Final = 10_000
@@ -114,7 +116,10 @@ class World(ABC):
         self.loop.run_in(SimProcess("zookeeper"), self.zookeeper.start)
         self.loop.advance(0)
         self.admin = KafkaZkClient(
-            MemoryZkClient(self.zookeeper, 60_000, "admin"), self.time, max_in_flight=MAX_IN_FLIGHT
+            MemoryZkClient(self.zookeeper, 60_000, "admin"),
+            self.time,
+            inter_broker_protocol=DEFAULTS.inter_broker_protocol_version,
+            max_in_flight=MAX_IN_FLIGHT,
         )
         self.run(self.admin.start(lambda _: None, lambda _: None, 1_000))
         for broker_id in self.processes:
@@ -282,6 +287,7 @@ class ControllerWorld(World):
         zk = KafkaZkClient(
             MemoryZkClient(self.zookeeper, SESSION_TIMEOUT_MS, f"broker-{broker_id}"),
             self.time,
+            inter_broker_protocol=DEFAULTS.inter_broker_protocol_version,
             max_in_flight=MAX_IN_FLIGHT,
         )
         await zk.start(
@@ -291,9 +297,8 @@ class ControllerWorld(World):
         broker = self.broker(broker_id)
         broker = broker._replace(epoch=await zk.register_broker(broker))
         unused = MemoryTransport(MemoryNetwork(self.loop, Random(0)))  # the channels are ours
-        config = ControllerConfig(auto_leader_rebalance_enable=False)
         controller = self.controllers[broker_id] = KafkaController(
-            config,
+            controller_config(DEFAULTS),
             zk,
             broker,
             self.time,

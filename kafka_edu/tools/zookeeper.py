@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from kafka_edu.common.time import SystemTime
+from kafka_edu.server.kafka_config import default_config
 from kafka_edu.tools.tool import ToolError, illegal_argument
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.kazoo_zk_client import KazooZkClient
@@ -39,7 +40,12 @@ async def zookeeper(connect: str) -> AsyncIterator[KafkaZkClient]:
         raise illegal_argument(
             f"{connect} is not host:port[,host:port…][/chroot], as 127.0.0.1:2181"
         ) from None
-    zk = KafkaZkClient(client, SystemTime(), inter_broker_protocol=TOOL_PROTOCOL)
+    zk = KafkaZkClient(
+        client,
+        SystemTime(),
+        inter_broker_protocol=TOOL_PROTOCOL,
+        max_in_flight=default_config().zookeeper_max_in_flight_requests,
+    )
     try:
         await zk.start(lambda _: None, lambda _: None, CONNECTION_TIMEOUT_MS)
     except ZkError as error:

@@ -76,8 +76,8 @@ class KafkaZkClient:
         zk: ZkClient,
         time: Time,
         *,
-        inter_broker_protocol: ProtocolVersion = (2, 8),
-        max_in_flight: int = 10,
+        inter_broker_protocol: ProtocolVersion,
+        max_in_flight: int,
     ) -> None:
         self._time = time
         self.inter_broker_protocol = inter_broker_protocol

@@ -41,6 +41,7 @@ from kafka_edu.record.legacy import encode_message
 from kafka_edu.record.memory_records import build_records
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import TimestampType, build_batch
+from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 from tests.interop.foreign import apache_kafka_jars
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "log"
@@ -73,7 +74,13 @@ def write_log(folder: Path, release: str, codecs: Sequence[CompressionType]) -> 
         }
     )
     log, _ = load_log(
-        TopicPartition("t", 0), str(folder.parent), str(folder), OsFileSystem(), config, now_ms=NOW
+        TopicPartition("t", 0),
+        str(folder.parent),
+        str(folder),
+        OsFileSystem(),
+        config,
+        now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )
     for i in range(40):
         magic, codec = config.record_version, codecs[i % len(codecs)]

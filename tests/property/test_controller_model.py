@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.controller.active_controller import ControllerConfig
 from kafka_edu.controller.controller_context import PartitionAndReplica
 from kafka_edu.controller.leader_elections_asked import ElectionType
 from kafka_edu.controller.partition_state_machine import PartitionState
 from kafka_edu.controller.replica_state_machine import ReplicaState
 from kafka_edu.zk.zk_client import ZkError
 from kafka_edu.zk.zk_data import ControllerZNode, ReplicaAssignment, TopicAssignment
+from tests.defaults import CONTROLLER_DEFAULTS
 from tests.unit.controller.conftest import ControllerCluster
 
 IDS = (1, 2, 3)
@@ -35,7 +35,7 @@ class ControllerModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.cluster = ControllerCluster()
-        self.config = ControllerConfig(auto_leader_rebalance_enable=False)
+        self.config = CONTROLLER_DEFAULTS._replace(auto_leader_rebalance_enable=False)
         self.epochs: dict[TopicPartition, tuple[int, int]] = {}
         self.unnotified: dict[TopicPartition, int] = {}
         """Partitions whose ISR was written by the leader, which has not told the controller yet."""

@@ -10,11 +10,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.coordinator.group.group_config import GroupConfig
 from kafka_edu.coordinator.group.group_metadata import GroupMetadata
 from kafka_edu.coordinator.group.group_state import VALID_PREVIOUS_STATES, GroupState
 from kafka_edu.coordinator.group.member_metadata import JoinGroupResult, SyncGroupResult
 from kafka_edu.trace.events.group import GroupStateChanged
+from tests.defaults import GROUP_DEFAULTS
 from tests.unit.coordinator.group.group_world import GROUP, Answer, World
 
 NAMES = ("a", "b", "c", "d")
@@ -37,7 +37,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World(GroupConfig(initial_rebalance_delay_ms=1_000, max_size=3))
+        self.world = World(GROUP_DEFAULTS._replace(initial_rebalance_delay_ms=1_000, max_size=3))
         self.joining: dict[str, Answer[JoinGroupResult]] = {}
         self.syncing: dict[str, Answer[SyncGroupResult]] = {}
         self.generation: dict[str, int] = {}

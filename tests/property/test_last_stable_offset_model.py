@@ -22,6 +22,7 @@ from kafka_edu.record.control_record import (
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch, iter_headers
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 
 NOW = 1_600_000_000_000
 CONFIG = LogConfig.parse(
@@ -41,7 +42,14 @@ class Entry(NamedTuple):
 
 def open_log(files: MemoryFileSystem, clean: bool) -> Log:
     return load_log(
-        TopicPartition("t", 0), "/d", "/d/t-0", files, CONFIG, clean_shutdown=clean, now_ms=NOW
+        TopicPartition("t", 0),
+        "/d",
+        "/d/t-0",
+        files,
+        CONFIG,
+        clean_shutdown=clean,
+        now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )[0]
 
 

@@ -16,6 +16,7 @@ from kafka_edu.log.log_loader import load_log
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch, iter_headers, read_records
 from kafka_edu.sim.memory_file_system import MemoryFileSystem, SimulatedCrash
+from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 
 NOW = 1_600_000_000_000
 CONFIG = LogConfig.parse(
@@ -35,6 +36,7 @@ def load(disk: MemoryFileSystem, recovery_point: int = 0) -> Log:
         CONFIG,
         recovery_point=recovery_point,
         now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )[0]
 
 
@@ -205,6 +207,7 @@ def test_epochs_whose_file_waits_for_a_worker_are_found_in_the_batches(
         recovery_point=recovery_point,
         clean_shutdown=clean,
         now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )
     assert again.leader_epoch_cache.entries == known
 

@@ -15,6 +15,7 @@ from kafka_edu.log.log_loader import load_log
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch, iter_headers
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 
 NOW = 1_600_000_000_000
 CONFIG = LogConfig.parse(
@@ -48,6 +49,7 @@ class LogModel(RuleBasedStateMachine):
             clean_shutdown=clean,
             log_start_offset=self.start,
             now_ms=NOW,
+            max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
         )
         self.log.on_high_watermark_incremented(max(self.end, self.start))
 

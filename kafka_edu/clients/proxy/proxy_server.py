@@ -5,9 +5,9 @@ A task for each target keeps its copy fresh.
     client ⇒ SocketServer → Processor → RequestChannel → MetadataProxy → Processor ⇒ client
     TargetCopier ⇒ a broker of the target, every `refresh_ms`
 
-Connections, limits, queues and time-outs are the broker's own: num.network.threads processors,
-queued.max.requests, socket.request.max.bytes, connections.max.idle.ms, max.connections.per.ip, with
-Kafka's defaults. One handler is enough, because no answer waits for anything.
+Connections, limits, queues and time-outs are those of a broker with Kafka's defaults: processors
+by num.network.threads, the queue by queued.max.requests, and so on. Whoever starts the proxy hands
+them in. One handler is enough, because no answer waits for anything.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
 from kafka_edu.network.request_channel import Request, RequestChannel
-from kafka_edu.network.socket_server import SocketServer
+from kafka_edu.network.socket_server import NetworkConfig, SocketServer
 from kafka_edu.protocol.headers import encode_response
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused, ProxyStarted, ProxyStopped
@@ -49,6 +49,7 @@ class ProxyServer:
         transport: Transport,
         time: Time,
         trace: Tracer | None,
+        network: NetworkConfig,
         *,
         refresh_ms: float = REFRESH_MS,
         timeout_ms: float = TIMEOUT_MS,
@@ -62,9 +63,17 @@ class ProxyServer:
         self._time = time
         self._trace = trace
         self._refresh_ms = refresh_ms
-        self._channel = RequestChannel(time)
+        self._channel = RequestChannel(time, network.queued_max_requests)
         self._end_point = EndPoint(host, port, LISTENER_NAME, LISTENER_NAME)
-        self._sockets = SocketServer([self._end_point], transport, time, self._channel, trace)
+        self._sockets = SocketServer(
+            [self._end_point],
+            transport,
+            time,
+            self._channel,
+            trace,
+            network,
+            inter_broker_listener=None,
+        )
         asked = [
             target for target in proxy.targets.values() if target.state is not TargetState.RECORDED
         ]

@@ -1,5 +1,7 @@
-"""The settings of the group coordinator, under Kafka's names and with Kafka 2.0's defaults (Kafka:
-GroupConfig, OffsetConfig.scala).
+"""The settings of the group coordinator, under Kafka's names (Kafka: GroupConfig,
+OffsetConfig.scala).
+
+There are no defaults here: they stand in `server.kafka_config_keys` alone.
 """
 
 from typing import NamedTuple
@@ -8,36 +10,36 @@ from kafka_edu.record.compression import CompressionType
 
 
 class GroupConfig(NamedTuple):
-    """Of membership. Times in ms; each field's docstring names its key."""
+    """Settings of membership. Times in ms; each field's docstring names its key."""
 
-    min_session_timeout_ms: int = 6_000
+    min_session_timeout_ms: int
     """group.min.session.timeout.ms"""
-    max_session_timeout_ms: int = 300_000
+    max_session_timeout_ms: int
     """group.max.session.timeout.ms"""
-    max_size: int = 2**31 - 1
+    max_size: int
     """group.max.size"""
-    initial_rebalance_delay_ms: int = 3_000
+    initial_rebalance_delay_ms: int
     """group.initial.rebalance.delay.ms"""
 
 
 class OffsetConfig(NamedTuple):
-    """Of committed offsets and their topic."""
+    """Settings of committed offsets and their topic. Times in ms, sizes in bytes."""
 
-    max_metadata_size: int = 4_096
+    max_metadata_size: int
     """offset.metadata.max.bytes; counted in characters, as Kafka does."""
-    load_buffer_size: int = 5 * 1024 * 1024
+    load_buffer_size: int
     """offsets.load.buffer.size"""
-    retention_ms: int = 7 * 24 * 3_600_000
+    retention_ms: int
     """offsets.retention.minutes"""
-    retention_check_interval_ms: int = 600_000
+    retention_check_interval_ms: int
     """offsets.retention.check.interval.ms"""
-    compression: CompressionType = CompressionType.NONE
+    compression: CompressionType
     """offsets.topic.compression.codec"""
-    commit_timeout_ms: int = 5_000
+    commit_timeout_ms: int
     """offsets.commit.timeout.ms"""
-    commit_required_acks: int = -1
+    commit_required_acks: int
     """offsets.commit.required.acks"""
-    inter_broker_protocol: tuple[int, int] = (2, 8)
+    inter_broker_protocol: tuple[int, int]
     """inter.broker.protocol.version: in which versions records are written, so that the oldest
     broker of the cluster can read them.
     """

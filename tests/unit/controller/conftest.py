@@ -42,6 +42,7 @@ from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import SessionState, WatchedEvent
 from kafka_edu.zk.zk_data import ProtocolVersion, TopicAssignment
+from tests.defaults import BROKER_DEFAULTS, CONTROLLER_DEFAULTS
 
 T = TypeVar("T")
 SESSION_TIMEOUT_MS = 6000
@@ -102,7 +103,10 @@ class ControllerBroker:
         self.process = SimProcess(f"broker-{broker_id}")
         self.session = MemoryZkClient(cluster.zookeeper, SESSION_TIMEOUT_MS, f"broker-{broker_id}")
         self.zk = KafkaZkClient(
-            self.session, cluster.time, inter_broker_protocol=cluster.inter_broker_protocol
+            self.session,
+            cluster.time,
+            inter_broker_protocol=cluster.inter_broker_protocol,
+            max_in_flight=BROKER_DEFAULTS.zookeeper_max_in_flight_requests,
         )
         self.tracer = Tracer(broker_id, cluster.time)
         self.events = RingSink()
@@ -169,6 +173,7 @@ class ControllerCluster:
             MemoryZkClient(self.zookeeper, 60_000, "admin"),
             self.time,
             inter_broker_protocol=inter_broker_protocol,
+            max_in_flight=BROKER_DEFAULTS.zookeeper_max_in_flight_requests,
         )
         self.run(self.admin.start(lambda _: None, lambda _: None, 1000))
 
@@ -187,7 +192,7 @@ class ControllerCluster:
             broker = ControllerBroker(
                 self,
                 broker_id,
-                config or ControllerConfig(),
+                config or CONTROLLER_DEFAULTS,
                 f"rack-{broker_id}" if racks else None,
             )
             self.brokers[broker_id] = broker

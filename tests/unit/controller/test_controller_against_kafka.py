@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.controller.active_controller import ControllerConfig
+from tests.defaults import CONTROLLER_DEFAULTS
 
 if TYPE_CHECKING:
     from tests.unit.controller.conftest import ControllerCluster
@@ -42,7 +42,7 @@ def test_the_life_of_a_topic(cluster: "ControllerCluster") -> None:
     shut down in order.
     """
     cluster.start(
-        2, 0, 1, config=ControllerConfig(auto_leader_rebalance_enable=False)
+        2, 0, 1, config=CONTROLLER_DEFAULTS._replace(auto_leader_rebalance_enable=False)
     )  # there, too, broker 2 was the controller
     cluster.create_topic("golden-a", [0, 1, 2], [1, 2, 0], [2, 0, 1])
     assert our_states(cluster) == kafka_states("2.8.2", "create topic with config and assignment")

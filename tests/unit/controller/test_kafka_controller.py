@@ -8,7 +8,6 @@ import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.controller.active_controller import ControllerConfig
 from kafka_edu.controller.controller_watches import event_of_watch
 from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_edu.trace.events.controller import (
@@ -21,6 +20,7 @@ from kafka_edu.trace.events.controller import (
 )
 from kafka_edu.zk.zk_client import CreateOp, DeleteOp, WatchedEvent, WatchType
 from kafka_edu.zk.zk_data import ControllerZNode, ReplicaAssignment, TopicAssignment
+from tests.defaults import CONTROLLER_DEFAULTS
 
 if TYPE_CHECKING:
     from tests.unit.controller.conftest import ControllerCluster
@@ -319,7 +319,7 @@ def test_unclean_election_is_allowed_afterwards(cluster: "ControllerCluster") ->
 
 
 def test_unclean_election_by_the_brokers_default(cluster: "ControllerCluster") -> None:
-    cluster.start(1, 2, 3, config=ControllerConfig(unclean_leader_election_enable=True))
+    cluster.start(1, 2, 3, config=CONTROLLER_DEFAULTS._replace(unclean_leader_election_enable=True))
     cluster.create_topic("t", [2, 3])
     cluster.create_topic("u", [2, 3], config={"unclean.leader.election.enable": "false"})
     for topic in ("t", "u"):
@@ -466,7 +466,7 @@ def test_a_deletion_survives_its_controller(cluster: "ControllerCluster") -> Non
 def test_deletion_orders_are_dropped_where_they_are_forbidden_or_mean_nothing(
     cluster: "ControllerCluster",
 ) -> None:
-    cluster.start(1, config=ControllerConfig(delete_topic_enable=False))
+    cluster.start(1, config=CONTROLLER_DEFAULTS._replace(delete_topic_enable=False))
     cluster.create_topic("t", [1])
     for topic in ("t", "unknown"):
         cluster.run(cluster.admin.create_delete_topic_path(topic))

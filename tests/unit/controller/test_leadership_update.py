@@ -10,13 +10,13 @@ import pytest
 
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.controller.active_controller import ControllerConfig
 from kafka_edu.controller.leader_elections_asked import ElectionType
 from kafka_edu.controller.leadership_update import LeadershipUpdate
 from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.zk.zk_client import Op, OpResult, SetDataOp, Stat
 from kafka_edu.zk.zk_data import TopicPartitionStateZNode
 from kafka_edu.zk.zk_requests import ControllerMovedError
+from tests.defaults import CONTROLLER_DEFAULTS
 
 if TYPE_CHECKING:
     from tests.unit.controller.conftest import ControllerCluster
@@ -54,7 +54,7 @@ def test_a_failover_reads_each_state_once(
     """Of 30 partitions the dead controller led 10, and was in every ISR: 30 states, out of 30 ISRs,
     10 elections.
     """
-    cluster.start(1, 2, 3, config=ControllerConfig(auto_leader_rebalance_enable=False))
+    cluster.start(1, 2, 3, config=CONTROLLER_DEFAULTS._replace(auto_leader_rebalance_enable=False))
     cluster.create_topic("t", *([[1, 2, 3], [2, 3, 1], [3, 1, 2]] * 10))
     asked.clear()
     cluster.kill(1)

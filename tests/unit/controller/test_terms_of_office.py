@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.controller.active_controller import ControllerConfig
 from kafka_edu.controller.kafka_controller import BrokerIdTakenError
 from kafka_edu.controller.leader_elections_asked import ElectionType
 from kafka_edu.controller.replica_state_machine import ReplicaState
@@ -25,6 +24,7 @@ from kafka_edu.trace.events.controller import (
 )
 from kafka_edu.zk.zk_client import CreateOp, DeleteOp, ZkError
 from kafka_edu.zk.zk_data import ControllerZNode
+from tests.defaults import CONTROLLER_DEFAULTS
 
 if TYPE_CHECKING:
     from tests.unit.controller.conftest import ControllerCluster
@@ -117,7 +117,7 @@ def test_resignation_frees_everything(cluster: "ControllerCluster") -> None:
 def test_the_same_broker_elected_again_has_one_timer_and_one_set_of_watches(
     cluster: "ControllerCluster",
 ) -> None:
-    cluster.start(1, config=ControllerConfig(leader_imbalance_check_interval_seconds=1))
+    cluster.start(1, config=CONTROLLER_DEFAULTS._replace(leader_imbalance_check_interval_seconds=1))
     for _ in range(5):
         cluster.run(cluster.hand.delete("/controller"))
         cluster.settle()

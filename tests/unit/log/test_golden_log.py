@@ -22,6 +22,7 @@ from kafka_edu.record.memory_records import read_all
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import check_crc, iter_headers, read_records
 from kafka_edu.trace.events.log import LogLoaded, LogRecovered
+from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "log"
 CONFIG = LogConfig.parse(
@@ -47,6 +48,7 @@ def load(tmp_path: Path, state: str) -> tuple[Log, list[tuple[object, ...]]]:
         clean_shutdown=state == "clean",
         recovery_point=132 if state == "clean" else 0,
         now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )
 
 
@@ -101,6 +103,7 @@ def test_producers_are_those_of_kafka_s_snapshot(tmp_path: Path) -> None:
         OsFileSystem(),
         CONFIG,
         now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )
     producers = ours.producer_state_manager.producers
     assert sorted(producers) == sorted(entry.producer_id for entry in kafka_s)
@@ -129,6 +132,7 @@ def test_the_same_batches_give_the_same_files(tmp_path: Path) -> None:
         OsFileSystem(),
         CONFIG,
         now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )
     for segment in (0, 100):
         data = (GOLDEN / "clean" / f"{segment:020d}.log").read_bytes()

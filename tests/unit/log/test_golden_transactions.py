@@ -20,6 +20,7 @@ from kafka_edu.record.control_record import (
     read_end_transaction_marker,
 )
 from kafka_edu.record.record_batch import HEADER_START, iter_headers
+from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "log" / "transactions"
 CONFIG = LogConfig.parse(
@@ -50,6 +51,7 @@ def open_log(folder: Path, *, clean: bool = True) -> Log:
         clean_shutdown=clean,
         recovery_point=end * clean,
         now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )[0]
 
 

@@ -22,6 +22,7 @@ from kafka_edu.record.record_batch import (
     read_records,
 )
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 
 NOW = 1_600_000_000_000
 
@@ -49,6 +50,7 @@ def open_log(
         clean_shutdown=clean,
         recovery_point=recovery_point,
         now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )
     return log
 

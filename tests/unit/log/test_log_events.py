@@ -22,6 +22,7 @@ from kafka_edu.trace.events.log import (
 )
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
+from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 
 NOW = 1_600_000_000_000
 
@@ -36,7 +37,13 @@ def watched(level: Level = Level.STATE) -> tuple[Log, RingSink]:
         }
     )
     log, _ = load_log(
-        TopicPartition("t", 1), "/d", "/d/t-1", MemoryFileSystem(), config, now_ms=NOW
+        TopicPartition("t", 1),
+        "/d",
+        "/d/t-1",
+        MemoryFileSystem(),
+        config,
+        now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )
     trace, ring = Tracer(0, MockTime()), RingSink(level=level)
     trace.add_sink(ring)

@@ -26,6 +26,7 @@ from kafka_edu.trace.events.log import (
 )
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
+from tests.defaults import BROKER_DEFAULTS, PRODUCER_ID_EXPIRATION_MS
 from tests.waiting import PATIENCE_S
 
 T = TypeVar("T")
@@ -70,6 +71,8 @@ class Broker:
             inline,
             self.trace,
             on_log_dir_failure=lambda log_dir, _, lost: self.failed.append((log_dir, list(lost))),
+            max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
+            recovery_threads_per_data_dir=BROKER_DEFAULTS.num_recovery_threads_per_data_dir,
         )
 
     def told(self, kind: type[Event]) -> list[Any]:
@@ -156,6 +159,7 @@ def test_logs_are_flushed_and_closed_by_as_many_workers_as_each_dir_has(workers:
             in_a_worker,
             None,
             recovery_threads_per_data_dir=workers,
+            max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
         )
         await logs.load_logs()
         for number in range(10):
@@ -472,7 +476,15 @@ def test_log_dirs_are_recovered_side_by_side(held: str) -> None:
                     other_done.set()
             return result
 
-        logs = LogManager(("/a", "/b"), disk, StillTime(), CONFIG, in_a_worker)
+        logs = LogManager(
+            ("/a", "/b"),
+            disk,
+            StillTime(),
+            CONFIG,
+            in_a_worker,
+            max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
+            recovery_threads_per_data_dir=BROKER_DEFAULTS.num_recovery_threads_per_data_dir,
+        )
         await logs.load_logs()
         assert {tp: (log.log_dir, log.log_end_offset) for tp, log in logs.logs.items()} == {
             A: ("/a", 3),
@@ -510,6 +522,7 @@ def test_each_dir_has_its_own_recovery_threads(workers: int) -> None:
             CONFIG,
             in_a_worker,
             recovery_threads_per_data_dir=workers,
+            max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
         ).load_logs()
         assert most == 2 * workers
 

@@ -15,6 +15,7 @@ from kafka_edu.record.memory_records import build_records, read_all
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import BatchHeader, TimestampType, iter_headers
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 
 NOW = 1_600_000_000_000
 RELEASES = {0: "0.9.0", 1: "0.10.1"}
@@ -37,6 +38,7 @@ def open_log(
         LogConfig.parse(keys),
         clean_shutdown=clean,
         now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )[0]
 
 

@@ -14,6 +14,7 @@ from kafka_edu.record.record_batch import build_batch, iter_headers
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.log import LogLoaded, LogRecovered
+from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 
 NOW = 1_600_000_000_000
 D = "/d/t-0"
@@ -40,6 +41,7 @@ def load(
         recovery_point=recovery_point,
         log_start_offset=log_start_offset,
         now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )
 
 

@@ -20,6 +20,7 @@ from kafka_edu.record.control_record import (
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 
 NOW = 1_600_000_000_000
 MAX = 2**31 - 1
@@ -35,6 +36,7 @@ def open_log(file_system: MemoryFileSystem | None = None, *, clean: bool = False
         config,
         clean_shutdown=clean,
         now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )[0]
 
 

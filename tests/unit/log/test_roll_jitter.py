@@ -16,6 +16,7 @@ from kafka_edu.log.log_manager import LogManager
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from tests.defaults import BROKER_DEFAULTS, PRODUCER_ID_EXPIRATION_MS
 
 NOW = 1_600_000_000_000
 SEGMENT_MS = 1000
@@ -42,7 +43,13 @@ def open_log(jitter_ms: int, random: Random | None) -> Log:
         }
     )
     log, _ = load_log(
-        TopicPartition("t", 0), "/d", "/d/t-0", MemoryFileSystem(), config, now_ms=NOW
+        TopicPartition("t", 0),
+        "/d",
+        "/d/t-0",
+        MemoryFileSystem(),
+        config,
+        now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )
     if random is not None:
         log.jitter_rolls(random)
@@ -91,7 +98,16 @@ def test_the_log_manager_hands_its_random_to_every_log() -> None:
         config = LogConfig.parse({"segment.jitter.ms": "400", "segment.index.bytes": "1000"})
         disk = MemoryFileSystem()
         for _ in range(2):
-            logs = LogManager(("/d",), disk, MockTime(), config, inline, random=random)
+            logs = LogManager(
+                ("/d",),
+                disk,
+                MockTime(),
+                config,
+                inline,
+                random=random,
+                max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
+                recovery_threads_per_data_dir=BROKER_DEFAULTS.num_recovery_threads_per_data_dir,
+            )
             await logs.load_logs()
             logs.get_or_create_log(TopicPartition("t", 0), config)
             await logs.shutdown()

@@ -16,6 +16,7 @@ from kafka_edu.network.processor import Processor
 from kafka_edu.network.request_channel import Request, RequestChannel
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_edu.trace.events.network import ConnectionClosed, ConnectionFailed
+from tests.defaults import NETWORK_DEFAULTS
 from tests.unit.network.test_network import CONNECTION, Bench
 
 BROKEN = "broken"
@@ -135,6 +136,9 @@ def test_a_processors_task_that_dies_is_told() -> None:
             bench.channel,
             None,
             listener_name="PLAINTEXT",
+            max_request_size=NETWORK_DEFAULTS.max_request_size,
+            max_idle_ms=NETWORK_DEFAULTS.max_idle_ms,
+            max_pipelined_requests=NETWORK_DEFAULTS.max_pipelined_requests,
             on_failure=lambda name, error: failures.append((name, error)),
         )
         processor.start()

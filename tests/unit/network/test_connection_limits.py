@@ -25,6 +25,7 @@ from kafka_edu.trace.events.network import (
 )
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
+from tests.defaults import CONNECTION_DEFAULTS, NETWORK_DEFAULTS
 
 INSIDE, OUTSIDE = "INSIDE", "OUTSIDE"
 PATIENCE_MS = 30_000
@@ -40,15 +41,14 @@ class Server:
         tracer.add_sink(self._ring)
         self._told = asyncio.Event()
         tracer.add_sink(_Notes(self._told))
-        self.channel = RequestChannel(time)
+        self.channel = RequestChannel(time, NETWORK_DEFAULTS.queued_max_requests)
         self.server = SocketServer(
             [EndPoint("127.0.0.1", 0, name, "PLAINTEXT") for name in listeners],
             SocketTransport(),
             time,
             self.channel,
             tracer,
-            num_network_threads=2,
-            connection_limits=limits,
+            NETWORK_DEFAULTS._replace(num_network_threads=2, connection_limits=limits),
             inter_broker_listener=INSIDE,
         )
 
@@ -131,7 +131,7 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
 
 def test_one_too_many_waits_until_another_goes() -> None:
     async def main() -> None:
-        async with Server(ConnectionLimits(max_connections=2)) as server:
+        async with Server(CONNECTION_DEFAULTS._replace(max_connections=2)) as server:
             first, second = await server.client(), await server.client()
             # the kernel has accepted it, but the broker has not
             third = await server.client(ask=False)
@@ -155,7 +155,7 @@ def test_a_burst_never_passes_the_limit() -> None:
     """
 
     async def main() -> None:
-        async with Server(ConnectionLimits(max_connections=3)) as server:
+        async with Server(CONNECTION_DEFAULTS._replace(max_connections=3)) as server:
             port = server.server.bound_port(OUTSIDE)
             sockets = [socket.create_connection(("127.0.0.1", port)) for _ in range(10)]
             await server.until(lambda: bool(server.events(AcceptingPaused)))
@@ -170,7 +170,7 @@ def test_a_burst_never_passes_the_limit() -> None:
 
 def test_a_listener_has_a_limit_of_its_own() -> None:
     async def main() -> None:
-        limits = ConnectionLimits(max_per_listener={OUTSIDE: 1})
+        limits = CONNECTION_DEFAULTS._replace(max_per_listener={OUTSIDE: 1})
         async with Server(limits, (INSIDE, OUTSIDE)) as server:
             await server.client()
             late = await server.client(ask=False)
@@ -192,7 +192,8 @@ def test_the_brokers_listener_is_served_above_the_limit_and_the_longest_silent_c
 ):
     async def main() -> None:
         async with Server(
-            ConnectionLimits(max_connections=2, max_per_listener={INSIDE: 10}), (INSIDE, OUTSIDE)
+            CONNECTION_DEFAULTS._replace(max_connections=2, max_per_listener={INSIDE: 10}),
+            (INSIDE, OUTSIDE),
         ) as server:
             silent, active = await server.client(), await server.client()
             address = silent.local
@@ -211,14 +212,14 @@ def test_the_brokers_listener_is_served_above_the_limit_and_the_longest_silent_c
 
 def test_a_lower_limit_closes_the_longest_silent_and_a_higher_one_accepts_waiting_clients() -> None:
     async def main() -> None:
-        async with Server(ConnectionLimits()) as server:
+        async with Server(CONNECTION_DEFAULTS) as server:
             clients = [await server.client() for _ in range(4)]
-            server.limit(ConnectionLimits(max_connections=1))
+            server.limit(CONNECTION_DEFAULTS._replace(max_connections=1))
             await server.until(lambda: len(server.events(ConnectionClosed)) == 3)
             assert server.connections == 1
             late = await server.client(ask=False)
             waiting = asyncio.create_task(server.ask(late))
-            server.limit(ConnectionLimits(max_connections=2))
+            server.limit(CONNECTION_DEFAULTS._replace(max_connections=2))
             await waiting
             assert len(clients) == 4
 
@@ -228,9 +229,12 @@ def test_a_lower_limit_closes_the_longest_silent_and_a_higher_one_accepts_waitin
 @pytest.mark.parametrize(
     ("limits", "says"),
     [
-        (ConnectionLimits(max_per_ip=1), "1 connections from 127.0.0.1 (max.connections.per.ip)"),
         (
-            ConnectionLimits(max_per_ip=9, per_ip_overrides={"127.0.0.1": 1}),
+            CONNECTION_DEFAULTS._replace(max_per_ip=1),
+            "1 connections from 127.0.0.1 (max.connections.per.ip)",
+        ),
+        (
+            CONNECTION_DEFAULTS._replace(max_per_ip=9, per_ip_overrides={"127.0.0.1": 1}),
             "1 connections from 127.0.0.1 (max.connections.per.ip.overrides)",
         ),
     ],
@@ -256,7 +260,7 @@ def test_one_too_many_from_an_address_is_closed_at_once_on_whatever_listener(
 
 def test_an_address_of_the_overrides_has_only_its_own_limit() -> None:
     quotas = ConnectionQuotas(
-        ConnectionLimits(max_per_ip=0, per_ip_overrides={"10.0.0.1": 2}), [OUTSIDE]
+        CONNECTION_DEFAULTS._replace(max_per_ip=0, per_ip_overrides={"10.0.0.1": 2}), [OUTSIDE]
     )
     assert quotas.take(OUTSIDE, "10.0.0.2") != ""
     assert [quotas.take(OUTSIDE, "10.0.0.1") for _ in range(2)] == ["", ""]
@@ -268,6 +272,6 @@ def test_an_address_of_the_overrides_has_only_its_own_limit() -> None:
 
 def test_a_single_listener_is_not_protected() -> None:
     """As in Kafka: protection needs a listener of its own."""
-    quotas = ConnectionQuotas(ConnectionLimits(max_connections=1), [INSIDE], INSIDE)
+    quotas = ConnectionQuotas(CONNECTION_DEFAULTS._replace(max_connections=1), [INSIDE], INSIDE)
     assert quotas.take(INSIDE, "a") == ""
     assert not quotas.slot_available(INSIDE)

@@ -13,7 +13,6 @@ import pytest
 
 from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.time import MockTime
-from kafka_edu.network.connection_quotas import ConnectionLimits
 from kafka_edu.network.data_plane_request_channel import DataPlaneRequestChannel
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.network.request_channel import Request, RequestChannel
@@ -31,6 +30,7 @@ from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.network import ConnectionClosed, ConnectionRefused, ResponseSent
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
+from tests.defaults import CONNECTION_DEFAULTS, NETWORK_DEFAULTS
 
 CONNECTION = SimpleNamespace(
     connection_id="here-there-0", client_address="127.0.0.1", listener_name="PLAINTEXT"
@@ -61,10 +61,13 @@ class Bench:
             self.time,
             self.channel,
             self.tracer,
-            num_network_threads=2,
-            connection_limits=ConnectionLimits(max_per_ip=max_connections_per_ip),
-            max_idle_ms=max_idle_ms,
-            max_request_size=max_request_size,
+            NETWORK_DEFAULTS._replace(
+                num_network_threads=2,
+                connection_limits=CONNECTION_DEFAULTS._replace(max_per_ip=max_connections_per_ip),
+                max_idle_ms=max_idle_ms,
+                max_request_size=max_request_size,
+            ),
+            inter_broker_listener=None,
         )
 
     def start(
@@ -402,7 +405,8 @@ def test_the_control_plane_has_a_door_a_processor_and_a_queue_of_its_own() -> No
         time,
         data,
         None,
-        num_network_threads=2,
+        NETWORK_DEFAULTS._replace(num_network_threads=2),
+        inter_broker_listener=None,
         control_plane=plane,
     )
     assert [len(server.acceptors[name].processors) for name in ("PLAINTEXT", "CONTROL")] == [2, 1]

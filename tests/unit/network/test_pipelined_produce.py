@@ -27,6 +27,7 @@ from kafka_edu.protocol.messages.produce import (
 from kafka_edu.protocol.produce_peek import is_acknowledged_produce
 from kafka_edu.sim.memory_transport import MemoryNetwork
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
+from tests.defaults import NETWORK_DEFAULTS
 
 
 def produce(
@@ -63,15 +64,15 @@ class Bench:
     def __init__(self, limit: int) -> None:
         self.loop = SimLoop()
         network = MemoryNetwork(self.loop, random.Random(7))
-        self.channel = RequestChannel(SimTime(self.loop))
+        self.channel = RequestChannel(SimTime(self.loop), NETWORK_DEFAULTS.queued_max_requests)
         self.server = SocketServer(
             [EndPoint("127.0.0.1", 9092, "PLAINTEXT", "PLAINTEXT")],
             network.transport(),
             SimTime(self.loop),
             self.channel,
             None,
-            num_network_threads=1,
-            max_pipelined_requests=limit,
+            NETWORK_DEFAULTS._replace(num_network_threads=1, max_pipelined_requests=limit),
+            inter_broker_listener=None,
         )
         self.handled: list[Request] = []
         self.answered: list[int] = []

@@ -15,6 +15,7 @@ from kafka_edu.protocol.headers import encode_request, encode_response
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_edu.sim.memory_transport import MemoryNetwork
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
+from tests.defaults import NETWORK_DEFAULTS
 
 REQUEST = b"".join(bytes(part) for part in encode_request(ApiVersionsRequest(), 0, 0, "test"))
 SIZE = len(REQUEST) - 4
@@ -27,7 +28,7 @@ class Bench:
         self.loop = SimLoop()
         self.time = SimTime(self.loop)
         self.network = MemoryNetwork(self.loop, random.Random(seed))
-        self.channel = RequestChannel(self.time)
+        self.channel = RequestChannel(self.time, NETWORK_DEFAULTS.queued_max_requests)
         end_point = EndPoint("127.0.0.1", 9092, "PLAINTEXT", "PLAINTEXT")
         self.server = SocketServer(
             [end_point],
@@ -35,9 +36,12 @@ class Bench:
             self.time,
             self.channel,
             None,
-            num_network_threads=2,
-            max_request_size=max_request_size,
-            queued_max_request_bytes=pool_bytes,
+            NETWORK_DEFAULTS._replace(
+                num_network_threads=2,
+                max_request_size=max_request_size,
+                queued_max_request_bytes=pool_bytes,
+            ),
+            inter_broker_listener=None,
         )
         self.loop.run_until_complete(self.start())
 

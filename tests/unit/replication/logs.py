@@ -9,6 +9,7 @@ from kafka_edu.common.files import FileSystem
 from kafka_edu.common.time import Time
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager
+from tests.defaults import BROKER_DEFAULTS, PRODUCER_ID_EXPIRATION_MS
 
 LOG_DIR: Final = "/data"
 T = TypeVar("T")
@@ -56,4 +57,12 @@ def open_log_manager(file_system: FileSystem, time: Time, min_isr: int = 1) -> L
     """A log manager that has loaded nothing yet: it opens a log that is on the disk when it is
     asked to create it.
     """
-    return _LogManagerWithoutWorkers([LOG_DIR], file_system, time, log_config(min_isr), run_now)
+    return _LogManagerWithoutWorkers(
+        [LOG_DIR],
+        file_system,
+        time,
+        log_config(min_isr),
+        run_now,
+        recovery_threads_per_data_dir=BROKER_DEFAULTS.num_recovery_threads_per_data_dir,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
+    )

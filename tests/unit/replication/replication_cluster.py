@@ -55,6 +55,7 @@ from kafka_edu.replication.replication_config import ReplicationConfig
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
+from tests.defaults import REPLICATION_DEFAULTS
 from tests.unit.replication.logs import LOG_DIR, log_config, open_log_manager, run_now
 
 T = TopicPartition("t", 0)
@@ -239,8 +240,10 @@ class Cluster:
         self.time = MockTime()
         self.brokers: list[ModelBroker] = []
         for i in range(brokers):
-            config = ReplicationConfig(
-                i, replica_fetch_wait_max_ms=wait_ms, inter_broker_protocol_version=protocol
+            config = REPLICATION_DEFAULTS._replace(
+                broker_id=i,
+                replica_fetch_wait_max_ms=wait_ms,
+                inter_broker_protocol_version=protocol,
             )
             self.brokers.append(ModelBroker(i, self.time, config, min_isr))
         self.state = LeaderAndIsr(-1, -1, (), 0)

@@ -9,6 +9,7 @@ from kafka_edu.record.memory_records import build_records
 from kafka_edu.record.record import Record
 from kafka_edu.replication.legacy_offsets import legacy_offsets_before
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 
 NOW = 9000
 
@@ -26,6 +27,7 @@ def log_of(release: str, now_ms: int) -> Log:
         disk,
         LogConfig.parse({"message.format.version": release}),
         now_ms=now_ms,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )
     for time, count in ((1000, 10), (1500, 10), (2000, 5)):
         if log.log_end_offset:

@@ -23,6 +23,7 @@ from kafka_edu.protocol.schema import Message
 from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
+from tests.defaults import NETWORK_DEFAULTS
 
 
 class FakeConnection:
@@ -59,7 +60,7 @@ class Harness:
         self.trace = Tracer(1, self.time)
         self.ring = RingSink()
         self.trace.add_sink(self.ring)
-        self.channel = RequestChannel(self.time)
+        self.channel = RequestChannel(self.time, NETWORK_DEFAULTS.queued_max_requests)
         self.apis = KafkaApis(self.channel, API_LEVELS[level], self.time, self.trace)
         self.cache = MetadataCache(1, self.trace)
 

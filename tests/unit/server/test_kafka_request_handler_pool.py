@@ -7,6 +7,7 @@ from kafka_edu.common.time import MockTime
 from kafka_edu.network.request_channel import Request, RequestChannel
 from kafka_edu.protocol.headers import RequestHeader
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
+from tests.defaults import NETWORK_DEFAULTS
 
 CONNECTION = SimpleNamespace(
     connection_id="here-there-0", client_address="127.0.0.1", listener_name="PLAINTEXT"
@@ -15,7 +16,7 @@ CONNECTION = SimpleNamespace(
 
 class World:
     def __init__(self, size: int) -> None:
-        self.channel = RequestChannel(MockTime())
+        self.channel = RequestChannel(MockTime(), NETWORK_DEFAULTS.queued_max_requests)
         self.taken: list[int] = []
         self.gate = asyncio.Event()
         self.failed: list[str] = []

@@ -64,6 +64,7 @@ from kafka_edu.trace.events.server import BrokerRegistered
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_data import ReassignPartitionsZNode, ReplicaAssignment, TopicAssignment
 from kafka_edu.zk.zk_requests import ControllerMovedError
+from tests.defaults import BROKER_DEFAULTS
 
 T0 = TopicPartition("t", 0)
 
@@ -129,7 +130,10 @@ class World:
 
     def zk(self) -> KafkaZkClient:
         zk = KafkaZkClient(
-            MemoryZkClient(self.cluster.zookeeper, 60_000, "stale"), self.cluster.time
+            MemoryZkClient(self.cluster.zookeeper, 60_000, "stale"),
+            self.cluster.time,
+            inter_broker_protocol=BROKER_DEFAULTS.inter_broker_protocol_version,
+            max_in_flight=BROKER_DEFAULTS.zookeeper_max_in_flight_requests,
         )
         self.run(zk.start(lambda _: None, lambda _: None, 1000))
         return zk
@@ -508,7 +512,12 @@ def test_a_write_that_comes_too_late_is_refused_by_zookeeper() -> None:
     cluster.start_all()
     client = SimClient(cluster)
     old = next(e.broker for e in cluster.facts(ControllerElected))
-    hand = KafkaZkClient(MemoryZkClient(cluster.zookeeper, 60_000, "hand"), cluster.time)
+    hand = KafkaZkClient(
+        MemoryZkClient(cluster.zookeeper, 60_000, "hand"),
+        cluster.time,
+        inter_broker_protocol=BROKER_DEFAULTS.inter_broker_protocol_version,
+        max_in_flight=BROKER_DEFAULTS.zookeeper_max_in_flight_requests,
+    )
     cluster.run_as(client.process, hand.start(lambda _: None, lambda _: None, 1000))
     cluster.pause(old)
     cluster.run_as(

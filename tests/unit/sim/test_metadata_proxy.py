@@ -29,6 +29,7 @@ from kafka_edu.trace.events.proxy import (
     TargetStateChanged,
 )
 from kafka_edu.trace.tracer import Tracer
+from tests.defaults import NETWORK_DEFAULTS
 from tests.unit.clients.proxy.proxy_world import copy_of
 
 PORT = 7000
@@ -60,6 +61,7 @@ class Proxied:
             self.cluster.network.transport(),
             self.cluster.time,
             tracer,
+            NETWORK_DEFAULTS,
             refresh_ms=REFRESH_MS,
             timeout_ms=TIMEOUT_MS,
         )

@@ -54,6 +54,7 @@ from kafka_edu.trace.events.reassignment import (
 )
 from kafka_edu.trace.events.replication import BecameLeader, ReplicaStopped
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+from tests.defaults import BROKER_DEFAULTS
 
 T0 = TopicPartition("t", 0)
 #: The time between two records.
@@ -79,7 +80,10 @@ class World:
         self.client = SimClient(self.cluster)
         self.answers: list[Answer] = []
         self.zk = KafkaZkClient(
-            MemoryZkClient(self.cluster.zookeeper, 60_000, "admin"), self.cluster.time
+            MemoryZkClient(self.cluster.zookeeper, 60_000, "admin"),
+            self.cluster.time,
+            inter_broker_protocol=BROKER_DEFAULTS.inter_broker_protocol_version,
+            max_in_flight=BROKER_DEFAULTS.zookeeper_max_in_flight_requests,
         )
         self.run(self.zk.start(lambda _: None, lambda _: None, 1000))
         assignment = CreatableReplicaAssignment(partition_index=0, broker_ids=[2, 3])

@@ -23,6 +23,7 @@ from kafka_edu.zk.zk_data import (
     TopicAssignment,
 )
 from kafka_edu.zk.zk_requests import ControllerMovedError
+from tests.defaults import BROKER_DEFAULTS
 
 T = TypeVar("T")
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
@@ -53,7 +54,12 @@ class ZkWorld:
 
     def client(self, name: str, max_in_flight: int = 10) -> KafkaZkClient:
         self.sessions[name] = MemoryZkClient(self.zookeeper, 6000, name)
-        client = KafkaZkClient(self.sessions[name], self.time, max_in_flight=max_in_flight)
+        client = KafkaZkClient(
+            self.sessions[name],
+            self.time,
+            inter_broker_protocol=BROKER_DEFAULTS.inter_broker_protocol_version,
+            max_in_flight=max_in_flight,
+        )
         self.run(client.start(lambda _: None, lambda _: None, 1000))
         self.run(client.create_top_level_paths())
         return client

@@ -18,6 +18,7 @@ from kafka_edu.sim.sim_loop import SimLoop, SimTime
 from kafka_edu.trace.events.proxy import ProxyAnswered
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
+from tests.defaults import NETWORK_DEFAULTS
 from tests.unit.clients.proxy.proxy_world import OPERATIONS, copy_of, partition
 
 PORT = 7000
@@ -36,7 +37,9 @@ class World:
         played_back = Target("played", [], None)
         played_back.play_back(copy)
         core = MetadataProxy([played_back], parse_routes([], ["played"]))
-        server = ProxyServer("127.0.0.1", PORT, core, network.transport(), time, tracer)
+        server = ProxyServer(
+            "127.0.0.1", PORT, core, network.transport(), time, tracer, NETWORK_DEFAULTS
+        )
         self.loop.run_until_complete(server.startup())
         self.target = Target("t", [Address("127.0.0.1", PORT)], None)
         self.copier = TargetCopier(self.target, network.transport(), time, 300)

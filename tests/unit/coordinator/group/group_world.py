@@ -34,6 +34,7 @@ from kafka_edu.replication.replica_manager import ProduceResults
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
+from tests.defaults import GROUP_DEFAULTS, OFFSET_DEFAULTS
 
 T = TypeVar("T")
 
@@ -136,9 +137,9 @@ class World:
         self.rebalances = DelayedOperationPurgatory[DelayedOperation](
             "Rebalance", self.time.hi_res_clock_ms, self.trace
         )
-        config = group or GroupConfig(initial_rebalance_delay_ms=0)
+        config = group or GROUP_DEFAULTS._replace(initial_rebalance_delay_ms=0)
         self.manager = GroupMetadataManager(
-            offsets or OffsetConfig(), self.log, self.time, lambda: 1, self.trace
+            offsets or OFFSET_DEFAULTS, self.log, self.time, lambda: 1, self.trace
         )
         rebalancer = GroupRebalancer(
             config, self.manager, self.heartbeats, self.rebalances, self.time, self.trace

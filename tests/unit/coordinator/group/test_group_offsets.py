@@ -4,7 +4,6 @@ import pytest
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.coordinator.group.group_config import GroupConfig, OffsetConfig
 from kafka_edu.coordinator.group.group_coordinator import Member
 from kafka_edu.coordinator.group.group_loader import GroupLoader, make_group
 from kafka_edu.coordinator.group.group_records import (
@@ -24,6 +23,7 @@ from kafka_edu.record.control_record import (
 )
 from kafka_edu.record.record_batch import parse_header
 from kafka_edu.trace.events.group import OffsetsRemoved
+from tests.defaults import GROUP_DEFAULTS, OFFSET_DEFAULTS
 from tests.unit.coordinator.group.group_world import GROUP, Answer, World, subscription
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
@@ -78,7 +78,7 @@ def test_a_commit_that_fails_changes_nothing() -> None:
 
 
 def test_too_long_a_text_leaves_the_others_alone() -> None:
-    world = World(offsets=OffsetConfig(max_metadata_size=3))
+    world = World(offsets=OFFSET_DEFAULTS._replace(max_metadata_size=3))
     world.commit({T0: 1})
     values = {T0: OffsetAndMetadata(2, metadata="äöü"), T1: OffsetAndMetadata(2, metadata="long")}
     answer = Answer[dict[TopicPartition, Errors]]()
@@ -296,7 +296,7 @@ def test_the_next_coordinator_finds_the_group_as_it_was() -> None:
     world.join("a", instance="ia")
     world.sync("a", {"a": b"mine"})
     world.commit({T0: 7}, "a", generation=1, metadata="here")
-    again = World(GroupConfig())
+    again = World(GROUP_DEFAULTS)
     group = make_group(world.log.load()[GROUP], again.time.milliseconds(), again.trace)
     again.manager.loaded(0, [group])
     again.coordinator.on_group_loaded(group)
@@ -323,7 +323,7 @@ def test_the_next_coordinator_finds_the_group_as_it_was() -> None:
 def test_records_are_written_as_the_oldest_broker_can_read_them(
     protocol: tuple[int, int], offset_version: int, group_version: int
 ) -> None:
-    world = World(offsets=OffsetConfig(inter_broker_protocol=protocol))
+    world = World(offsets=OFFSET_DEFAULTS._replace(inter_broker_protocol=protocol))
     world.stable("a")
     world.commit({T0: 7}, "a", generation=1)
     group, offset = world.log.records()

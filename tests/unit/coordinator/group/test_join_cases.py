@@ -7,16 +7,16 @@ case 4 contradicts its own rule 2: once somebody has made the group gather, whoe
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.coordinator.group.group_config import GroupConfig
 from kafka_edu.coordinator.group.group_state import GroupState
 from kafka_edu.trace.events.group import MemberFailed, MemberLeft, RebalanceStarted
+from tests.defaults import GROUP_DEFAULTS
 from tests.unit.coordinator.group.group_world import World
 
 T = TopicPartition("t", 0)
 
 
 def test_case_1_of_an_empty_group_the_first_member_makes_it_gather_and_leads() -> None:
-    world = World(GroupConfig(initial_rebalance_delay_ms=3_000))
+    world = World(GROUP_DEFAULTS._replace(initial_rebalance_delay_ms=3_000))
     first = world.join("a")
     assert world.group.state is GroupState.PREPARING_REBALANCE
     second, third = world.join("b"), world.join("c")

@@ -46,6 +46,7 @@ from kafka_edu.replication.delayed_produce import ProducePartitionStatus
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
+from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 
 STATE: Final = TopicPartition(TRANSACTION_STATE_TOPIC_NAME, 0)
 DATA: Final = tuple(TopicPartition("t", i) for i in range(3))
@@ -69,7 +70,12 @@ class FakeReplicas:
         files = MemoryFileSystem()
         self.logs = {
             tp: load_log(
-                tp, "/d", f"/d/{tp}", files, LogConfig.parse({"segment.index.bytes": "1000"})
+                tp,
+                "/d",
+                f"/d/{tp}",
+                files,
+                LogConfig.parse({"segment.index.bytes": "1000"}),
+                max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
             )[0]
             for tp in (STATE, OFFSETS, *DATA)
         }
