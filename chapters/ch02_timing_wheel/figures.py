@@ -11,9 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kafka_edu.common.words import plural
-from kafka_edu.trace.events.timer import WheelSampled, WheelSnapshot
-
-Wheel = WheelSampled | WheelSnapshot
+from kafka_edu.trace.events.timer import WheelState
 
 
 def span(ms: int) -> str:
@@ -24,18 +22,18 @@ def span(ms: int) -> str:
     return f"{ms} ms"
 
 
-def due_ms(wheel: Wheel, slot: int) -> int:
+def due_ms(wheel: WheelState, slot: int) -> int:
     """When the bucket in that slot is due."""
     hand = wheel.current_time_ms // wheel.tick_ms
     return (hand + (slot - hand) % wheel.wheel_size) * wheel.tick_ms
 
 
-def hand(wheel: Wheel) -> int:
+def hand(wheel: WheelState) -> int:
     """The slot that the hand is on."""
     return wheel.current_time_ms // wheel.tick_ms % wheel.wheel_size
 
 
-def draw(wheels: Sequence[Wheel], title: str = "") -> Table:
+def draw(wheels: Sequence[WheelState], title: str = "") -> Table:
     """One row a level, one cell a bucket: how many tasks are in it; the hand's bucket stands out.
     Fits into 80 columns.
     """
@@ -71,7 +69,7 @@ def draw(wheels: Sequence[Wheel], title: str = "") -> Table:
     return table
 
 
-def dot(wheels: Sequence[Wheel], title: str) -> str:
+def dot(wheels: Sequence[WheelState], title: str) -> str:
     """DOT source: each wheel a row of buckets, the hand's bucket grey, filled ones with their tasks
     and their time; arrows lead down, where tasks go.
     """
@@ -108,7 +106,7 @@ def dot(wheels: Sequence[Wheel], title: str) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _cell(wheel: Wheel, slot: int, count: int) -> str:
+def _cell(wheel: WheelState, slot: int, count: int) -> str:
     colour = "#ffd166" if count else "#dddddd" if slot == hand(wheel) else "#ffffff"
     text = f"{slot}<br/><b>{count}</b>" if count else str(slot)
     return f'<td port="s{slot}" bgcolor="{colour}">{text}</td>'

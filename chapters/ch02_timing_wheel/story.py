@@ -22,6 +22,7 @@ from kafka_edu.trace.events.timer import (
     TimerTaskExpired,
     WheelCreated,
     WheelSnapshot,
+    WheelState,
 )
 from kafka_edu.trace.tracer import Tracer
 
@@ -84,9 +85,9 @@ class Story:
         told, self._told = self._told, []
         return told
 
-    def wheels(self) -> list[WheelSnapshot]:
+    def wheels(self) -> list[WheelState]:
         return [
-            envelope.event
+            envelope.event.state
             for envelope in self.trace.snapshot()
             if isinstance(envelope.event, WheelSnapshot)
         ]

@@ -21,15 +21,17 @@ from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.event import Event, Level
 from kafka_edu.trace.events.purgatory import (
     OperationCompleted,
-    Requirement,
+    WaitingOperation,
     WaitingOperationSampled,
 )
 from kafka_edu.trace.events.timer import (
     NextBucketSampled,
     TimerSampled,
+    TimerState,
     TimerTaskExpired,
     WheelCreated,
     WheelSampled,
+    WheelState,
 )
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient
 
@@ -49,32 +51,32 @@ class Seen:
     """What broker 1 has told, kept as its newest state."""
 
     def __init__(self) -> None:
-        self.wheels: dict[tuple[str, int], WheelSampled] = {}
-        self.timers: dict[str, TimerSampled] = {}
-        self.before: dict[str, TimerSampled] = {}
-        self._samples: dict[str, deque[TimerSampled]] = {}
+        self.wheels: dict[tuple[str, int], WheelState] = {}
+        self.timers: dict[str, TimerState] = {}
+        self.before: dict[str, TimerState] = {}
+        self._samples: dict[str, deque[TimerState]] = {}
         self.next_bucket: dict[str, NextBucketSampled] = {}
-        self.waiting: dict[int, WaitingOperationSampled] = {}
+        self.waiting: dict[int, WaitingOperation] = {}
         self.completed: list[OperationCompleted] = []
         self.expired: list[TimerTaskExpired] = []
         self.made: list[WheelCreated] = []
 
     def take(self, event: Event) -> None:
         match event:
-            case WheelSampled(timer=timer, level=level):
-                self.wheels[timer, level] = event
-            case TimerSampled(timer=timer):
-                samples = self._samples.setdefault(timer, deque(maxlen=RATE_SAMPLES))
-                samples.append(event)
-                self.before[timer] = samples[0]
-                self.timers[timer] = event
-                self.next_bucket.pop(timer, None)
-                if timer == "Produce":
+            case WheelSampled(state=wheel):
+                self.wheels[wheel.timer, wheel.level] = wheel
+            case TimerSampled(state=state):
+                samples = self._samples.setdefault(state.timer, deque(maxlen=RATE_SAMPLES))
+                samples.append(state)
+                self.before[state.timer] = samples[0]
+                self.timers[state.timer] = state
+                self.next_bucket.pop(state.timer, None)
+                if state.timer == "Produce":
                     self.waiting.clear()
             case NextBucketSampled(timer=timer):
                 self.next_bucket[timer] = event
-            case WaitingOperationSampled(purgatory="Produce", operation=operation):
-                self.waiting[operation] = event
+            case WaitingOperationSampled(waiting=waiting) if waiting.purgatory == "Produce":
+                self.waiting[waiting.operation] = waiting
             case OperationCompleted(purgatory="Produce"):
                 self.completed.append(event)
             case TimerTaskExpired():
@@ -94,8 +96,7 @@ class Seen:
             parts.append(
                 Text(f"  waiting {operation.age_ms:,} ms: {operation.label}", style="yellow")
             )
-            for fields in operation.why:
-                need = Requirement(*fields)  # what came over a socket holds plain tuples
+            for need in operation.why:
                 held = "  ".join(
                     f"{who} {'✓' if has >= need.at_least else '✗'} {has:,}"
                     for who, has in need.holders

@@ -9,6 +9,7 @@ from typing import Final
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.learner import (
+    LearnerCalls,
     LearnerFailed,
     LearnerInstalled,
     LearnerSampled,
@@ -45,17 +46,19 @@ def _trace_one(code: LearnerCode, trace: Tracer) -> None:
                 )
             )
 
+    def total() -> LearnerCalls:
+        return LearnerCalls(calls=code.calls, failures=code.failures)
+
     def snapshot() -> Iterator[Event]:
         yield LearnerSnapshot(
             exercise=exercise,
             replaces=replaces,
             file=file,
-            calls=code.calls,
-            failures=code.failures,
+            total=total(),
         )
 
     def gauges() -> Iterator[Event]:
-        yield LearnerSampled(exercise=exercise, calls=code.calls, failures=code.failures)
+        yield LearnerSampled(exercise=exercise, total=total())
 
     code.on_failure = failed
     trace.on_snapshot(snapshot)

@@ -3,7 +3,8 @@ its end (spec M1).
 """
 
 from kafka_edu.log.log import Log
-from kafka_edu.trace.events.log import ActiveSegment, LogState
+from kafka_edu.log.log_segment import LogSegment
+from kafka_edu.trace.events.log import ActiveSegment, LogState, SegmentState
 
 
 def log_state(log: Log) -> LogState:
@@ -15,14 +16,20 @@ def log_state(log: Log) -> LogState:
         log_start_offset=log.log_start_offset,
         recovery_point=log.recovery_point,
         log_end_offset=log.log_end_offset,
-        segments=tuple(
-            (s.base_offset, s.size, s.offset_index.entries, s.time_index.entries)
-            for s in log.segments
-        ),
+        segments=tuple(map(_segment_state, log.segments)),
         leader_epochs=tuple(
             (entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.entries
         ),
         producers=len(log.producer_state_manager.producers),
+    )
+
+
+def _segment_state(segment: LogSegment) -> SegmentState:
+    return SegmentState(
+        base_offset=segment.base_offset,
+        size=segment.size,
+        index_entries=segment.offset_index.entries,
+        time_index_entries=segment.time_index.entries,
     )
 
 
@@ -37,15 +44,11 @@ class LogSampler:
         if self._ends.get(log) == log.log_end_offset:
             return None
         self._ends[log] = log.log_end_offset
-        active = log.active_segment
         return ActiveSegment(
             topic=log.topic_partition.topic,
             partition=log.topic_partition.partition,
             log_end_offset=log.log_end_offset,
-            base_offset=active.base_offset,
-            size=active.size,
-            index_entries=active.offset_index.entries,
-            time_index_entries=active.time_index.entries,
+            segment=_segment_state(log.active_segment),
         )
 
     def forget(self, log: Log) -> None:

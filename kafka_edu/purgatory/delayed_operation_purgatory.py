@@ -17,7 +17,8 @@ from kafka_edu.trace.events.purgatory import (
     PurgatoryPurged,
     PurgatorySampled,
     PurgatorySnapshot,
-    Requirement,
+    PurgatoryState,
+    WaitingOperation,
     WaitingOperationSampled,
     WaitingOperationSnapshot,
 )
@@ -310,47 +311,43 @@ class DelayedOperationPurgatory(Generic[Operation]):
         if self._trace is not None and self._trace.hops:
             self._trace(PurgatoryPurged(purgatory=self.name, purged=purged, watched=self.watched))
 
-    def _totals(self) -> tuple[str, int, int, int, int, int, int, int]:
+    def _state(self) -> PurgatoryState:
         done = self.completed
-        return (
-            self.name,
-            self.watched,
-            self.num_delayed,
-            len(self._watchers),
-            done[CompletedBy.AT_ONCE],
-            done[CompletedBy.EVENT],
-            done[CompletedBy.TIMEOUT],
-            done[CompletedBy.FORCED],
+        return PurgatoryState(
+            purgatory=self.name,
+            watched=self.watched,
+            delayed=self.num_delayed,
+            keys=len(self._watchers),
+            completed_at_once=done[CompletedBy.AT_ONCE],
+            completed_by_event=done[CompletedBy.EVENT],
+            completed_by_timeout=done[CompletedBy.TIMEOUT],
+            completed_forced=done[CompletedBy.FORCED],
         )
 
-    def _told(
-        self,
-    ) -> Iterator[tuple[str, int, str, tuple[str, ...], int, int, tuple[Requirement, ...]]]:
+    def _longest_waiting(self) -> Iterator[WaitingOperation]:
         now_ms = self._now_ms()
         for operation in nsmallest(
             OPERATIONS_TOLD, self.waiting(), key=lambda operation: operation.number
         ):
-            age_ms = now_ms - operation.watched_ms
-            deadline_ms = operation.watched_ms + operation.delay_ms
-            yield (
-                self.name,
-                operation.number,
-                operation.label,
-                _names(operation.keys),
-                age_ms,
-                deadline_ms,
-                operation.why_waiting(),
+            yield WaitingOperation(
+                purgatory=self.name,
+                operation=operation.number,
+                label=operation.label,
+                keys=_names(operation.keys),
+                age_ms=now_ms - operation.watched_ms,
+                deadline_ms=operation.watched_ms + operation.delay_ms,
+                why=operation.why_waiting(),
             )
 
     def _snapshot(self) -> Iterator[Event]:
-        yield PurgatorySnapshot(*self._totals())
-        for operation in self._told():
-            yield WaitingOperationSnapshot(*operation)
+        yield PurgatorySnapshot(state=self._state())
+        for waiting in self._longest_waiting():
+            yield WaitingOperationSnapshot(waiting=waiting)
 
     def _gauges(self) -> Iterator[Event]:
-        yield PurgatorySampled(*self._totals())
-        for operation in self._told():
-            yield WaitingOperationSampled(*operation)
+        yield PurgatorySampled(state=self._state())
+        for waiting in self._longest_waiting():
+            yield WaitingOperationSampled(waiting=waiting)
 
 
 def _names(keys: tuple[Hashable, ...]) -> tuple[str, ...]:

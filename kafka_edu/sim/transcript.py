@@ -246,12 +246,12 @@ class Scenario:
             self._lines.append(f"{self._tp} has no leader")
             return
         ends = ",".join(
-            f"{broker}:{told[broker].leo if broker in told else '-'}"
+            f"{broker}:{told[broker].progress.leo if broker in told else '-'}"
             for broker in self._sim.brokers
         )
         self._lines.append(
             f"{self._tp} leader={leader.leader} epoch={leader.leader_epoch} isr={ids(leader.isr)}"
-            f" hw={leader.hw} leo={ends}"
+            f" hw={leader.progress.hw} leo={ends}"
         )
 
     def _tell_answers(self) -> None:
@@ -276,10 +276,10 @@ class Scenario:
             if broker.tracer is None or broker.server is None:
                 continue
             for envelope in broker.tracer.snapshot():
-                waiting = envelope.event
-                if isinstance(waiting, WaitingOperationSnapshot) and waiting.purgatory.startswith(
-                    "Produce"
-                ):
+                if not isinstance(envelope.event, WaitingOperationSnapshot):
+                    continue
+                waiting = envelope.event.waiting
+                if waiting.purgatory.startswith("Produce"):
                     reasons = "; ".join(
                         f"{need.subject} needs {need.needs} >= {need.at_least}, has {need.have}"
                         f" ({', '.join(f'{who}: {has}' for who, has in need.holders)})"

@@ -16,6 +16,7 @@ from kafka_edu.trace.events.timer import (
     NextBucketSampled,
     TimerSampled,
     TimerSnapshot,
+    TimerState,
     TimerTaskAdded,
     TimerTaskCancelled,
     TimerTaskDemoted,
@@ -23,6 +24,7 @@ from kafka_edu.trace.events.timer import (
     WheelCreated,
     WheelSampled,
     WheelSnapshot,
+    WheelState,
 )
 from kafka_edu.trace.tracer import Tracer
 
@@ -219,43 +221,43 @@ class SystemTimer:
                 )
             )
 
-    def _totals(self) -> tuple[str, int, int, int, int, int | None, int, int, int, int]:
-        return (
-            self.name,
-            self._now_ms(),
-            self.wheel.current_time_ms,
-            self.size,
-            len(self._queue),
-            self.next_expiration_ms(),
-            self.inserted_total,
-            self.cancelled_total,
-            self.expired_total,
-            self.demoted_total,
+    def _state(self) -> TimerState:
+        return TimerState(
+            timer=self.name,
+            now_ms=self._now_ms(),
+            current_time_ms=self.wheel.current_time_ms,
+            tasks=self.size,
+            queued_buckets=len(self._queue),
+            next_bucket_ms=self.next_expiration_ms(),
+            inserted_total=self.inserted_total,
+            cancelled_total=self.cancelled_total,
+            expired_total=self.expired_total,
+            demoted_total=self.demoted_total,
         )
 
-    def _wheels(self) -> Iterator[tuple[str, int, int, int, int, tuple[int, ...], int, int]]:
+    def _wheels(self) -> Iterator[WheelState]:
         for wheel in self.wheel.wheels():
             made_ms, made_for_delay_ms = self._made[wheel.level]
-            yield (
-                self.name,
-                wheel.level,
-                wheel.tick_ms,
-                wheel.wheel_size,
-                wheel.current_time_ms,
-                wheel.counts(),
-                made_ms,
-                made_for_delay_ms,
+            yield WheelState(
+                timer=self.name,
+                level=wheel.level,
+                tick_ms=wheel.tick_ms,
+                wheel_size=wheel.wheel_size,
+                current_time_ms=wheel.current_time_ms,
+                tasks_by_slot=wheel.counts(),
+                made_ms=made_ms,
+                made_for_delay_ms=made_for_delay_ms,
             )
 
     def _snapshot(self) -> Iterator[Event]:
-        yield TimerSnapshot(*self._totals())
+        yield TimerSnapshot(state=self._state())
         for wheel in self._wheels():
-            yield WheelSnapshot(*wheel)
+            yield WheelSnapshot(state=wheel)
 
     def _gauges(self) -> Iterator[Event]:
-        yield TimerSampled(*self._totals())
+        yield TimerSampled(state=self._state())
         for wheel in self._wheels():
-            yield WheelSampled(*wheel)
+            yield WheelSampled(state=wheel)
         bucket = self._queue.peek()
         if bucket is not None:
             tasks = tuple(

@@ -17,8 +17,9 @@ events of several processes (docs/chains.md).
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from functools import cache
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar, get_args, get_type_hints
 
 SLOW_MS: Final = 100
 """A request that waited for so long is told as a fact, whatever the level."""
@@ -57,7 +58,7 @@ class EventType(NamedTuple):
     level: Level
     kind: Kind
     joins: tuple[str, ...]
-    """Fields by which this event is joined to events of other processes."""
+    """Fields, of the event or of a value in it, that link it to events of other processes."""
     fields: tuple[str, ...]
     make: Callable[[Iterable[object]], Event]
     """The event of these values, in the order of `fields`."""
@@ -70,6 +71,19 @@ class EventType(NamedTuple):
 EVENT_TYPES: Final[dict[str, EventType]] = {}
 
 E = TypeVar("E", bound=type[tuple[object, ...]])
+
+
+@cache
+def value_types(annotation: object) -> tuple[type[Event], ...]:
+    """Return the NamedTuple classes that a type holds at any depth, itself first if it is one."""
+    found: dict[type[Event], None] = {}
+    parts: Iterable[object] = get_args(annotation)
+    if isinstance(annotation, type) and hasattr(annotation, "_fields"):
+        found[annotation] = None
+        parts = get_type_hints(annotation).values()
+    for part in parts:
+        found.update(dict.fromkeys(value_types(part)))
+    return tuple(found)
 
 
 def event(
@@ -86,7 +100,8 @@ def event(
             raise ValueError(f"two events are called {name}")
         if not cls.__doc__ or cls.__doc__.startswith(f"{name}("):
             raise ValueError(f"event {name} has no docstring")
-        if unknown := set(joins) - set(fields):
+        inner = {name for value in value_types(cls) for name in get_type_hints(value)}
+        if unknown := set(joins) - inner:
             raise ValueError(f"event {name} joins by {sorted(unknown)}, which it does not have")
         make, defaults = getattr(cls, "_make"), getattr(cls, "_field_defaults")  # noqa: B009 - as above
         EVENT_TYPES[name] = EventType(

@@ -6,11 +6,13 @@ out of date.
 """
 
 import inspect
+import re
 import sys
 from pathlib import Path
+from typing import get_type_hints
 
 import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
-from kafka_edu.trace.event import EVENT_TYPES, EventType
+from kafka_edu.trace.event import EVENT_TYPES, Event, EventType, value_types
 
 HEAD = """# Events
 
@@ -28,10 +30,11 @@ The **join** fields link events of different processes: [Chains of causes](chain
 """
 
 
-def _types(known: EventType) -> dict[str, str]:
+def _types(cls: type[Event]) -> dict[str, str]:
+    """Return each field's type, without the module of a value type."""
     return {
-        name: annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-        for name, annotation in inspect.get_annotations(known.cls).items()
+        name: re.sub(r"kafka_edu\.(\w+\.)+", "", inspect.formatannotation(annotation))
+        for name, annotation in get_type_hints(cls).items()
     }
 
 
@@ -41,12 +44,16 @@ def page() -> str:
     for name, known in sorted(EVENT_TYPES.items()):
         if known.cls.__module__.startswith("kafka_edu."):
             areas.setdefault(known.area, []).append((name, known))
+    values: dict[str, dict[str, type[Event]]] = {}
+    for known in EVENT_TYPES.values():
+        for value in value_types(known.cls)[1:]:
+            values.setdefault(value.__module__.rsplit(".", 1)[-1], {})[value.__name__] = value
     lines = [HEAD]
     for area in sorted(areas):
         module = sys.modules[f"kafka_edu.trace.events.{area}"]
         lines.append(f"## {area}\n\n{' '.join((module.__doc__ or '').split())}\n")
         for name, known in areas[area]:
-            types = _types(known)
+            types = _types(known.cls)
             told = (
                 f"{known.kind.value}, {known.level.value}"
                 if known.kind.value == "fact"
@@ -59,6 +66,11 @@ def page() -> str:
             )
             lines.append(f"{inspect.cleandoc(known.cls.__doc__ or '')}\n")
             lines.append("\n".join(f"- `{field}`: {types[field]}" for field in known.fields) + "\n")
+        for name, value in sorted(values.get(area, {}).items()):
+            lines.append(f"### {name}\n\n*value within events*\n")
+            lines.append(f"{inspect.cleandoc(value.__doc__ or '')}\n")
+            fields = _types(value).items()
+            lines.append("\n".join(f"- `{field}`: {of}" for field, of in fields) + "\n")
     return "\n".join(lines)
 
 

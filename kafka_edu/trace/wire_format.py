@@ -1,55 +1,79 @@
 """Events as lines of JSON: the one form for files and sockets (spec M1, M5).
 
-One event a line: `[broker, seq, cause, wall_ms, mono_us, "Name", [fields in declared order]]`. A
-stream begins with a header that names every event type and its fields, so that a recording made
-today can be read when the classes have changed: fields are matched by name, unknown events and
-fields are left out, missing ones have their defaults, or fail with a clear error.
+Each event is one line: `[broker, seq, cause, wall_ms, mono_us, "Name", [fields in declared
+order]]`. A stream begins with a header, which names every event type and every value type within
+events, with their fields. So a program with changed classes can still read the stream. It matches
+fields by name and leaves out unknown events and fields. A missing field has its default; without a
+default, reading fails with a clear error.
 """
 
 import json
-from collections.abc import Mapping
-from typing import Final
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Final, Protocol, TypeGuard, get_type_hints
 
-from kafka_edu.trace.event import EVENT_TYPES, Envelope
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, value_types
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
+"""1: a gauge and a snapshot of the same thing each listed all its fields."""
+
+Read = Callable[[object], object]
+"""Turn a value out of JSON into the value that the event had."""
 
 
 class TraceFormatError(Exception):
-    """A line or header that is not of this format; says which."""
+    """The stream does not have this format. The message says what is wrong and what to do."""
+
+
+class _ValueType(Protocol):
+    """A NamedTuple class: an event, or a value within events."""
+
+    __name__: str
+    _fields: tuple[str, ...]
+    _field_defaults: Mapping[str, object]
+
+    def _make(self, values: Sequence[object], /) -> Event: ...
+
+
+def _is_value_type(annotation: object) -> TypeGuard[_ValueType]:
+    return isinstance(annotation, type) and hasattr(annotation, "_fields")
+
+
+def _shapes() -> Iterator[tuple[str, _ValueType]]:
+    """Return every event type and every value type within events, by name."""
+    for known in EVENT_TYPES.values():
+        for shape in value_types(known.cls):
+            assert _is_value_type(shape)
+            yield shape.__name__, shape
 
 
 def encode_header(broker: int, cluster: str = "") -> bytes:
-    """The first line of a stream."""
-    names = {name: known.fields for name, known in sorted(EVENT_TYPES.items())}
-    return (
-        json.dumps(
-            {
-                "kafka-edu-events": FORMAT_VERSION,
-                "broker": broker,
-                "cluster": cluster,
-                "fields": names,
-            },
-            separators=(",", ":"),
-        ).encode()
-        + b"\n"
-    )
+    """Return the first line of a stream."""
+    head = {
+        "kafka-edu-events": FORMAT_VERSION,
+        "broker": broker,
+        "cluster": cluster,
+        "fields": {name: shape._fields for name, shape in _shapes()},
+    }
+    return json.dumps(head, separators=(",", ":")).encode() + b"\n"
 
 
 def encode(envelope: Envelope) -> bytes:
-    """One line. O(size of the event)."""
+    """Return one line. O(size of the event)."""
     broker, seq, cause, wall_ms, mono_us, event = envelope
     row = [broker, seq, cause, wall_ms, mono_us, type(event).__name__, event]
     return json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
 
 
 def _tuples(value: object) -> object:
-    """JSON has no tuples; events hold nothing else."""
-    return tuple(_tuples(v) for v in value) if isinstance(value, list) else value
+    """Turn lists into tuples: JSON has no tuples, and events hold no lists."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 class Decoder:
-    """Reads one stream, whose header it has seen."""
+    """Reads one stream, after its header."""
 
     def __init__(self, header: bytes) -> None:
         try:
@@ -60,41 +84,89 @@ class Decoder:
                 "this is no stream of kafka-edu events: its first line is not their header"
             ) from error
         if version != FORMAT_VERSION:
-            raise TraceFormatError(
-                f"events of format {version}; this program reads format {FORMAT_VERSION}"
-            )
+            raise TraceFormatError(_other_version(version))
         self.broker: int = head.get("broker", -1)
         self.cluster: str = head.get("cluster", "")
-        self._orders: dict[str, list[int] | None] = {}
-        self._defaults: dict[str, tuple[object, ...]] = {}
-        self._learn(fields)
+        self._fields: Mapping[str, Sequence[str]] = fields
+        self._readers: dict[_ValueType, Read] = {}
+        self._events: dict[str, Callable[[object], Event]] = {
+            name: self._shape(EVENT_TYPES[name].cls) for name in fields if name in EVENT_TYPES
+        }
 
-    def _learn(self, fields: Mapping[str, list[str]]) -> None:
-        for name, theirs in fields.items():
-            known = EVENT_TYPES.get(name)
-            if known is None:
-                continue
-            ours = known.fields
-            missing = [f for f in ours if f not in theirs]
-            if unknown := [f for f in missing if f not in known.defaults]:
-                raise TraceFormatError(f"event {name} of this stream lacks {', '.join(unknown)}")
-            self._defaults[name] = tuple(known.defaults[f] for f in missing)
-            places = [*theirs, *missing]
-            order = [places.index(f) for f in ours]
-            self._orders[name] = None if order == list(range(len(theirs))) else order
+    def _shape(self, shape: object) -> Callable[[object], Event]:
+        """Return how to make an event, or a value within events, from its row in this stream.
+
+        Raises TraceFormatError for a field that the stream lacks and that has no default.
+        """
+        assert _is_value_type(shape)
+        theirs = self._fields.get(shape.__name__, ())
+        missing = [field for field in shape._fields if field not in theirs]
+        if lacks := ", ".join(field for field in missing if field not in shape._field_defaults):
+            raise TraceFormatError(f"event {shape.__name__} of this stream lacks {lacks}")
+        defaults = [shape._field_defaults[field] for field in missing]
+        hints = get_type_hints(shape)
+        places = [*theirs, *missing]
+        plan = [
+            (places.index(field), None if field in missing else self._reader(hints[field]))
+            for field in shape._fields
+        ]
+        make = shape._make
+
+        def read(row: object) -> Event:
+            assert isinstance(row, list)
+            values = [*row, *defaults] if defaults else row
+            return make([values[i] if r is None else r(values[i]) for i, r in plan])
+
+        return read
+
+    def _reader(self, annotation: object) -> Read | None:
+        """Return how to read a value of this type; None where JSON gives it as it was."""
+        if _is_value_type(annotation):
+            if annotation not in self._readers:
+                self._readers[annotation] = self._shape(annotation)
+            return self._readers[annotation]
+        if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+            return annotation
+        if annotation in (int, str, bool, float, type(None)):
+            return None
+        of = typing.get_args(annotation)
+        if isinstance(annotation, types.UnionType):
+            return None if not any(map(self._reader, of)) else _tuples
+        if typing.get_origin(annotation) is tuple and len(of) == 2 and of[1] is ...:
+            each = self._reader(of[0])
+            return _row if each is None else _each(each)
+        if typing.get_origin(annotation) is tuple and not any(map(self._reader, of)):
+            return _row
+        return _tuples
 
     def decode(self, line: bytes) -> Envelope | None:
-        """One event, or None for one that this program does not know."""
+        """Return one event, or None for one that this program does not know."""
         try:
             broker, seq, cause, wall_ms, mono_us, name, values = json.loads(line)
         except ValueError as error:
             raise TraceFormatError(f"not an event: {line[:80]!r}") from error
-        if name not in self._orders:
+        make = self._events.get(name)
+        if make is None:
             return None
-        order = self._orders[name]
-        if order is not None:
-            values = [*values, *self._defaults[name]]
-            values = [values[i] for i in order]
-        return Envelope(
-            broker, seq, cause, wall_ms, mono_us, EVENT_TYPES[name].make(map(_tuples, values))
-        )
+        return Envelope(broker, seq, cause, wall_ms, mono_us, make(values))
+
+
+def _row(value: object) -> object:
+    assert isinstance(value, list)
+    return tuple(value)
+
+
+def _each(read: Read) -> Read:
+    def read_each(value: object) -> object:
+        assert isinstance(value, list)
+        return tuple([read(one) for one in value])
+
+    return read_each
+
+
+def _other_version(version: object) -> str:
+    return (
+        f"these events have format {version}, and this program reads format {FORMAT_VERSION} alone."
+        " The formats differ in how events name their source and nest their values. Record again"
+        " with this program, or replay with the version of kafka-edu that made the recording."
+    )

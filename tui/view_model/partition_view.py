@@ -22,6 +22,7 @@ from kafka_edu.trace.events.replication import (
     IsrExpanded,
     IsrShrunk,
     PartitionOffsets,
+    PartitionProgress,
     PartitionSnapshot,
     ReplicaStopped,
 )
@@ -227,23 +228,11 @@ class PartitionsView:
                         e.replicas,
                         e.adding_replicas,
                     )
-                self._gauge(
-                    self[key],
-                    teller,
-                    PartitionOffsets(
-                        topic=e.topic,
-                        partition=e.partition,
-                        log_start=e.log_start,
-                        hw=e.hw,
-                        leo=e.leo,
-                        remote_leos=e.remote_leos,
-                        min_isr=e.min_isr,
-                    ),
-                )
+                self._progress(self[key], teller, e.progress)
             case PartitionOffsets() as e:
                 known = self.by_key.get(PartitionKey(e.topic, e.partition))
                 if known is not None:
-                    self._gauge(known, teller, e)
+                    self._progress(known, teller, e.progress)
             case ReplicaStopped(deleted=True) as e:
                 self[PartitionKey(e.topic, e.partition)].replica_leos.pop(teller, None)
             case TopicDeletionChanged(step="complete") as e:
@@ -298,14 +287,18 @@ class PartitionsView:
                 self._glow.touch("cell", p.key, broker)
         p.leader = leader
 
-    def _gauge(self, p: PartitionView, teller: int, e: PartitionOffsets) -> None:
-        self._offsets(p, teller, e.hw, e.leo)
+    def _progress(self, p: PartitionView, teller: int, progress: PartitionProgress) -> None:
+        self._offsets(p, teller, progress.hw, progress.leo)
         if teller == p.leader:
-            p.log_start = e.log_start
+            p.log_start = progress.log_start
             p.replica_leos.update(
-                {b: leo for b, leo in e.remote_leos if leo >= 0 and not self._speaks_itself(b)}
+                {
+                    broker: leo
+                    for broker, leo in progress.remote_leos
+                    if leo >= 0 and not self._speaks_itself(broker)
+                }
             )
-        p.min_isr = e.min_isr
+        p.min_isr = progress.min_isr
 
     def _speaks_itself(self, broker: int) -> bool:
         known = self._brokers.by_id.get(broker)

@@ -11,7 +11,8 @@ from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.purgatory import (
     PurgatorySampled,
     PurgatorySnapshot,
-    Requirement,
+    PurgatoryState,
+    WaitingOperation,
     WaitingOperationSampled,
     WaitingOperationSnapshot,
 )
@@ -20,9 +21,11 @@ from kafka_edu.trace.events.timer import (
     NextBucketSampled,
     TimerSampled,
     TimerSnapshot,
+    TimerState,
     WheelCreated,
     WheelSampled,
     WheelSnapshot,
+    WheelState,
 )
 
 from ..link_events import LinkLost
@@ -58,7 +61,7 @@ class WheelView:
     it.
     """
 
-    def __init__(self, told: WheelSampled) -> None:
+    def __init__(self, told: WheelState) -> None:
         self.told = told
 
     @property
@@ -115,10 +118,10 @@ class TimerView:
         self.demoted = Rate()
         self.wheels: dict[int, WheelView] = {}
         self.next_bucket: NextBucketSampled | None = None
-        self.purgatory: PurgatorySampled | None = None
+        self.purgatory: PurgatoryState | None = None
         self.by_event = Rate()
         self.by_timeout = Rate()
-        self.waiting: list[WaitingOperationSampled] = []
+        self.waiting: list[WaitingOperation] = []
         """The longest waiting first; at most as many as the broker reports."""
         self.told_us = 0
         self._waiting_us = 0
@@ -170,40 +173,18 @@ class WheelsView:
                 self._forget(broker)
             case ProcessEnded() as e:
                 self._forget(e.broker)
-            case TimerSnapshot() | TimerSampled() as e:
-                timer = self._timer(broker, e.timer)
-                timer.now_ms, timer.current_time_ms, timer.tasks, timer.told_us = (
-                    e.now_ms,
-                    e.current_time_ms,
-                    e.tasks,
-                    now_us,
-                )
-                timer.next_bucket_ms = e.next_bucket_ms
-                for rate, total in (
-                    (timer.inserted, e.inserted_total),
-                    (timer.cancelled, e.cancelled_total),
-                    (timer.expired, e.expired_total),
-                    (timer.demoted, e.demoted_total),
-                ):
-                    rate.sample(total, now_us)
-                if e.next_bucket_ms is None:
-                    timer.next_bucket = None
-            case WheelSnapshot() as e:
-                self._wheel(self._timer(broker, e.timer), WheelSampled(*e))
-            case WheelSampled() as e:
-                self._wheel(self._timer(broker, e.timer), e)
+            case TimerSnapshot(state=state) | TimerSampled(state=state):
+                self._sample(self._timer(broker, state.timer), state, now_us)
+            case WheelSnapshot(state=wheel) | WheelSampled(state=wheel):
+                self._wheel(self._timer(broker, wheel.timer), wheel)
             case WheelCreated() as e:
                 self.glow.touch("wheel", broker, e.timer, e.level)
             case NextBucketSampled() as e:
                 self._timer(broker, e.timer).next_bucket = e
-            case PurgatorySnapshot() as e:
-                self._purgatory(self._timer(broker, e.purgatory), PurgatorySampled(*e), now_us)
-            case PurgatorySampled() as e:
-                self._purgatory(self._timer(broker, e.purgatory), e, now_us)
-            case WaitingOperationSnapshot() as e:
-                self._waits(self._timer(broker, e.purgatory), WaitingOperationSampled(*e), now_us)
-            case WaitingOperationSampled() as e:
-                self._waits(self._timer(broker, e.purgatory), e, now_us)
+            case PurgatorySnapshot(state=purgatory) | PurgatorySampled(state=purgatory):
+                self._purgatory(self._timer(broker, purgatory.purgatory), purgatory, now_us)
+            case WaitingOperationSnapshot(waiting=one) | WaitingOperationSampled(waiting=one):
+                self._waits(self._timer(broker, one.purgatory), one, now_us)
             case _:
                 pass
 
@@ -211,7 +192,21 @@ class WheelsView:
         """Forget a broker that is gone, and its timers."""
         self.timers = {key: timer for key, timer in self.timers.items() if key.broker != broker}
 
-    def _wheel(self, timer: TimerView, told: WheelSampled) -> None:
+    def _sample(self, timer: TimerView, state: TimerState, now_us: int) -> None:
+        timer.now_ms, timer.current_time_ms = state.now_ms, state.current_time_ms
+        timer.tasks, timer.told_us = state.tasks, now_us
+        timer.next_bucket_ms = state.next_bucket_ms
+        for rate, total in (
+            (timer.inserted, state.inserted_total),
+            (timer.cancelled, state.cancelled_total),
+            (timer.expired, state.expired_total),
+            (timer.demoted, state.demoted_total),
+        ):
+            rate.sample(total, now_us)
+        if state.next_bucket_ms is None:
+            timer.next_bucket = None
+
+    def _wheel(self, timer: TimerView, told: WheelState) -> None:
         before = timer.wheels.get(told.level)
         if before is not None and before.size == told.wheel_size:
             for slot, (was, is_) in enumerate(zip(before.counts, told.tasks_by_slot, strict=True)):
@@ -221,20 +216,19 @@ class WheelsView:
                 self.glow.touch("hand", timer.key, told.level)
         timer.wheels[told.level] = WheelView(told)
 
-    def _purgatory(self, timer: TimerView, told: PurgatorySampled, now_us: int) -> None:
+    def _purgatory(self, timer: TimerView, told: PurgatoryState, now_us: int) -> None:
         timer.purgatory = told
         timer.by_event.sample(told.completed_by_event + told.completed_at_once, now_us)
         timer.by_timeout.sample(told.completed_by_timeout, now_us)
         timer.waiting, timer._waiting_us = [], now_us
 
-    def _waits(self, timer: TimerView, told: WaitingOperationSampled, now_us: int) -> None:
+    def _waits(self, timer: TimerView, told: WaitingOperation, now_us: int) -> None:
         if timer._waiting_us != now_us:
             timer.waiting, timer._waiting_us = [], now_us
-        # A recording holds plain tuples, so turn them into Requirement again.
-        timer.waiting.append(told._replace(why=tuple(Requirement(*needs) for needs in told.why)))
+        timer.waiting.append(told)
 
 
-def why(operation: WaitingOperationSampled) -> list[str]:
+def why(operation: WaitingOperation) -> list[str]:
     """Explain why the operation still waits, one line for each requirement. It names the broker
     that is behind.
     """
@@ -255,6 +249,6 @@ def why(operation: WaitingOperationSampled) -> list[str]:
     ]
 
 
-def left(operation: WaitingOperationSampled, timer: TimerView) -> str:
+def left(operation: WaitingOperation, timer: TimerView) -> str:
     """Return the time left until the deadline."""
     return f"{duration(max(operation.deadline_ms - timer.now_ms, 0))} left"

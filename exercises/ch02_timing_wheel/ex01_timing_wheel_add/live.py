@@ -261,7 +261,7 @@ def judge_code(listener: Listener) -> Step:
         where = f"line {first.line}: " if first.line else ""
         return Step(says, False, f"{where}{first.message} ({failed[-1].failures} times)")
     calls = max(
-        (e.event.calls for e in listener.envelopes if isinstance(e.event, LearnerSampled)),
+        (e.event.total.calls for e in listener.envelopes if isinstance(e.event, LearnerSampled)),
         default=0,
     )
     if calls == 0:

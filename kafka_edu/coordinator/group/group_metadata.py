@@ -40,7 +40,7 @@ from kafka_edu.coordinator.group.member_metadata import (
 )
 from kafka_edu.trace.events.group import (
     GroupAssigned,
-    GroupSnapshot,
+    GroupDescription,
     GroupStateChanged,
     MemberFenced,
     MemberIdGiven,
@@ -446,13 +446,13 @@ class GroupMetadata:
             )
         return []
 
-    def snapshot(self, partition: int) -> GroupSnapshot:
-        """The whole state, as it is told to one who begins to look."""
+    def description(self, partition: int) -> GroupDescription:
+        """Return the whole state as a value for events."""
         members = tuple(
             (m.member_id, m.group_instance_id or "", m.client_id, m.client_host)
             for m in self.members.values()
         )
-        return GroupSnapshot(
+        return GroupDescription(
             group=self.group_id,
             partition=partition,
             state=self.state,

@@ -45,6 +45,7 @@ from kafka_edu.record.record_batch import (
 from kafka_edu.replication.replica_manager import ProduceResults
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.group import (
+    GroupSnapshot,
     OffsetsCommitted,
     OffsetsRemoved,
     TransactionalOffsetsCompleted,
@@ -419,4 +420,4 @@ class GroupMetadataManager:
     def _snapshot(self) -> Iterable[Event]:
         for partition, groups in self._owned.items():
             for group in groups.values():
-                yield group.snapshot(partition)
+                yield GroupSnapshot(group=group.description(partition))

@@ -136,7 +136,7 @@ class PartitionLoader:
         self._manager.loaded(partition, groups)
         for i, group in enumerate(groups):
             if self._trace:
-                self._trace(GroupLoaded(*group.snapshot(partition)))
+                self._trace(GroupLoaded(group=group.description(partition)))
             self._told.on_group_loaded(group)
             if i % GROUPS_AT_A_TIME == GROUPS_AT_A_TIME - 1:
                 await self._time.sleep(0)

@@ -202,11 +202,8 @@ class GroupsLoaded(NamedTuple):
     took_ms: int
 
 
-@event(joins=("group", "generation"))
-class GroupLoaded(NamedTuple):
-    """A group as the log has it; this broker coordinates it from now on. Its members must send a
-    heartbeat within their session time-out.
-    """
+class GroupDescription(NamedTuple):
+    """A whole group at one moment."""
 
     group: str
     partition: int
@@ -219,6 +216,15 @@ class GroupLoaded(NamedTuple):
     """(member id, instance id or empty, client id, client host)"""
     pending_members: int
     offsets: int
+
+
+@event(joins=("group", "generation"))
+class GroupLoaded(NamedTuple):
+    """This broker read a group from the log and coordinates it from now on. Each member must send a
+    heartbeat within its session time-out.
+    """
+
+    group: GroupDescription
 
 
 @event()
@@ -234,16 +240,6 @@ class GroupsUnloaded(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class GroupSnapshot(NamedTuple):
-    """A group as it stands; the fields are those of GroupLoaded."""
+    """A group, for a subscriber that has just begun."""
 
-    group: str
-    partition: int
-    state: str
-    generation: int
-    protocol_type: str
-    protocol: str
-    leader: str
-    members: tuple[tuple[str, str, str, str], ...]
-    """(member id, instance id or empty, client id, client host)"""
-    pending_members: int
-    offsets: int
+    group: GroupDescription

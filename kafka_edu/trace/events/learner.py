@@ -31,21 +31,26 @@ class LearnerFailed(NamedTuple):
     """
 
 
+class LearnerCalls(NamedTuple):
+    """How often learner's code was called, and how often it failed."""
+
+    calls: int
+    failures: int
+
+
 @event(kind=Kind.SNAPSHOT)
 class LearnerSnapshot(NamedTuple):
-    """Learner's code as it stands: how often it was asked, and how often it failed."""
+    """Learner's code that serves in this broker, for a subscriber that has just begun."""
 
     exercise: str
     replaces: str
     file: str
-    calls: int
-    failures: int
+    total: LearnerCalls
 
 
 @event(kind=Kind.GAUGE)
 class LearnerSampled(NamedTuple):
-    """How often learner's code was asked until now, and how often it failed."""
+    """A sample of how often learner's code was called."""
 
     exercise: str
-    calls: int
-    failures: int
+    total: LearnerCalls

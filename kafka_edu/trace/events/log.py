@@ -6,10 +6,15 @@ from typing import NamedTuple
 
 from kafka_edu.trace.event import Kind, Level, event
 
-SegmentState = tuple[int, int, int, int]
-"""One segment in a snapshot: base offset, bytes, entries of the offset index, entries of the time
-index.
-"""
+
+class SegmentState(NamedTuple):
+    """One segment of a log at one moment."""
+
+    base_offset: int
+    size: int
+    index_entries: int
+    """Entries of the offset index."""
+    time_index_entries: int
 
 
 @event()
@@ -258,7 +263,4 @@ class ActiveSegment(NamedTuple):
     topic: str
     partition: int
     log_end_offset: int
-    base_offset: int
-    size: int
-    index_entries: int
-    time_index_entries: int
+    segment: SegmentState

@@ -24,6 +24,37 @@ class Requirement(NamedTuple):
     """Who holds how much, each beside the others: who is behind is to blame."""
 
 
+class PurgatoryState(NamedTuple):
+    """A purgatory at one moment. Kafka's metrics: PurgatorySize is `watched`, NumDelayedOperations
+    is `delayed`.
+    """
+
+    purgatory: str
+    watched: int
+    """Operations in the lists of all keys. An operation counts once under each of its keys, and
+    until it is purged.
+    """
+    delayed: int
+    """Operations in the timer."""
+    keys: int
+    completed_at_once: int
+    completed_by_event: int
+    completed_by_timeout: int
+    completed_forced: int
+
+
+class WaitingOperation(NamedTuple):
+    """One operation that waits, and what it waits for."""
+
+    purgatory: str
+    operation: int
+    label: str
+    keys: tuple[str, ...]
+    age_ms: int
+    deadline_ms: int
+    why: tuple[Requirement, ...]
+
+
 @event(level=Level.HOPS)
 class OperationWatched(NamedTuple):
     """Hop: an operation cannot be completed yet and waits under its keys. Next: OperationCompleted
@@ -67,61 +98,29 @@ class PurgatoryPurged(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class PurgatorySampled(NamedTuple):
-    """A purgatory at this moment. Kafka's metrics: PurgatorySize is `watched`, NumDelayedOperations
-    is `delayed`.
-    """
+    """A sample of a purgatory."""
 
-    purgatory: str
-    watched: int
-    """Operations in the lists of all keys, one counted once under each, and the completed ones not
-    purged yet.
-    """
-    delayed: int
-    """Operations in the timer."""
-    keys: int
-    completed_at_once: int
-    completed_by_event: int
-    completed_by_timeout: int
-    completed_forced: int
+    state: PurgatoryState
 
 
 @event(kind=Kind.GAUGE)
 class WaitingOperationSampled(NamedTuple):
-    """One operation that waits, and why: the longest waiting first, at most fifty of a
+    """A sample of one operation that waits: the longest waiting first, at most fifty of a
     purgatory.
     """
 
-    purgatory: str
-    operation: int
-    label: str
-    keys: tuple[str, ...]
-    age_ms: int
-    deadline_ms: int
-    why: tuple[Requirement, ...]
+    waiting: WaitingOperation
 
 
 @event(kind=Kind.SNAPSHOT)
 class PurgatorySnapshot(NamedTuple):
-    """A purgatory as it stands; the fields are those of PurgatorySampled."""
+    """A purgatory, for a subscriber that has just begun."""
 
-    purgatory: str
-    watched: int
-    delayed: int
-    keys: int
-    completed_at_once: int
-    completed_by_event: int
-    completed_by_timeout: int
-    completed_forced: int
+    state: PurgatoryState
 
 
 @event(kind=Kind.SNAPSHOT)
 class WaitingOperationSnapshot(NamedTuple):
-    """One operation that waits; the fields are those of WaitingOperationSampled."""
+    """One operation that waits, for a subscriber that has just begun."""
 
-    purgatory: str
-    operation: int
-    label: str
-    keys: tuple[str, ...]
-    age_ms: int
-    deadline_ms: int
-    why: tuple[Requirement, ...]
+    waiting: WaitingOperation

@@ -349,11 +349,23 @@ class FetchSessionClosed(NamedTuple):
     reason: str
 
 
+class PartitionProgress(NamedTuple):
+    """How far the replica of a partition on this broker is, at one moment."""
+
+    log_start: int
+    hw: int
+    leo: int
+    remote_leos: tuple[tuple[int, int], ...]
+    """(broker, log end offset) of each other replica, as the leader knows it; empty on a
+    follower.
+    """
+    min_isr: int
+    """min.insync.replicas: with fewer replicas in the ISR, acks=all is refused."""
+
+
 @event(kind=Kind.SNAPSHOT)
 class PartitionSnapshot(NamedTuple):
-    """A partition with a replica here. `remote_leos` are (broker, log end offset) as the leader
-    knows them; empty on a follower.
-    """
+    """A partition that has a replica on this broker."""
 
     topic: str
     partition: int
@@ -361,29 +373,20 @@ class PartitionSnapshot(NamedTuple):
     leader_epoch: int
     isr: tuple[int, ...]
     replicas: tuple[int, ...]
-    log_start: int
-    hw: int
-    leo: int
-    remote_leos: tuple[tuple[int, int], ...]
+    progress: PartitionProgress
     zk_version: int
     proposed_isr: tuple[int, ...]
-    min_isr: int
-    """min.insync.replicas: with fewer in the ISR, acks=all is refused."""
     adding_replicas: tuple[int, ...] = ()
     """As in BecameLeader."""
 
 
 @event(kind=Kind.GAUGE)
 class PartitionOffsets(NamedTuple):
-    """How far a partition is: its offsets now, ten times a second."""
+    """A sample of how far a partition is."""
 
     topic: str
     partition: int
-    log_start: int
-    hw: int
-    leo: int
-    remote_leos: tuple[tuple[int, int], ...]
-    min_isr: int
+    progress: PartitionProgress
 
 
 @event(kind=Kind.SNAPSHOT)

@@ -79,9 +79,8 @@ class TimerTaskCancelled(NamedTuple):
     slot: int
 
 
-@event(kind=Kind.GAUGE)
-class TimerSampled(NamedTuple):
-    """A timer at this moment; rates are the difference of two samples."""
+class TimerState(NamedTuple):
+    """A timer at one moment. A rate is the difference of two samples."""
 
     timer: str
     now_ms: int
@@ -97,10 +96,11 @@ class TimerSampled(NamedTuple):
     demoted_total: int
 
 
-@event(kind=Kind.GAUGE)
-class WheelSampled(NamedTuple):
-    """One wheel of a timer at this moment. The bucket in slot s is due at (c + (s - c) %
-    wheel_size) * tick_ms, c = current_time_ms // tick_ms.
+class WheelState(NamedTuple):
+    """One wheel of a timer at one moment.
+
+    The bucket in slot s is due at (c + (s - c) % wheel_size) * tick_ms, where c = current_time_ms
+    // tick_ms.
     """
 
     timer: str
@@ -113,6 +113,20 @@ class WheelSampled(NamedTuple):
     """When the wheel was made."""
     made_for_delay_ms: int
     """The delay of the task it was made for; 0 for the lowest."""
+
+
+@event(kind=Kind.GAUGE)
+class TimerSampled(NamedTuple):
+    """A sample of a timer."""
+
+    state: TimerState
+
+
+@event(kind=Kind.GAUGE)
+class WheelSampled(NamedTuple):
+    """A sample of one wheel of a timer."""
+
+    state: WheelState
 
 
 @event(kind=Kind.GAUGE)
@@ -129,29 +143,13 @@ class NextBucketSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class TimerSnapshot(NamedTuple):
-    """A timer as it stands; the fields are those of TimerSampled."""
+    """A timer, for a subscriber that has just begun."""
 
-    timer: str
-    now_ms: int
-    current_time_ms: int
-    tasks: int
-    queued_buckets: int
-    next_bucket_ms: int | None
-    inserted_total: int
-    cancelled_total: int
-    expired_total: int
-    demoted_total: int
+    state: TimerState
 
 
 @event(kind=Kind.SNAPSHOT)
 class WheelSnapshot(NamedTuple):
-    """One wheel as it stands; the fields are those of WheelSampled."""
+    """One wheel of a timer, for a subscriber that has just begun."""
 
-    timer: str
-    level: int
-    tick_ms: int
-    wheel_size: int
-    current_time_ms: int
-    tasks_by_slot: tuple[int, ...]
-    made_ms: int
-    made_for_delay_ms: int
+    state: WheelState

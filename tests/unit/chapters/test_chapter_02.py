@@ -11,7 +11,7 @@ from rich.console import Console
 from chapters.ch02_timing_wheel import figures as drawing
 from chapters.ch02_timing_wheel.story import Story, tell
 from chapters.command import chapter, find_chapters
-from kafka_edu.trace.events.timer import WheelSnapshot
+from kafka_edu.trace.events.timer import WheelState
 
 
 def told(folder: Path | None = None) -> tuple[dict[str, object], str]:
@@ -61,7 +61,7 @@ def test_the_svg_comes_only_with_graphviz(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_due_times_and_hands_are_read_from_the_event() -> None:
-    wheel = WheelSnapshot(
+    wheel = WheelState(
         timer="t",
         level=2,
         tick_ms=20,

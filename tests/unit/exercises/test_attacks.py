@@ -62,7 +62,7 @@ for _ in range(100):
     time.advance(max(due_ms - time.hi_res_clock_ms(), 0))
     timer.advance_clock(time.hi_res_clock_ms())
 gauges = [envelope for envelope in trace.gauges() if envelope.name == "LearnerSampled"]
-(sampled,) = [envelope.event.calls for envelope in gauges]
+(sampled,) = [envelope.event.total.calls for envelope in gauges]
 print("\\n" + json.dumps({"ran": ran, "calls": sampled, "told": told}))
 for code in codes:
     code.close()

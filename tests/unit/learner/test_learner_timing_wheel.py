@@ -21,6 +21,7 @@ from kafka_edu.timer.timer_task import TimerTask
 from kafka_edu.timer.timing_wheel import TimingWheel
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.events.learner import (
+    LearnerCalls,
     LearnerFailed,
     LearnerInstalled,
     LearnerSampled,
@@ -266,11 +267,14 @@ def test_installation_and_failures_are_events(tmp_path: Path) -> None:
     )
     assert [e.event for e in trace.snapshot()] == [
         LearnerSnapshot(
-            exercise="02-1", replaces=replaces, file=str(code.path), calls=code.calls, failures=1
+            exercise="02-1",
+            replaces=replaces,
+            file=str(code.path),
+            total=LearnerCalls(calls=code.calls, failures=1),
         )
     ]
     assert [e.event for e in trace.gauges()] == [
-        LearnerSampled(exercise="02-1", calls=code.calls, failures=1)
+        LearnerSampled(exercise="02-1", total=LearnerCalls(calls=code.calls, failures=1))
     ]
 
 

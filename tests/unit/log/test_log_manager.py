@@ -602,7 +602,7 @@ def test_a_snapshot_tells_every_log() -> None:
             state.topic,
             state.partition,
             state.log_end_offset,
-            [s[0] for s in state.segments],
+            [s.base_offset for s in state.segments],
         ) == ("t", 0, 5, [0, 4])
         assert len(broker.trace.gauges()) == 1
         assert len(broker.trace.gauges()) == 0, "nothing has changed since"

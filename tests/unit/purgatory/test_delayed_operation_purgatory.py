@@ -16,7 +16,9 @@ from kafka_edu.trace.events.purgatory import (
     PurgatoryPurged,
     PurgatorySampled,
     PurgatorySnapshot,
+    PurgatoryState,
     Requirement,
+    WaitingOperation,
     WaitingOperationSampled,
     WaitingOperationSnapshot,
 )
@@ -283,52 +285,60 @@ def test_tells_what_waits_why_and_what_completed_it(time: MockTime, hw: list[int
     gauges = [e.event for e in trace.gauges()]
     assert (
         PurgatorySampled(
-            purgatory="Produce",
-            watched=1,
-            delayed=1,
-            keys=1,
-            completed_at_once=0,
-            completed_by_event=0,
-            completed_by_timeout=0,
-            completed_forced=0,
+            state=PurgatoryState(
+                purgatory="Produce",
+                watched=1,
+                delayed=1,
+                keys=1,
+                completed_at_once=0,
+                completed_by_event=0,
+                completed_by_timeout=0,
+                completed_forced=0,
+            )
         )
         in gauges
     )
     assert (
         WaitingOperationSampled(
-            purgatory="Produce",
-            operation=1,
-            label="wait for 4",
-            keys=("web-0",),
-            age_ms=412,
-            deadline_ms=31_000,
-            why=why,
+            waiting=WaitingOperation(
+                purgatory="Produce",
+                operation=1,
+                label="wait for 4",
+                keys=("web-0",),
+                age_ms=412,
+                deadline_ms=31_000,
+                why=why,
+            )
         )
         in gauges
     )
     snapshot = [e.event for e in trace.snapshot()]
     assert (
         PurgatorySnapshot(
-            purgatory="Produce",
-            watched=1,
-            delayed=1,
-            keys=1,
-            completed_at_once=0,
-            completed_by_event=0,
-            completed_by_timeout=0,
-            completed_forced=0,
+            state=PurgatoryState(
+                purgatory="Produce",
+                watched=1,
+                delayed=1,
+                keys=1,
+                completed_at_once=0,
+                completed_by_event=0,
+                completed_by_timeout=0,
+                completed_forced=0,
+            )
         )
         in snapshot
     )
     assert (
         WaitingOperationSnapshot(
-            purgatory="Produce",
-            operation=1,
-            label="wait for 4",
-            keys=("web-0",),
-            age_ms=412,
-            deadline_ms=31_000,
-            why=why,
+            waiting=WaitingOperation(
+                purgatory="Produce",
+                operation=1,
+                label="wait for 4",
+                keys=("web-0",),
+                age_ms=412,
+                deadline_ms=31_000,
+                why=why,
+            )
         )
         in snapshot
     )
@@ -356,7 +366,7 @@ def test_names_at_most_fifty_the_longest_waiting_first(time: MockTime, hw: list[
             WaitsForOffset(30_000, 4, hw), (TopicPartition("web", n % 7), TopicPartition("web", 7))
         )
     named = [e.event for e in trace.gauges() if isinstance(e.event, WaitingOperationSampled)]
-    assert [event.operation for event in named] == list(range(1, 51))
+    assert [event.waiting.operation for event in named] == list(range(1, 51))
 
 
 class Breaks(WaitsForOffset):

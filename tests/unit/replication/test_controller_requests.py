@@ -22,6 +22,7 @@ from kafka_edu.protocol.messages.stop_replica import (
     StopReplicaTopicV1,
 )
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest
+from kafka_edu.trace.events.replication import PartitionProgress
 from tests.unit.replication.logs import in_loop
 from tests.unit.replication.replication_cluster import Cluster, T
 
@@ -253,10 +254,11 @@ def test_snapshots_and_gauges_tell_what_a_dashboard_shows() -> None:
     cluster.elect(0, (0, 1))
     cluster.produce("a", "b", acks=1)
     cluster.fetch(1)
+    progress = PartitionProgress(log_start=0, hw=0, leo=2, remote_leos=((1, 0),), min_isr=1)
     [snapshot] = [e.event for e in cluster.leader.trace.snapshot() if e.name == "PartitionSnapshot"]
-    assert snapshot == ("t", 0, 0, 0, (0, 1), (0, 1), 0, 0, 2, ((1, 0),), 1, (), 1, ())
+    assert snapshot == ("t", 0, 0, 0, (0, 1), (0, 1), progress, 1, (), ())
     [gauge] = [e.event for e in cluster.leader.trace.gauges() if e.name == "PartitionOffsets"]
-    assert gauge == ("t", 0, 0, 0, 2, ((1, 0),), 1)
+    assert gauge == ("t", 0, progress)
 
 
 def test_a_controller_may_name_a_partition_of_another_topic_too() -> None:

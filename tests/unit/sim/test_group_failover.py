@@ -218,10 +218,10 @@ def test_a_killed_coordinators_groups_go_on_under_another_without_a_rebalance() 
     loaded = [
         e
         for e in cluster.facts(GroupLoaded)
-        if e.broker == new and isinstance(e.event, GroupLoaded) and e.event.group == "g"
+        if e.broker == new and isinstance(e.event, GroupLoaded) and e.event.group.group == "g"
     ]
     assert [
-        (e.event.state, e.event.generation, e.event.offsets)
+        (e.event.group.state, e.event.group.generation, e.event.group.offsets)
         for e in loaded
         if isinstance(e.event, GroupLoaded)
     ] == [("Stable", 1, 1)]

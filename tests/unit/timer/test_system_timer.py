@@ -11,6 +11,7 @@ from kafka_edu.trace.events.timer import (
     NextBucketSampled,
     TimerSampled,
     TimerSnapshot,
+    TimerState,
     TimerTaskAdded,
     TimerTaskCancelled,
     TimerTaskDemoted,
@@ -18,6 +19,7 @@ from kafka_edu.trace.events.timer import (
     WheelCreated,
     WheelSampled,
     WheelSnapshot,
+    WheelState,
 )
 from kafka_edu.trace.tracer import Tracer
 
@@ -270,11 +272,11 @@ def test_gauges_and_snapshot_show_each_level_and_the_next_bucket() -> None:
         timer.add(Task(delay_ms, label=f"t{delay_ms}"))
     advance(timer, time, 2)
     level_1, level_2, level_3 = (0,) * 20, (0,) * 17 + (2, 0, 0), (0, 1) + (0,) * 18
-    totals = ("Produce", 2, 2, 3, 2, 340, 4, 0, 1, 0)
+    totals = TimerState("Produce", 2, 2, 3, 2, 340, 4, 0, 1, 0)
     wheels = [
-        ("Produce", 1, 1, 20, 2, level_1, 0, 0),
-        ("Produce", 2, 20, 20, 0, level_2, 0, 350),
-        ("Produce", 3, 400, 20, 0, level_3, 0, 450),
+        WheelState("Produce", 1, 1, 20, 2, level_1, 0, 0),
+        WheelState("Produce", 2, 20, 20, 0, level_2, 0, 350),
+        WheelState("Produce", 3, 400, 20, 0, level_3, 0, 450),
     ]
     next_bucket = NextBucketSampled(
         timer="Produce",
@@ -285,11 +287,11 @@ def test_gauges_and_snapshot_show_each_level_and_the_next_bucket() -> None:
         tasks=(("t350", 350), ("t345", 345)),
     )
     assert [e.event for e in trace.gauges()] == [
-        TimerSampled(*totals),
-        *[WheelSampled(*wheel) for wheel in wheels],
+        TimerSampled(state=totals),
+        *[WheelSampled(state=wheel) for wheel in wheels],
         next_bucket,
     ]
     assert [e.event for e in trace.snapshot()] == [
-        TimerSnapshot(*totals),
-        *[WheelSnapshot(*wheel) for wheel in wheels],
+        TimerSnapshot(state=totals),
+        *[WheelSnapshot(state=wheel) for wheel in wheels],
     ]

@@ -4,13 +4,13 @@ import asyncio
 import gc
 import io
 import weakref
-from typing import NamedTuple
+from typing import NamedTuple, get_type_hints
 
 import pytest
 
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import MockTime, SystemTime
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind, Level, event
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind, Level, event, value_types
 from kafka_edu.trace.events.trace import Gap
 from kafka_edu.trace.file_sink import FileSink
 from kafka_edu.trace.reader import read_recording
@@ -44,6 +44,23 @@ class ProbeGrown(NamedTuple):
 
     before: int
     later: tuple[str, ...] = ("as it was",)
+
+
+class ProbeReader(NamedTuple):
+    """For these tests: a value within an event."""
+
+    name: str
+    behind: tuple[int, ...]
+    since_ms: int = 0
+
+
+@event()
+class ProbeReaders(NamedTuple):
+    """For these tests: an event that holds values."""
+
+    first: ProbeReader
+    others: tuple[ProbeReader, ...]
+    note: str | None
 
 
 @event(kind=Kind.SNAPSHOT)
@@ -119,21 +136,61 @@ def test_an_event_survives_the_wire_with_its_types() -> None:
     assert Decoder(encode_header(1)).decode(encode(sent)) == sent
 
 
+def test_values_within_an_event_survive_the_wire_with_their_types() -> None:
+    slow = ProbeReader(name="b", behind=(3, 4))
+    sent = Envelope(1, 2, 1, 3, 4, ProbeReaders(first=slow, others=(slow, slow), note=None))
+    found = Decoder(encode_header(1)).decode(encode(sent))
+    assert found == sent
+    assert found is not None
+    assert isinstance(found.event, ProbeReaders)
+    assert found.event.others[1].behind == (3, 4)
+
+
+def test_fields_of_values_within_an_event_are_matched_by_name_too() -> None:
+    header = (
+        b'{"kafka-edu-events":2,"fields":{"ProbeReaders":["others","first","note"],'
+        b'"ProbeReader":["gone","behind","name"]}}'
+    )
+    line = b'[1,1,0,0,0,"ProbeReaders",[[],[9,[3],"b"],null]]'
+    found = Decoder(header).decode(line)
+    assert found is not None
+    expected = ProbeReader(name="b", behind=(3,), since_ms=0)
+    assert found.event == ProbeReaders(first=expected, others=(), note=None)
+    with pytest.raises(TraceFormatError, match="ProbeReader of this stream lacks name"):
+        Decoder(header.replace(b'"name"', b'"title"'))
+
+
+def test_two_value_types_of_events_never_have_one_name() -> None:
+    found: dict[str, object] = {}
+    for known in EVENT_TYPES.values():
+        for value in value_types(known.cls):
+            assert found.setdefault(value.__name__, value) is value
+
+
+def test_events_of_another_format_are_refused_with_what_to_do() -> None:
+    with pytest.raises(TraceFormatError) as refused:
+        Decoder(b'{"kafka-edu-events":1,"broker":-1,"fields":{}}')
+    message = str(refused.value)
+    assert "have format 1" in message
+    assert "reads format 2 alone" in message
+    assert "Record again with this program" in message
+
+
 def test_fields_are_matched_by_name_and_unknown_events_left_out() -> None:
-    header = b'{"kafka-edu-events":1,"broker":1,"fields":{"ProbeZnode":["zxid","added_later","path"],"Unheard":["x"]}}'  # noqa: E501
+    header = b'{"kafka-edu-events":2,"broker":1,"fields":{"ProbeZnode":["zxid","added_later","path"],"Unheard":["x"]}}'  # noqa: E501
     decoder = Decoder(header)
     assert decoder.decode(b'[1,1,0,0,0,"Unheard",[1]]') is None
     found = decoder.decode(b'[1,1,0,0,0,"ProbeZnode",[7,"new","/a"]]')
     assert found is not None
     assert found.event == ProbeZnode(path="/a", zxid=7)
     with pytest.raises(TraceFormatError, match="lacks zxid"):
-        Decoder(b'{"kafka-edu-events":1,"broker":1,"fields":{"ProbeZnode":["path"]}}')
+        Decoder(b'{"kafka-edu-events":2,"broker":1,"fields":{"ProbeZnode":["path"]}}')
     with pytest.raises(TraceFormatError, match="header"):
         Decoder(b"hello")
 
 
 def test_a_field_that_came_later_has_its_default_in_an_old_recording() -> None:
-    header = b'{"kafka-edu-events":1,"broker":1,"fields":{"ProbeGrown":["before","dropped"]}}'
+    header = b'{"kafka-edu-events":2,"broker":1,"fields":{"ProbeGrown":["before","dropped"]}}'
     found = Decoder(header).decode(b'[1,1,0,0,0,"ProbeGrown",[7,"gone"]]')
     assert found is not None
     assert found.event == ProbeGrown(before=7, later=("as it was",))
@@ -163,7 +220,8 @@ def test_a_recording_begins_with_a_keyframe_and_bears_a_cut_off_end() -> None:
 def test_events_have_documentation_and_plain_fields() -> None:
     for name, known in EVENT_TYPES.items():
         assert known.cls.__doc__, name
-        assert set(known.joins) <= set(known.fields), name
+        inner = {field for value in value_types(known.cls) for field in get_type_hints(value)}
+        assert set(known.joins) <= inner, name
     with pytest.raises(ValueError, match="no docstring"):
 
         @event()

@@ -19,6 +19,7 @@ from kafka_edu.trace.events.replication import (
     IsrExpanded,
     IsrShrunk,
     PartitionOffsets,
+    PartitionProgress,
     PartitionSnapshot,
 )
 from kafka_edu.trace.events.server import MetadataUpdated
@@ -103,13 +104,11 @@ def running(story: Story) -> ClusterView:
             leader_epoch=7,
             isr=(1, 2, 0),
             replicas=(1, 2, 0),
-            log_start=0,
-            hw=80,
-            leo=100,
-            remote_leos=((2, 100), (0, 80)),
+            progress=PartitionProgress(
+                log_start=0, hw=80, leo=100, remote_leos=((2, 100), (0, 80)), min_isr=2
+            ),
             zk_version=3,
             proposed_isr=(),
-            min_isr=2,
         ),
     )
     story.tell(
@@ -121,13 +120,9 @@ def running(story: Story) -> ClusterView:
             leader_epoch=7,
             isr=(),
             replicas=(1, 2, 0),
-            log_start=0,
-            hw=80,
-            leo=80,
-            remote_leos=(),
+            progress=PartitionProgress(log_start=0, hw=80, leo=80, remote_leos=(), min_isr=2),
             zk_version=3,
             proposed_isr=(),
-            min_isr=2,
         ),
     )
     return reduced(story)
@@ -405,7 +400,9 @@ def test_a_follower_alone_tells_its_own_end_only() -> None:
     story.tell(
         0,
         PartitionOffsets(
-            topic="web", partition=0, log_start=0, hw=79, leo=95, remote_leos=(), min_isr=2
+            topic="web",
+            partition=0,
+            progress=PartitionProgress(log_start=0, hw=79, leo=95, remote_leos=(), min_isr=2),
         ),
     )
     story.tell(
@@ -413,11 +410,9 @@ def test_a_follower_alone_tells_its_own_end_only() -> None:
         PartitionOffsets(
             topic="web",
             partition=0,
-            log_start=0,
-            hw=99,
-            leo=120,
-            remote_leos=((2, 120), (0, 90)),
-            min_isr=2,
+            progress=PartitionProgress(
+                log_start=0, hw=99, leo=120, remote_leos=((2, 120), (0, 90)), min_isr=2
+            ),
         ),
     )
     reduced(story, view)

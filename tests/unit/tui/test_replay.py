@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kafka_edu.trace.events.supervisor import ActionAsked
-from kafka_edu.trace.events.timer import TimerSampled
+from kafka_edu.trace.events.timer import TimerSampled, TimerState
 from kafka_edu.trace.wire_format import TraceFormatError
 from tests.unit.tui.story_of_events import Story
 from tui.link_events import LinkLost
@@ -22,16 +22,18 @@ def story() -> Story:
         story.tell(
             0,
             TimerSampled(
-                timer="Produce",
-                now_ms=second,
-                current_time_ms=0,
-                tasks=0,
-                queued_buckets=0,
-                next_bucket_ms=None,
-                inserted_total=0,
-                cancelled_total=0,
-                expired_total=0,
-                demoted_total=0,
+                state=TimerState(
+                    timer="Produce",
+                    now_ms=second,
+                    current_time_ms=0,
+                    tasks=0,
+                    queued_buckets=0,
+                    next_bucket_ms=None,
+                    inserted_total=0,
+                    cancelled_total=0,
+                    expired_total=0,
+                    demoted_total=0,
+                )
             ),
         )
         story.now_ms += 500

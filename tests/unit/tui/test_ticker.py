@@ -22,7 +22,7 @@ from kafka_edu.trace.events.reassignment import (
 from kafka_edu.trace.events.replication import BecameLeader, FetcherFailed, IsrExpanded, IsrShrunk
 from kafka_edu.trace.events.server import ControlledShutdownAttempted
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, ProcessEnded
-from kafka_edu.trace.events.timer import TimerSampled
+from kafka_edu.trace.events.timer import TimerSampled, TimerState
 from tests.unit.tui.story_of_events import Story
 from tui.link_events import LinkLost
 from tui.view_model.sentences import sentence
@@ -247,16 +247,18 @@ def test_gauges_and_quiet_facts_leave_no_line() -> None:
     story.tell(
         0,
         TimerSampled(
-            timer="Produce",
-            now_ms=5,
-            current_time_ms=5,
-            tasks=0,
-            queued_buckets=0,
-            next_bucket_ms=None,
-            inserted_total=0,
-            cancelled_total=0,
-            expired_total=0,
-            demoted_total=0,
+            state=TimerState(
+                timer="Produce",
+                now_ms=5,
+                current_time_ms=5,
+                tasks=0,
+                queued_buckets=0,
+                next_bucket_ms=None,
+                inserted_total=0,
+                cancelled_total=0,
+                expired_total=0,
+                demoted_total=0,
+            )
         ),
     )
     story.tell(-1, ActionAsked(action="kill", broker=1))
