@@ -1,3 +1,4 @@
-"""What brokers coordinate for their clients: groups (`group`) and transactions, each on an internal
-topic of its own (spec O1, O2).
+"""Coordination of clients by brokers: groups (`group`) and transactions (spec O1, O2).
+
+Each of the two has its own internal topic.
 """

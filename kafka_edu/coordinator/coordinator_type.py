@@ -1,9 +1,9 @@
-"""Which broker coordinates what (Kafka: CoordinatorType in FindCoordinatorRequest.java,
-partitionFor in GroupMetadataManager.scala).
+"""Which broker coordinates a group or a transactional id.
 
-A group, or a transactional id, belongs to one partition of an internal topic, by the hash of its
-name; and its coordinator is whoever leads that partition. So coordinators are spread, elected and
-moved by what moves leaders, and no coordinator needs an election of its own.
+(Kafka: CoordinatorType in FindCoordinatorRequest.java, partitionFor in GroupMetadataManager.scala.)
+A group or a transactional id belongs to one partition of an internal topic, by the hash of its
+name. The leader of that partition is its coordinator. So coordinators are spread, elected and moved
+together with leaders, and need no election of their own.
 """
 
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ _INT_MIN: Final = -0x8000_0000
 
 
 class CoordinatorType(IntEnum):
-    """What a FindCoordinator request's `key_type` says that its key is."""
+    """The meaning of the key in a FindCoordinator request, by its `key_type`."""
 
     GROUP = 0
     TRANSACTION = 1
 
 
-#: Whose coordinator → the internal topic that it leads a partition of.
+#: Type of coordinator → the internal topic; the coordinator leads one of its partitions.
 INTERNAL_TOPIC: Final[Mapping[CoordinatorType, str]] = {
     CoordinatorType.GROUP: GROUP_METADATA_TOPIC_NAME,
     CoordinatorType.TRANSACTION: TRANSACTION_STATE_TOPIC_NAME,
@@ -30,16 +30,18 @@ INTERNAL_TOPIC: Final[Mapping[CoordinatorType, str]] = {
 
 
 def partition_for(key: str, partitions: int) -> int:
-    """The partition of the internal topic that `key` belongs to: |hash| modulo their number, where
-    the lowest hash counts as 0. "test" of 50: 48.
+    """Return the partition of the internal topic that `key` belongs to.
+
+    It is |hash| modulo the number of partitions; the lowest hash counts as 0. "test" of 50: 48.
     """
     code = java_hash(key)
     return 0 if code == _INT_MIN else abs(code) % partitions
 
 
 def java_hash(text: str) -> int:
-    """String.hashCode of Java: over UTF-16 units, h = 31 h + unit, in 32 bits with sign.
-    O(length).
+    """Return Java's String.hashCode of `text`. O(length).
+
+    It goes over UTF-16 units: h = 31 h + unit, in 32 bits with sign.
     """
     code = 0
     units = text.encode("utf-16-be", "surrogatepass")

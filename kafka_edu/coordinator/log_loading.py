@@ -1,10 +1,10 @@
-"""Reads a whole partition of an internal topic, so that its new leader knows what the old one knew
-(Kafka: loadGroupsAndOffsets, loadTransactionMetadata).
+"""Reads a whole partition of an internal topic.
 
-The log is read a piece at a time; between two pieces the loop is free for requests. It is read to
-its end as that is when it is reached: what others append meanwhile, such as markers of
-transactions, is read as well. When the last piece has been applied no await comes before the caller
-goes on, so nothing can slip in between.
+(Kafka: loadGroupsAndOffsets, loadTransactionMetadata.) A new leader learns in this way what the old
+leader knew. The log is read piece by piece; between two pieces the event loop can handle requests.
+The end of the log is checked when it is reached. So records that others append meanwhile, such as
+transaction markers, are read too. After the last piece is applied, there is no await before the
+caller continues, so nothing can happen in between.
 """
 
 from collections.abc import Callable
@@ -16,21 +16,23 @@ from kafka_edu.log.log import Log
 from kafka_edu.record.record_batch import BatchHeader, iter_headers
 
 PIECE_BYTES: Final = 32 * 1024
-"""Most bytes worked on before other tasks run: some 300 committed offsets, at 12 µs of one core
-each. offsets.load.buffer.size and its like bound it further.
+"""The maximum number of bytes processed before other tasks run.
+
+That is about 300 committed offsets, at 12 µs of one core each. offsets.load.buffer.size and similar
+keys may lower it further.
 """
 
 ApplyBatch = Callable[[BatchHeader, memoryview], None]
-"""Takes one whole batch: its header and its bytes, valid during the call."""
+"""Takes one whole batch: its header, and its bytes, which are valid during the call."""
 
 
 async def load_log(
     log: Log, apply: ApplyBatch, time: Time, buffer_bytes: int, wanted: Callable[[], bool]
 ) -> bool:
-    """Give every batch of `log`, in order, to `apply`. Returns whether it came to the end: False
-    when `wanted` ceased to hold meanwhile.
+    """Give every batch of `log`, in order, to `apply`. O(log).
 
-    Raises KAFKA_STORAGE_ERROR, and what `apply` raises. O(log).
+    Returns True at the end of the log, and False if `wanted` became False before that. Raises
+    KAFKA_STORAGE_ERROR, and every error of `apply`.
     """
     offset = log.log_start_offset
     while wanted():
@@ -46,7 +48,7 @@ async def load_log(
                 offset = header.next_offset
         if (
             offset == before
-        ):  # what is left of the log holds no batch: compaction may have emptied its end
+        ):  # the rest of the log holds no batch: compaction may have emptied its end
             return True
         await time.sleep(0)
     return False

@@ -1,3 +1,4 @@
-"""The group coordinator: who is in a group, what it reads, and how far it has come (spec O1, O2;
-Kafka: kafka.coordinator.group).
+"""The group coordinator (spec O1, O2; Kafka: kafka.coordinator.group).
+
+It keeps the members of each group, their assignment, and their committed offsets.
 """

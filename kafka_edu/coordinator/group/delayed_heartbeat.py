@@ -1,4 +1,4 @@
-"""The next sign of life of a member (Kafka: DelayedHeartbeat.scala; spec D2)."""
+"""The wait for a member's next sign of life (Kafka: DelayedHeartbeat.scala; spec D2)."""
 
 from typing import ClassVar, NamedTuple, Protocol
 
@@ -8,7 +8,7 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class MemberKey(NamedTuple):
-    """A member of a group gave a sign of life, or is gone."""
+    """The purgatory key of one member; checked when it shows a sign of life, or is removed."""
 
     group: str
     member: str
@@ -18,7 +18,7 @@ class MemberKey(NamedTuple):
 
 
 class Expects(Protocol):
-    """Who decides whether it is fulfilled: GroupRebalancer."""
+    """What a DelayedHeartbeat needs of GroupRebalancer, which decides whether it is fulfilled."""
 
     def is_heartbeat_fulfilled(
         self, group: GroupMetadata, member_id: str, is_pending: bool
@@ -30,12 +30,14 @@ class Expects(Protocol):
 
 
 class DelayedHeartbeat(DelayedOperation):
-    """Fulfilled by any sign of life, which sets up the next one. When the session time-out is over
-    before, the member is out.
+    """Waits for the next sign of life of a member.
 
-    For a pending member (`is_pending`, KIP-394) it is its JoinGroup that is waited for. Watched
-    under the member's key in the purgatory "Heartbeat": ten thousand members cost ten thousand
-    timer tasks, each set and cancelled in O(1) with every heartbeat.
+    Any sign of life completes it and starts the next one. If the session time-out expires first,
+    the member is removed from the group.
+
+    A pending member (`is_pending`, KIP-394) must send its JoinGroup in that time. The operation
+    waits under the member's key in the purgatory "Heartbeat". Ten thousand members need ten
+    thousand timer tasks, and each heartbeat sets and cancels one in O(1).
     """
 
     __slots__ = ("_group", "_is_pending", "_member_id", "_rebalancer")
@@ -71,7 +73,7 @@ class DelayedHeartbeat(DelayedOperation):
         )
 
     def on_complete(self) -> None:
-        """Nobody is answered: whoever fulfilled it goes on."""
+        """Do nothing: there is no response, and the code that completed it continues."""
 
     def on_expiration(self) -> None:
         self._rebalancer.on_expire_heartbeat(self._group, self._member_id, self._is_pending)

@@ -1,8 +1,7 @@
-"""What waits while a group rebalances (Kafka: DelayedJoin.scala, DelayedSync.scala; book 000 §6.3;
-spec D2).
+"""The operations that wait while a group rebalances.
 
-All of them wait under their group's key in the purgatory "Rebalance"; the timer ends their
-patience.
+(Kafka: DelayedJoin.scala, DelayedSync.scala; book 000 §6.3; spec D2.) All of them wait under their
+group's key in the purgatory "Rebalance", until their time-out.
 """
 
 from __future__ import annotations
@@ -16,7 +15,10 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class JoinKey(NamedTuple):
-    """Somebody has joined the group, or left it, or is waited for no more."""
+    """The purgatory key of a group's DelayedJoin.
+
+    It is checked when a member has joined or left, or when the group no longer waits for it.
+    """
 
     group: str
     what: str = "join"
@@ -26,7 +28,7 @@ class JoinKey(NamedTuple):
 
 
 class SyncKey(NamedTuple):
-    """Somebody has asked for the assignment."""
+    """The purgatory key of a group's DelayedSync; checked when a member has sent SyncGroup."""
 
     group: str
     what: str = "sync"
@@ -36,7 +38,7 @@ class SyncKey(NamedTuple):
 
 
 class Rebalancing(Protocol):
-    """Who decides what comes of it: GroupRebalancer."""
+    """What the operations need of GroupRebalancer, which decides what follows."""
 
     def on_complete_join(self, group: GroupMetadata) -> None: ...
 
@@ -44,9 +46,10 @@ class Rebalancing(Protocol):
 
 
 class DelayedJoin(DelayedOperation):
-    """The JoinGroup requests of a group, until all known members have joined again; or the slowest
-    member's rebalance time-out is over: then those who have not are out. Next hop:
-    GroupRebalancer.on_complete_join.
+    """Waits until all known members of a group have joined again.
+
+    Meanwhile their JoinGroup requests wait. When the rebalance time-out of the slowest member is
+    over, members that have not joined are removed. Next hop: GroupRebalancer.on_complete_join.
     """
 
     __slots__ = ("_group", "_rebalancer")
@@ -61,14 +64,14 @@ class DelayedJoin(DelayedOperation):
         return f"join {self._group.group_id}, generation {self._group.generation_id + 1}"
 
     def try_complete(self) -> bool:
-        """O(1): the group counts."""
+        """Complete if all have joined. O(1), because the group keeps count."""
         return self._group.has_all_members_joined and self.force_complete()
 
     def on_complete(self) -> None:
         self._rebalancer.on_complete_join(self._group)
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """How many members it waits for, and who has not joined."""
+        """Return how many members it waits for, and those that have not joined."""
         group = self._group
         missing = tuple((member.name, 0) for member in group.not_yet_rejoined) + tuple(
             (member_id, 0) for member_id in group.pending_members
@@ -80,12 +83,14 @@ class DelayedJoin(DelayedOperation):
 
 
 class InitialDelayedJoin(DelayedJoin):
-    """The first rebalance of an empty group: it waits for group.initial.rebalance.delay.ms whoever
-    has joined, for the consumers of a service start one after the other, and each would cause a
-    rebalance. Each newcomer makes it wait once more, up to the rebalance time-out in all.
+    """Waits for more members in the first rebalance of an empty group.
 
-    With a delay of 3 s and a rebalance time-out of 300 s, members at 0 s, 2 s and 4 s: it ends at 9
-    s, for nobody came between 6 s and 9 s.
+    The consumers of a service start one after the other, and each would cause a rebalance. So the
+    group waits for group.initial.rebalance.delay.ms, whoever has joined. Each newcomer makes it
+    wait once more, up to the rebalance time-out in total.
+
+    An example: the delay is 3 s, the rebalance time-out 300 s, and members join at 0 s, 2 s and 4
+    s. The wait ends at 9 s, because no member joined between 6 s and 9 s.
     """
 
     __slots__ = ("_configured_delay_ms", "_purgatory", "_remaining_ms")
@@ -105,7 +110,7 @@ class InitialDelayedJoin(DelayedJoin):
         self._remaining_ms = remaining_ms
 
     def try_complete(self) -> bool:
-        """Only time ends it."""
+        """Return False, because only time ends this wait."""
         return False
 
     def on_complete(self) -> None:
@@ -126,7 +131,7 @@ class InitialDelayedJoin(DelayedJoin):
             super().on_complete()
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """It is time alone that it waits for; told are the members so far."""
+        """Return the number of members so far; the wait itself depends only on time."""
         return (
             Requirement(
                 self._group.group_id,
@@ -138,8 +143,10 @@ class InitialDelayedJoin(DelayedJoin):
 
 
 class DelayedSync(DelayedOperation):
-    """The rebalance time-out once more: each member has so long to ask for its assignment, or it is
-    out (2.8; in 2.0 such a member blocks nobody, but stays as long as it sends heartbeats).
+    """Gives each member the rebalance time-out once more to ask for its assignment.
+
+    A member that does not send SyncGroup in that time is removed (2.8). In 2.0 such a member blocks
+    no other member, but stays as long as it sends heartbeats.
     """
 
     __slots__ = ("_generation_id", "_group", "_rebalancer")
@@ -158,7 +165,7 @@ class DelayedSync(DelayedOperation):
 
     @property
     def _is_over(self) -> bool:
-        """Another generation has begun, or all have asked."""
+        """Whether another generation has begun, or all members have sent SyncGroup."""
         return (
             self._group.generation_id != self._generation_id or not self._group.pending_sync_members
         )
@@ -167,13 +174,13 @@ class DelayedSync(DelayedOperation):
         return self._is_over and self.force_complete()
 
     def on_complete(self) -> None:
-        """Nothing is answered here: the SyncGroups were."""
+        """Do nothing: the SyncGroup requests are answered elsewhere."""
 
     def on_expiration(self) -> None:
         self._rebalancer.on_expire_pending_sync(self._group, self._generation_id)
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """Who has not asked yet."""
+        """Return the members that have not sent SyncGroup yet."""
         missing = tuple((member_id, 0) for member_id in self._group.pending_sync_members)
         members = len(self._group.members)
         return (

@@ -1,7 +1,7 @@
-"""The settings of the group coordinator, under Kafka's names (Kafka: GroupConfig,
+"""The settings of the group coordinator, with Kafka's names (Kafka: GroupConfig,
 OffsetConfig.scala).
 
-There are no defaults here: they stand in `server.kafka_config_keys` alone.
+There are no defaults here; only `server.kafka_config_keys` has defaults.
 """
 
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class OffsetConfig(NamedTuple):
     """Settings of committed offsets and their topic. Times in ms, sizes in bytes."""
 
     max_metadata_size: int
-    """offset.metadata.max.bytes; counted in characters, as Kafka does."""
+    """offset.metadata.max.bytes; as in Kafka, it counts characters."""
     load_buffer_size: int
     """offsets.load.buffer.size"""
     retention_ms: int
@@ -40,6 +40,7 @@ class OffsetConfig(NamedTuple):
     commit_required_acks: int
     """offsets.commit.required.acks"""
     inter_broker_protocol: tuple[int, int]
-    """inter.broker.protocol.version: in which versions records are written, so that the oldest
-    broker of the cluster can read them.
+    """inter.broker.protocol.version
+
+    It decides in which version records are written, so that the oldest broker can read them.
     """

@@ -1,16 +1,17 @@
-"""What members and consumers ask of their group's coordinator (Kafka: GroupCoordinator.scala; book
-001, 002 §6; spec O1, O2).
+"""The group coordinator: it answers the requests of group members and consumers.
 
-Synchronous: a request is answered by its `respond`, now or when its wait is over. What comes first
-of every request is whether this broker is to answer it at all; then whether the member is who it
-says: fenced (FENCED_INSTANCE_ID), unknown (UNKNOWN_MEMBER_ID), of an old generation
-(ILLEGAL_GENERATION). What each state answers stands in its method.
+(Kafka: GroupCoordinator.scala; book 001, 002 §6; spec O1, O2.) It is synchronous: each request is
+answered by its `respond`, now or when its wait is over. Every request is first checked: does this
+broker coordinate the group at all? Then the member is checked: it may be fenced
+(FENCED_INSTANCE_ID), unknown (UNKNOWN_MEMBER_ID), or of an old generation (ILLEGAL_GENERATION). The
+response in each state is in the method of the request.
 
-    JoinGroup   → waits for the others → the new generation            Heartbeat → whether a
-    rebalance is going on
-    SyncGroup   → waits for the leader's → the member's assignment     LeaveGroup → at once
+    JoinGroup   → waits for the other members    → the new generation
+    SyncGroup   → waits for the leader's request → the member's assignment
+    Heartbeat   → at once: is there a rebalance?
+    LeaveGroup  → at once
 
-Hop before: apis/groups, apis/offsets. Next hop: GroupRebalancer, GroupMetadataManager.
+Previous hop: apis/groups, apis/offsets. Next hop: GroupRebalancer, GroupMetadataManager.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -45,16 +46,18 @@ NO_GENERATION: Final = -1
 
 
 class Client(NamedTuple):
-    """Who asks, as DescribeGroups tells it."""
+    """The client that sends a request, for DescribeGroups."""
 
     client_id: str
     host: str
-    """`/127.0.0.1`"""
+    """For example `/127.0.0.1`."""
 
 
 class Member(NamedTuple):
-    """Who a request says that it comes from. Empty, none and -1: nobody of the group's, but a
-    client of its own that only commits offsets.
+    """The identity that a request claims.
+
+    Empty id, no instance id and generation -1 mean a client outside the group that only commits
+    offsets.
     """
 
     member_id: str = NO_MEMBER_ID
@@ -72,8 +75,9 @@ class MemberSummary(NamedTuple):
 
 
 class GroupSummary(NamedTuple):
-    """A group as DescribeGroups tells it. Protocol, metadata and assignments are told of a stable
-    group only.
+    """A group in the form of DescribeGroups.
+
+    Protocol, metadata and assignments are filled only for a stable group.
     """
 
     state: str
@@ -83,14 +87,15 @@ class GroupSummary(NamedTuple):
 
 
 DEAD_GROUP: Final = GroupSummary(GroupState.DEAD)
-"""A group that nobody knows."""
+"""The summary of an unknown group."""
 NO_GROUP: Final = GroupSummary(NO_STATE)
-"""What is told beside an error."""
+"""The summary in a response with an error."""
 
 
 class GroupCoordinator:
-    """The coordinator of all groups whose partition this broker leads. Owned by the broker's
-    loop.
+    """The coordinator of all groups whose partition this broker leads.
+
+    Owned by the broker's loop.
     """
 
     def __init__(
@@ -105,11 +110,12 @@ class GroupCoordinator:
         self._rebalancer = rebalancer
         self._random = random
         self.is_active = True
-        """False from the broker's shutdown on: COORDINATOR_NOT_AVAILABLE."""
+        """False from the broker's shutdown on; requests then get COORDINATOR_NOT_AVAILABLE."""
 
     def _status(self, group_id: str, *, empty_id_is_valid: bool = False) -> Errors:
-        """Whether requests for that group are answered here and now. The empty name is a real group
-        for offsets, not for members.
+        """Return NONE if this broker can answer requests for the group now, else the error.
+
+        The empty name is a valid group for offsets, but not for members.
         """
         if not group_id and not empty_id_is_valid:
             return Errors.INVALID_GROUP_ID
@@ -120,7 +126,7 @@ class GroupCoordinator:
         return Errors.NONE if self._manager.is_group_local(group_id) else Errors.NOT_COORDINATOR
 
     def _check_member(self, group: GroupMetadata, member: Member, operation: str) -> Errors:
-        """Whether it is a member of the present generation."""
+        """Return NONE if `member` is a member of the current generation, else the error."""
         if group.state is GroupState.DEAD:
             return Errors.COORDINATOR_NOT_AVAILABLE
         if group.is_static_member_fenced(member.member_id, member.group_instance_id, operation):
@@ -141,8 +147,10 @@ class GroupCoordinator:
         require_known_member_id: bool,
         respond: JoinCallback,
     ) -> None:
-        """A member wants to be in the next generation. With `require_known_member_id` a new one is
-        told its id first, and comes again with it (KIP-394).
+        """Handle JoinGroup: a member wants to be in the next generation.
+
+        With `require_known_member_id`, a new member first gets its id, and joins again with it
+        (KIP-394).
         """
         error = self._status(request.group_id)
         if (
@@ -181,8 +189,9 @@ class GroupCoordinator:
             self._rebalancer.check_join(group)
 
     def _has_room(self, group: GroupMetadata, member_id: str) -> bool:
-        """Members stay; newcomers only up to group.max.size (KIP-389). While the group gathers, it
-        is those who come first.
+        """Return whether the group has room for this member (group.max.size, KIP-389).
+
+        Existing members may stay. While the group gathers, the first ones to join get the places.
         """
         if group.state in (GroupState.EMPTY, GroupState.DEAD):
             return True
@@ -244,7 +253,7 @@ class GroupCoordinator:
             reason = "the leader joins again: it may want to assign anew"
         elif group.state is GroupState.STABLE and not same:
             reason = "a member joins again with other protocols"
-        else:  # its JoinGroup's answer was lost, most likely: it is told once more
+        else:  # the response to its JoinGroup was probably lost: it is sent once more
             members = (
                 group.current_members()
                 if leads and group.state is GroupState.COMPLETING_REBALANCE
@@ -266,12 +275,12 @@ class GroupCoordinator:
         self._rebalancer.update_member_and_rebalance(group, member, protocols, respond, reason)
 
     def handle_sync_group(self, request: SyncGroupRequest, respond: SyncCallback) -> None:
-        """A member asks for its assignment; the leader brings all of them."""
+        """Handle SyncGroup: a member asks for its assignment, and the leader sends all of them."""
         error = self._status(request.group_id)
         if error is Errors.COORDINATOR_LOAD_IN_PROGRESS:
             error = (
                 Errors.REBALANCE_IN_PROGRESS
-            )  # the rebalance that it means went with the old coordinator
+            )  # its rebalance was lost together with the old coordinator
         group = self._manager.get_group(request.group_id) if error is Errors.NONE else None
         if group is None:
             respond(SyncGroupResult(error or Errors.UNKNOWN_MEMBER_ID))
@@ -309,10 +318,13 @@ class GroupCoordinator:
             )
 
     def handle_heartbeat(self, group_id: str, member: Member) -> Errors:
-        """NONE also while an assignment is awaited; REBALANCE_IN_PROGRESS: join again."""
+        """Handle Heartbeat; REBALANCE_IN_PROGRESS means that the member must join again.
+
+        While the group waits for the assignment, the result is NONE.
+        """
         error = self._status(group_id)
         if error is Errors.COORDINATOR_LOAD_IN_PROGRESS:
-            return Errors.NONE  # whoever it is, its session begins anew when the group is loaded
+            return Errors.NONE  # any member's session begins again when the group is loaded
         if error is not Errors.NONE:
             return error
         group = self._manager.get_group(group_id)
@@ -333,8 +345,9 @@ class GroupCoordinator:
     def handle_leave_group(
         self, group_id: str, members: Sequence[Member]
     ) -> tuple[Errors, list[Errors]]:
-        """The group's error, and each member's if it is NONE. A static member can be named by its
-        instance id alone.
+        """Handle LeaveGroup; return the group's error, and each member's error if that is NONE.
+
+        A static member can be named by its instance id alone.
         """
         error = self._status(group_id)
         if error is not Errors.NONE:
@@ -368,9 +381,11 @@ class GroupCoordinator:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         respond: Callable[[CommitErrors], None],
     ) -> None:
-        """Commit. Without a generation (-1) only while the group has no members; a member may also
-        while the group gathers, for it is told of that by its heartbeat, but not while the
-        assignment is made.
+        """Commit offsets.
+
+        Without a generation (-1), a commit is allowed only while the group has no members. A member
+        may commit even while the group gathers, because it learns of the rebalance by its
+        heartbeat. It may not commit while the assignment is being made.
         """
         error = self._status(group_id, empty_id_is_valid=True)
         group = self._manager.get_group(group_id) if error is Errors.NONE else None
@@ -411,8 +426,9 @@ class GroupCoordinator:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         respond: Callable[[CommitErrors], None],
     ) -> None:
-        """Commit within a transaction: the offsets count when it commits. Member and generation are
-        checked if the producer says them (KIP-447).
+        """Commit offsets within a transaction; they count when it commits.
+
+        Member and generation are checked if the producer sends them (KIP-447).
         """
         error = self._status(group_id)
         if error is not Errors.NONE:
@@ -444,11 +460,10 @@ class GroupCoordinator:
     def handle_fetch_offsets(
         self, group_id: str, partitions: Collection[TopicPartition] | None, *, require_stable: bool
     ) -> tuple[Errors, dict[TopicPartition, tuple[Errors, OffsetAndMetadata | None]]]:
-        """The group's error, and each partition's with what is committed. None of `partitions`: all
-        that there are.
+        """Return the group's error, and each partition's error and committed offset.
 
-        With `require_stable` an offset that is on its way, or in an open transaction, is refused
-        with UNSTABLE_OFFSET_COMMIT (KIP-447).
+        If `partitions` is None, return all committed offsets. With `require_stable`, an offset that
+        is being written or is part of an open transaction gets UNSTABLE_OFFSET_COMMIT (KIP-447).
         """
         error = self._status(group_id, empty_id_is_valid=True)
         if error is not Errors.NONE:
@@ -468,8 +483,10 @@ class GroupCoordinator:
     def handle_delete_offsets(
         self, group_id: str, partitions: Sequence[TopicPartition]
     ) -> tuple[Errors, dict[TopicPartition, Errors]]:
-        """Forget committed offsets (KIP-496): of any topic while the group is empty, else of those
-        that no consumer of the group reads.
+        """Delete committed offsets (KIP-496).
+
+        If the group is empty, any offset may be deleted; else only those of topics that no consumer
+        of the group reads.
         """
         error = self._status(group_id)
         if error is not Errors.NONE:
@@ -500,8 +517,9 @@ class GroupCoordinator:
     def handle_list_groups(
         self, states: Collection[str]
     ) -> tuple[Errors, list[tuple[str, str, str]]]:
-        """(group, protocol type, state) of those in these states, of all without any; while a
-        partition is loading, with an error beside.
+        """Return (group, protocol type, state) of the groups in these states, or of all groups.
+
+        While a partition is loading, the list comes with an error.
         """
         if not self.is_active:
             return Errors.COORDINATOR_NOT_AVAILABLE, []
@@ -513,7 +531,7 @@ class GroupCoordinator:
         ]
 
     def handle_describe_group(self, group_id: str) -> tuple[Errors, GroupSummary]:
-        """State and members; a group that does not exist is Dead, without an error."""
+        """Return state and members; an unknown group is Dead, without an error."""
         error = self._status(group_id, empty_id_is_valid=True)
         if error is not Errors.NONE:
             return error, NO_GROUP
@@ -521,7 +539,7 @@ class GroupCoordinator:
         return Errors.NONE, DEAD_GROUP if group is None else _summary(group)
 
     def handle_delete_groups(self, group_ids: Sequence[str]) -> dict[str, Errors]:
-        """Groups without members go, with their offsets (KIP-229)."""
+        """Delete groups without members, with their offsets (KIP-229)."""
         return {group_id: self._delete_group(group_id) for group_id in dict.fromkeys(group_ids)}
 
     def _delete_group(self, group_id: str) -> Errors:
@@ -548,7 +566,10 @@ def _protocols(request: JoinGroupRequest) -> tuple[Protocol, ...]:
 
 
 def _member(member_id: str, request: JoinGroupRequest, client: Client) -> MemberMetadata:
-    """Who joins, as the request says. A rebalance time-out of -1 (v0 has none) is the session's."""
+    """Create the member that the request describes.
+
+    A rebalance time-out of -1 (v0 has none) means the session time-out.
+    """
     session_timeout_ms, rebalance_timeout_ms = (
         request.session_timeout_ms,
         request.rebalance_timeout_ms,

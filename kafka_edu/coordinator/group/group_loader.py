@@ -1,9 +1,9 @@
-"""What a partition of `__consumer_offsets` says, batch by batch (Kafka: doLoadGroupsAndOffsets in
-GroupMetadataManager.scala).
+"""Reads the records of a partition of `__consumer_offsets`, batch by batch.
 
-The last value of a key counts; a tombstone takes it away. Offsets of a transaction count when its
-commit marker comes, as of the place where they were appended, and not at all after an abort marker;
-what is still open at the end stays pending.
+(Kafka: doLoadGroupsAndOffsets in GroupMetadataManager.scala.) The last value of a key counts, and a
+tombstone removes the key. Offsets of a transaction count when its commit marker comes, with the
+position at which they were appended. After an abort marker they do not count at all. Offsets of a
+transaction that is still open at the end stay pending.
 """
 
 from collections.abc import Iterator
@@ -31,19 +31,20 @@ Offsets = dict[TopicPartition, CommittedOffset]
 
 
 class LoadedGroup(NamedTuple):
-    """All that the log says of one group."""
+    """All information about one group in the log."""
 
     group_id: str
     value: GroupMetadataValue | None
-    """None: it has offsets only."""
+    """None if the group has only offsets."""
     offsets: Offsets
     pending: dict[int, Offsets]
-    """Of open transactions, by producer id."""
+    """Offsets of open transactions, by producer id."""
 
 
 class GroupLoader:
-    """Reads one partition; owned by the task that loads it. Memory O(groups and offsets that are
-    left), time O(records).
+    """Reads one partition; owned by the task that loads it.
+
+    Memory O(groups and offsets that remain), time O(records).
     """
 
     def __init__(self) -> None:
@@ -52,7 +53,7 @@ class GroupLoader:
         self._pending: dict[int, dict[str, Offsets]] = {}
 
     def apply(self, header: BatchHeader, batch: memoryview) -> None:
-        """Take one batch. Raises InvalidRecordError."""
+        """Read one batch. Raises InvalidRecordError."""
         if header.is_control:
             marker = read_end_transaction_marker(batch)
             if marker is not None:
@@ -93,7 +94,7 @@ class GroupLoader:
                         offsets[tp] = commit
 
     def groups(self) -> Iterator[LoadedGroup]:
-        """Every group that there is something of, when all batches have been applied."""
+        """Yield every group with any content, after all batches are applied."""
         pending: dict[str, dict[int, Offsets]] = {}
         for producer_id, by_group in self._pending.items():
             for group_id, offsets in by_group.items():
@@ -116,8 +117,9 @@ class GroupLoader:
 
 
 def make_group(loaded: LoadedGroup, now_ms: int, trace: Tracer | None) -> GroupMetadata:
-    """The group as it was when its last record was written: Empty without members, else Stable;
-    members must send heartbeats anew. O(members + offsets).
+    """Create the group as it was when its last record was written. O(members + offsets).
+
+    It is Empty without members, else Stable. Its members must send heartbeats again.
     """
     value = loaded.value
     members = value.members if value is not None else []

@@ -1,22 +1,21 @@
-"""One group: its members, its generation, its protocol, its offsets (Kafka: GroupMetadata.scala;
-book 001, 002 §6).
+"""One group: its members, its generation, its protocol and its offsets.
 
-Pure bookkeeping: what happens when is decided by GroupCoordinator. Each change has one door here,
-which tells it.
+(Kafka: GroupMetadata.scala; book 001, 002 §6.) This is pure bookkeeping; GroupCoordinator decides
+what happens and when. Each kind of change has one method, which also emits its event.
 
-    generation    counts the assignments; a member that speaks of another one missed a rebalance
-    (ILLEGAL_GENERATION)
-    leader        the first member; it assigns for all, and the coordinator never looks into what it
-    assigns
-    protocol      of the assignors that all members know, the one that most members like best: each
-    votes for its first (A: [range, sticky], B: [sticky,
-                  range], C: [sticky, range] → sticky, 2 of 3)
-    pending       members that were given an id and have not joined with it yet (KIP-394); a
-    rebalance waits for them too
-    static        instance id → member id (KIP-345)
+- generation: counts the assignments. A member with another generation has missed a rebalance
+  (ILLEGAL_GENERATION).
+- leader: the first member. It makes the assignment for all members, and the coordinator never looks
+  into it.
+- protocol: an assignor that all members support, chosen by vote. Each member votes for its
+  favourite. For example A: [range, sticky], B: [sticky, range], C: [sticky, range] → sticky, 2 of
+  3.
+- pending: members that received an id and have not joined with it yet (KIP-394). A rebalance waits
+  for them too.
+- static: instance id → member id (KIP-345).
 
-Invariants: number awaiting = members whose JoinGroup waits; leader is a member; static members are
-members. Owned by GroupMetadataManager.
+Invariants: `num_awaiting_join` is the number of members whose JoinGroup waits; the leader is a
+member; static members are members. Owned by GroupMetadataManager.
 """
 
 from collections import Counter
@@ -65,23 +64,25 @@ class GroupMetadata:
         self.group_id = group_id
         self.state = state
         self.current_state_timestamp: int | None = now_ms
-        """Wall ms since when it is in its state; None if an old record does not say. It decides
-        when offsets expire (KIP-211).
+        """The wall time in ms when the group entered its state; None if an old record lacks it.
+
+        It decides when offsets expire (KIP-211).
         """
         self.protocol_type: str | None = None
-        """None: nobody ever joined, the group only commits offsets."""
+        """None: no member ever joined, the group only commits offsets."""
         self.protocol_name: str | None = None
         self.generation_id = 0
         self.leader_id: str | None = None
         self.members: dict[str, MemberMetadata] = {}
         self.pending_members: dict[str, None] = {}
         self.pending_sync_members: dict[str, None] = {}
-        """Those who have the new generation and have not asked for their assignment yet."""
+        """The members of the new generation that have not sent SyncGroup yet."""
         self.new_member_added = False
-        """While the first rebalance waits for more members: somebody came, so it may wait on."""
+        """Whether a member joined while the first rebalance waits, so that it may wait longer."""
         self.subscribed_topics: frozenset[str] | None = None
-        """Of a group of consumers what all members read together; None if it is none, or if that
-        cannot be read.
+        """The topics that all members of a consumer group read together.
+
+        None if this is not a consumer group, or if a subscription cannot be read.
         """
         self.offsets = GroupOffsets()
         self.num_awaiting_join = 0
@@ -90,7 +91,7 @@ class GroupMetadata:
         self._trace = trace
 
     def transition_to(self, state: GroupState, now_ms: int) -> None:
-        """Door: the next state. Raises RuntimeError where the table has none."""
+        """Enter the next state. Raises RuntimeError if the table does not have the transition."""
         if self.state not in VALID_PREVIOUS_STATES[state]:
             raise RuntimeError(f"group {self.group_id} does not go from {self.state} to {state}")
         before, self.state = self.state, state
@@ -117,14 +118,15 @@ class GroupMetadata:
         return self.leader_id == member_id
 
     def static_member_id(self, group_instance_id: str | None) -> str | None:
-        """Who bears that instance id now."""
+        """Return the member id that the instance id belongs to now, or None."""
         return None if group_instance_id is None else self._static_members.get(group_instance_id)
 
     def is_static_member_fenced(
         self, member_id: str, group_instance_id: str | None, operation: str
     ) -> bool:
-        """Whether the instance id belongs to somebody else by now. An instance id that nobody has
-        fences nobody.
+        """Return whether the instance id now belongs to another member.
+
+        An instance id that no member has fences nobody.
         """
         current = self.static_member_id(group_instance_id)
         if current is None or current == member_id:
@@ -143,13 +145,13 @@ class GroupMetadata:
     def generate_member_id(
         self, client_id: str, group_instance_id: str | None, random: Random
     ) -> str:
-        """`<client id>-<uuid>`, for a static member `<instance id>-<uuid>`."""
+        """Return `<client id>-<uuid>`, or `<instance id>-<uuid>` for a static member."""
         return (
             f"{client_id if group_instance_id is None else group_instance_id}-{random_uuid(random)}"
         )
 
     def add_pending_member(self, member_id: str, client_id: str, client_host: str) -> None:
-        """Door: it was given an id, and is awaited."""
+        """Remember a member that received its id; the group waits for it."""
         self.pending_members[member_id] = None
         if self._trace:
             self._trace(
@@ -162,7 +164,8 @@ class GroupMetadata:
             )
 
     def add(self, member: MemberMetadata, respond: JoinCallback | None = None) -> int:
-        """Door: a member more, whose JoinGroup waits if `respond` is given. The first one leads.
+        """Add a member, whose JoinGroup waits if `respond` is given. The first member leads.
+
         Returns the event's number.
         """
         if not self.members:
@@ -202,7 +205,7 @@ class GroupMetadata:
         protocol_name: str | None,
         leader_id: str | None,
     ) -> None:
-        """The group as the log has it; what is told of it is that it was loaded."""
+        """Fill the group with the content of the log, without an event for each member."""
         self.generation_id = generation_id
         self.protocol_type = protocol_type
         self.protocol_name = protocol_name
@@ -214,8 +217,9 @@ class GroupMetadata:
     def update(
         self, member: MemberMetadata, protocols: tuple[Protocol, ...], respond: JoinCallback | None
     ) -> int:
-        """Door: a member joins again, with these protocols; its JoinGroup waits. Returns the
-        event's number.
+        """Let a member join again with these protocols; its JoinGroup waits.
+
+        Returns the event's number.
         """
         self._supported.subtract(member.protocol_names())
         member.supported_protocols = protocols
@@ -233,7 +237,7 @@ class GroupMetadata:
         )
 
     def remove(self, member_id: str) -> MemberMetadata | None:
-        """Take a member out; the caller tells why it went. If it led, the next in line leads."""
+        """Remove a member; if it led, the next one leads. The caller emits the event."""
         member = self.members.pop(member_id, None)
         if member is None:
             return None
@@ -253,8 +257,9 @@ class GroupMetadata:
     def replace_static_member(
         self, group_instance_id: str, old_member_id: str, new_member_id: str
     ) -> MemberMetadata:
-        """Door: the same static member under a new id. Whoever waits under the old one is fenced
-        (KIP-345).
+        """Give a static member its new member id (KIP-345).
+
+        Requests that wait under the old id are fenced.
         """
         member = self.members.pop(old_member_id)
         fenced = JoinGroupResult(Errors.FENCED_INSTANCE_ID, old_member_id)
@@ -284,7 +289,7 @@ class GroupMetadata:
         member.awaiting_join = respond
 
     def answer_join(self, member: MemberMetadata, result: JoinGroupResult) -> bool:
-        """Answer its JoinGroup, if one waits; returns whether one did."""
+        """Answer the member's waiting JoinGroup; return whether there was one."""
         respond = member.awaiting_join
         if respond is None:
             return False
@@ -293,13 +298,14 @@ class GroupMetadata:
         return True
 
     def await_sync(self, member: MemberMetadata, respond: SyncCallback) -> None:
-        """Its SyncGroup waits for the leader's. One that waited already was given up by its
-        client.
+        """Let the member's SyncGroup wait for the leader's.
+
+        If another one already waits, the client has given it up.
         """
         member.awaiting_sync = respond
 
     def answer_sync(self, member: MemberMetadata, result: SyncGroupResult) -> bool:
-        """Answer its SyncGroup, if one waits; returns whether one did."""
+        """Answer the member's waiting SyncGroup; return whether there was one."""
         respond = member.awaiting_sync
         if respond is None:
             return False
@@ -317,12 +323,13 @@ class GroupMetadata:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The slowest member's."""
+        """The rebalance time-out of the slowest member."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def supports_protocols(self, protocol_type: str, names: Collection[str]) -> bool:
-        """Whether one who can do these fits in: the same type, and at least one protocol that all
-        others can do too.
+        """Return whether a member with these protocols fits into the group.
+
+        It needs the same type, and at least one protocol that all other members support.
         """
         if self.state is GroupState.EMPTY:
             return bool(protocol_type) and bool(names)
@@ -331,8 +338,10 @@ class GroupMetadata:
         )
 
     def select_protocol(self) -> str:
-        """Each member votes for its favourite among those that all can do; the most votes win, the
-        first named of equals. There is a member.
+        """Choose the protocol by vote; the group must have a member.
+
+        Each member votes for its favourite among those that all members support. Most votes win; in
+        a tie the one that was named first wins.
         """
         count = len(self.members)
         candidates = frozenset(
@@ -342,8 +351,9 @@ class GroupMetadata:
         return votes.most_common(1)[0][0]
 
     def elect_joined_leader(self) -> bool:
-        """Door: a leader that has not joined again gives way to a member that has; False if nobody
-        has.
+        """Replace a leader that has not joined again by a member that has.
+
+        Returns False if no member has joined again.
         """
         leader = self.members.get(self.leader_id) if self.leader_id is not None else None
         if leader is not None and leader.awaiting_join is not None:
@@ -362,7 +372,7 @@ class GroupMetadata:
         return True
 
     def init_next_generation(self, now_ms: int) -> None:
-        """Door: all who come have come. The next generation begins, or the group is empty."""
+        """Begin the next generation with the members that have joined, or become empty."""
         self.generation_id += 1
         self.protocol_name = self.select_protocol() if self.members else None
         self.subscribed_topics = self.compute_subscribed_topics()
@@ -382,7 +392,7 @@ class GroupMetadata:
             )
 
     def compute_subscribed_topics(self) -> frozenset[str] | None:
-        """What the members read together, as far as they are consumers and can be understood."""
+        """Return the topics that the members read together; None if they are unknown."""
         if self.protocol_type != CONSUMER_PROTOCOL_TYPE:
             return None
         if not self.members:
@@ -394,11 +404,11 @@ class GroupMetadata:
         )
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Whether a member may read the topic; also when nobody can tell."""
+        """Return whether a member may read the topic; also True if that is unknown."""
         return self.subscribed_topics is None or topic in self.subscribed_topics
 
     def current_members(self) -> list[JoinGroupMember]:
-        """As the leader is told of them; there is a protocol."""
+        """Return the members in the form for the leader; a protocol must be chosen."""
         name = self.protocol_name
         assert name is not None
         return [
@@ -407,7 +417,7 @@ class GroupMetadata:
         ]
 
     def assign(self, assignments: Mapping[str, bytes]) -> None:
-        """Door: the leader's assignment, which is in the log by now."""
+        """Set the leader's assignment, which is already in the log."""
         for member_id, member in self.members.items():
             member.assignment = assignments.get(member_id, b"")
         if self._trace:
@@ -424,13 +434,15 @@ class GroupMetadata:
             )
 
     def forget_assignments(self) -> None:
-        """The assignment that was being made is void."""
+        """Clear the assignments, because the one being made is void."""
         for member in self.members.values():
             member.assignment = b""
 
     def expired_offsets(self, now_ms: int, retention_ms: int) -> list[TopicPartition]:
-        """Whose time is up (KIP-211). An empty group keeps its offsets for the retention time; a
-        stable one loses those of topics that nobody reads.
+        """Return the partitions whose offsets have expired (KIP-211).
+
+        An empty group keeps its offsets for the retention time. A stable group loses the offsets of
+        topics that no member reads.
         """
         if self.protocol_type is None:
             return self.offsets.expired(now_ms, retention_ms, since_ms=None)

@@ -1,18 +1,19 @@
 """The groups of this broker and their log (Kafka: GroupMetadataManager.scala; book 001; spec O2).
 
-`__consumer_offsets` has 50 partitions; a group belongs to one of them by its name's hash, and to
-the broker that leads that partition. Whatever must survive that broker is in the partition's log
-before it is answered: each generation with its assignment, each committed offset.
+`__consumer_offsets` has 50 partitions. A group belongs to one of them by the hash of its name, and
+to the broker that leads that partition. Data that must survive the broker is written to the
+partition's log before the response is sent. That is each generation with its assignment, and each
+committed offset.
 
-    partition     not led here → NOT_COORDINATOR; loading → COORDINATOR_LOAD_IN_PROGRESS; owned: its
-    groups are in memory
-    storing       one batch, acks=-1 (offsets.commit.required.acks): the callback comes when all of
-    the ISR have it, or after offsets.commit.timeout.ms
-    expiry        every offsets.retention.check.interval.ms: tombstones for offsets whose time is
-    up, and for groups that have nothing left (KIP-211)
+- Partition: if this broker does not lead it, requests get NOT_COORDINATOR. While it is loading,
+  they get COORDINATOR_LOAD_IN_PROGRESS. If it is owned, its groups are in memory.
+- Storing: one batch with acks=-1 (offsets.commit.required.acks). The callback comes when the whole
+  ISR has the batch, or after offsets.commit.timeout.ms.
+- Expiry: every offsets.retention.check.interval.ms, tombstones are written for offsets that have
+  expired, and for groups that have nothing left (KIP-211).
 
-Synchronous; PartitionLoader is the shell that reads logs. Owned by the broker's loop. Next hop:
-ReplicaManager.append_records.
+The manager is synchronous; PartitionLoader is the shell that reads logs. Owned by the broker's
+loop. Next hop: ReplicaManager.append_records.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -54,12 +55,13 @@ from kafka_edu.trace.tracer import Tracer
 
 CommitErrors = dict[TopicPartition, Errors]
 OFFSETS_SEQUENCE: Final = 0
-"""What Kafka writes as the sequence number of a batch of offsets. It says nothing: a coordinator's
-sequences are not checked.
+"""The sequence number that Kafka writes into a batch of offsets.
+
+It has no meaning, because the sequence numbers of a coordinator are not checked.
 """
 Selector = Callable[[GroupMetadata], Collection[TopicPartition]]
 
-#: What a failed append means for one who asked the coordinator. Others are told as they are.
+#: Error of an append → error for the client of the coordinator. All other errors stay the same.
 APPEND_ERRORS: Final[Mapping[Errors, Errors]] = {
     Errors.UNKNOWN_TOPIC_OR_PARTITION: Errors.COORDINATOR_NOT_AVAILABLE,
     Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
@@ -67,7 +69,7 @@ APPEND_ERRORS: Final[Mapping[Errors, Errors]] = {
     Errors.NOT_LEADER_OR_FOLLOWER: Errors.NOT_COORDINATOR,
     Errors.KAFKA_STORAGE_ERROR: Errors.NOT_COORDINATOR,
 }
-#: The same for a group's own record, and for committed offsets.
+#: The same for a group's own record (first), and for committed offsets (second).
 GROUP_APPEND_ERRORS: Final[Mapping[Errors, Errors]] = {
     **APPEND_ERRORS,
     Errors.REQUEST_TIMED_OUT: Errors.REBALANCE_IN_PROGRESS,
@@ -84,7 +86,7 @@ OFFSET_APPEND_ERRORS: Final[Mapping[Errors, Errors]] = {
 
 
 class GroupLog(Protocol):
-    """Where records are appended: ReplicaManager."""
+    """The log to which records are appended: ReplicaManager."""
 
     def append_records(
         self,
@@ -98,8 +100,9 @@ class GroupLog(Protocol):
 
 
 class GroupMetadataManager:
-    """Owner of this broker's groups. `partitions` is how many `__consumer_offsets` has, as the
-    callable says when it is asked.
+    """The owner of this broker's groups.
+
+    `partitions` is called for the number of partitions of `__consumer_offsets`.
     """
 
     def __init__(
@@ -116,11 +119,11 @@ class GroupMetadataManager:
         self._partitions = partitions
         self._trace = trace
         self._owned: dict[int, dict[str, GroupMetadata]] = {}
-        """partition led here and loaded → its groups by name."""
+        """Partition that is led here and loaded → its groups by name."""
         self._loading: dict[int, int] = {}
-        """partition → leader epoch."""
+        """Partition that is being loaded → leader epoch."""
         self._groups_of_producer: dict[int, set[str]] = {}
-        """producer id → the groups in which it has a transaction open."""
+        """Producer id → the groups in which it has an open transaction."""
         if trace:
             trace.on_snapshot(self._snapshot)
 
@@ -131,7 +134,7 @@ class GroupMetadataManager:
         return self.partition_for(group_id) in self._loading
 
     def is_group_local(self, group_id: str) -> bool:
-        """Whether this broker coordinates it, perhaps not yet."""
+        """Return whether this broker coordinates the group, or will when it is loaded."""
         partition = self.partition_for(group_id)
         return partition in self._owned or partition in self._loading
 
@@ -140,18 +143,18 @@ class GroupMetadataManager:
         return bool(self._loading)
 
     def is_loading_partition(self, partition: int, leader_epoch: int) -> bool:
-        """Whether that load is still wanted."""
+        """Return whether the load of that partition and epoch is still wanted."""
         return self._loading.get(partition) == leader_epoch
 
     def owns(self, partition: int) -> bool:
         return partition in self._owned
 
     def get_group(self, group_id: str) -> GroupMetadata | None:
-        """The group if it is here and loaded. O(1)."""
+        """Return the group if it is here and loaded. O(1)."""
         return self._owned.get(self.partition_for(group_id), {}).get(group_id)
 
     def get_or_create_group(self, group_id: str) -> GroupMetadata:
-        """The group, or a new one that is Empty. Its partition must be owned."""
+        """Return the group, or a new Empty one. Its partition must be owned."""
         groups = self._owned[self.partition_for(group_id)]
         group = groups.get(group_id)
         if group is None:
@@ -161,18 +164,19 @@ class GroupMetadataManager:
         return group
 
     def groups(self) -> Iterator[GroupMetadata]:
-        """All groups of all partitions led here."""
+        """Yield all groups of all partitions that are led here."""
         for groups in self._owned.values():
             yield from groups.values()
 
     def begin_loading(self, partition: int, leader_epoch: int) -> None:
-        """Door: this broker leads the partition and must read it first. What it may still have of
-        an earlier time is dropped by the caller before.
+        """Begin to load a partition that this broker now leads.
+
+        The caller has already unloaded groups from an earlier leadership.
         """
         self._loading[partition] = leader_epoch
 
     def loaded(self, partition: int, groups: Iterable[GroupMetadata]) -> None:
-        """Door: the partition is read."""
+        """Set the groups of a partition that has been read."""
         self._loading.pop(partition, None)
         self._owned[partition] = {group.group_id: group for group in groups}
         for group in self._owned[partition].values():
@@ -180,8 +184,9 @@ class GroupMetadataManager:
                 self._groups_of_producer.setdefault(producer_id, set()).add(group.group_id)
 
     def unload(self, partition: int) -> list[GroupMetadata]:
-        """Door: the partition is led by another broker, or is not to be loaded any more; returns
-        the groups that are to be told.
+        """Forget a partition that another broker leads, or that need not be loaded.
+
+        Returns its groups, whose members must still be notified.
         """
         self._loading.pop(partition, None)
         groups = list(self._owned.pop(partition, {}).values())
@@ -208,8 +213,9 @@ class GroupMetadataManager:
         producer_epoch: int = NO_PRODUCER_EPOCH,
         base_sequence: int = NO_SEQUENCE,
     ) -> None:
-        """Append (key, value) pairs as one batch; `respond` gets the error and the batch's offset,
-        now or later. With a producer: in its transaction.
+        """Append (key, value) pairs as one batch, within a transaction if there is a producer.
+
+        `respond` gets the error and the batch's offset, now or later.
         """
         now_ms = self._time.milliseconds()
         batch = build_batch(
@@ -240,8 +246,9 @@ class GroupMetadataManager:
         assignments: Mapping[str, bytes],
         respond: Callable[[Errors], None],
     ) -> None:
-        """Write the group's generation with `assignments`, by member id; `respond` is called once,
-        now or later.
+        """Write the group's generation with `assignments`, by member id.
+
+        `respond` is called once, now or later.
         """
         record = (
             group_key(group.group_id),
@@ -264,10 +271,10 @@ class GroupMetadataManager:
         producer_id: int = NO_PRODUCER_ID,
         producer_epoch: int = NO_PRODUCER_EPOCH,
     ) -> None:
-        """Commit these; `respond` gets each partition's error, now or later.
+        """Commit offsets; `respond` gets each partition's error, now or later.
 
-        Those with too long a text (OFFSET_METADATA_TOO_LARGE) are left out, the others are one
-        batch. With a producer they wait for the end of its transaction.
+        An offset with too long a text is left out (OFFSET_METADATA_TOO_LARGE); the others are one
+        batch. With a producer, the offsets wait for the end of its transaction.
         """
         limit = self._config.max_metadata_size
         valid = {tp: value for tp, value in offsets.items() if len(value.metadata) <= limit}
@@ -313,7 +320,7 @@ class GroupMetadataManager:
         error: Errors,
         batch_offset: int,
     ) -> None:
-        """Door: the log has them, or it does not."""
+        """Apply the result of an append to the group's offsets."""
         transactional = producer_id != NO_PRODUCER_ID
         if error is not Errors.NONE:
             if transactional:
@@ -342,8 +349,9 @@ class GroupMetadataManager:
     def complete_transaction(
         self, producer_id: int, partitions: Collection[int], committed: bool
     ) -> None:
-        """Door: the markers of a transaction are in these partitions' logs. O(offsets that it
-        committed).
+        """Apply the end of a transaction whose markers are in these partitions' logs.
+
+        O(offsets that it committed).
         """
         for group_id in sorted(self._groups_of_producer.get(producer_id, ())):
             group = self.get_group(group_id)
@@ -362,7 +370,11 @@ class GroupMetadataManager:
                 )
 
     def cleanup_expired(self, groups: Iterable[GroupMetadata]) -> None:
-        """Every offsets.retention.check.interval.ms, of all groups, some at a time. O(offsets)."""
+        """Remove expired offsets of these groups. O(offsets).
+
+        The loader calls it for all groups, some at a time, every
+        offsets.retention.check.interval.ms.
+        """
         now_ms = self._time.milliseconds()
         self.cleanup(
             groups,
@@ -371,21 +383,25 @@ class GroupMetadataManager:
         )
 
     def cleanup_deleted(self, partitions: Collection[TopicPartition]) -> None:
-        """Topics are deleted: nobody can go on reading them. O(groups + their offsets)."""
+        """Remove the offsets of deleted partitions, which no client can read any more.
+
+        O(groups + their offsets).
+        """
         deleted = frozenset(partitions)
         self.cleanup(
             list(self.groups()), lambda group: group.offsets.among(deleted), "the topic is deleted"
         )
 
     def delete_group(self, group: GroupMetadata) -> None:
-        """An empty group goes, with all its offsets."""
+        """Delete an empty group with all its offsets."""
         group.transition_to(GroupState.DEAD, self._time.milliseconds())
         self.cleanup([group], lambda dead: list(dead.offsets.committed), "deleted")
 
     def cleanup(self, groups: Iterable[GroupMetadata], select: Selector, reason: str) -> None:
-        """Remove the selected offsets of each group; a group that is Empty and has nothing left
-        dies. Tombstones go into the log, and are not waited for: what is missing of them is found
-        out and removed again by the next coordinator.
+        """Remove the selected offsets of each group; an Empty group without any content dies.
+
+        Tombstones are appended to the log without waiting for the result. If one is missing, the
+        next coordinator finds that out and removes the entry again.
         """
         now_ms = self._time.milliseconds()
         for group in groups:

@@ -1,16 +1,16 @@
-"""The offsets that a group has committed, and those on their way (Kafka: the offset half of
-GroupMetadata.scala; KIP-98, KIP-211, KIP-447).
+"""The committed offsets of a group, and those that are being written.
 
-A commit is *prepared* before it is appended to the log, and *counts* when the log has it: so what a
-client reads back is never lost later. Between the two it is pending: an offset that is being
-written neither expires nor lets its group die.
+(Kafka: the offset half of GroupMetadata.scala; KIP-98, KIP-211, KIP-447.) A commit is *prepared*
+before it is appended to the log, and it *counts* when the log has it. So an offset that a client
+reads back is never lost later. Between the two steps the commit is pending: an offset that is being
+written does not expire, and its group stays alive.
 
-    prepare → append → appended: counts, unless a later one in the log counts already
+    prepare → append → appended: counts, unless a later one in the log already counts
                      → failed: dropped
 
-A commit within a transaction is prepared and appended alike, but waits then, by the producer's id,
-for the transaction's end: a commit marker makes it count, an abort drops it. While it waits a
-reader that asks for stable offsets is refused (UNSTABLE_OFFSET_COMMIT).
+A commit within a transaction is prepared and appended in the same way. Then it waits, by producer
+id, for the end of the transaction. A commit marker makes it count, and an abort marker drops it.
+While it waits, a reader that requires stable offsets gets UNSTABLE_OFFSET_COMMIT.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -20,23 +20,26 @@ from kafka_edu.coordinator.group.offset_and_metadata import CommittedOffset, Off
 
 
 class GroupOffsets:
-    """Owned by its group. All operations O(offsets named), `expired` O(offsets)."""
+    """The offsets of one group, owned by it.
+
+    All operations are O(offsets named); `expired` is O(offsets).
+    """
 
     __slots__ = ("_pending", "_pending_transactional", "committed")
 
     def __init__(self) -> None:
         self.committed: dict[TopicPartition, CommittedOffset] = {}
-        """What counts."""
+        """The offsets that count."""
         self._pending: dict[TopicPartition, OffsetAndMetadata] = {}
         self._pending_transactional: dict[int, dict[TopicPartition, CommittedOffset]] = {}
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is committed, nothing is on its way, no transaction is open."""
+        """Whether no offset is committed or being written, and no transaction is open."""
         return not (self.committed or self._pending or self._pending_transactional)
 
     def is_pending(self, tp: TopicPartition) -> bool:
-        """Whether the offset may change soon by what is already here."""
+        """Return whether a commit that has already arrived may soon change the offset."""
         return tp in self._pending or any(
             tp in offsets for offsets in self._pending_transactional.values()
         )
@@ -46,12 +49,13 @@ class GroupOffsets:
 
     @property
     def producers(self) -> Iterable[int]:
-        """Who has a transaction open here."""
+        """The producers with an open transaction in this group."""
         return self._pending_transactional
 
     def among(self, partitions: Set[TopicPartition]) -> set[TopicPartition]:
-        """Those of `partitions` for which an offset is committed or on its way, in a transaction
-        too. O(offsets).
+        """Return those of `partitions` with a committed or pending offset. O(offsets).
+
+        Offsets in open transactions count too.
         """
         known: list[Iterable[TopicPartition]] = [
             self.committed,
@@ -65,8 +69,9 @@ class GroupOffsets:
         committed: Mapping[TopicPartition, CommittedOffset],
         pending: Mapping[int, Mapping[TopicPartition, CommittedOffset]],
     ) -> None:
-        """Take over what was read from the log; `pending` are commits of transactions that are
-        still open, by producer id.
+        """Set the content that was read from the log.
+
+        `pending` are the commits of transactions that are still open, by producer id.
         """
         self.committed = dict(committed)
         self._pending_transactional = {
@@ -74,22 +79,23 @@ class GroupOffsets:
         }
 
     def prepare(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """They are about to be appended. Of two on their way for one partition the later one is the
-        pending one.
+        """Note offsets that are about to be appended.
+
+        If two commits for one partition are being written, the later one is the pending one.
         """
         self._pending.update(offsets)
 
     def appended(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], batch_offset: int
     ) -> None:
-        """The log has them at `batch_offset`."""
+        """Note that the log has the offsets, at `batch_offset`."""
         for tp, value in offsets.items():
             if tp in self._pending:
                 self._count(tp, CommittedOffset(value, batch_offset))
                 self._settle(tp, value)
 
     def failed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """The log does not have them."""
+        """Note that the log does not have the offsets."""
         for tp, value in offsets.items():
             self._settle(tp, value)
 
@@ -115,8 +121,10 @@ class GroupOffsets:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         batch_offset: int,
     ) -> None:
-        """The log has them. If the transaction has ended meanwhile there is nothing left to do: it
-        was aborted, or its commit was answered before.
+        """Note that the log has the offsets of a transaction.
+
+        If the transaction has ended meanwhile, nothing is left to do: it was aborted, or its commit
+        was answered before.
         """
         open_ones = self._pending_transactional.get(producer_id, {})
         for tp, value in offsets.items():
@@ -127,7 +135,7 @@ class GroupOffsets:
     def transactional_failed(
         self, producer_id: int, offsets: Mapping[TopicPartition, OffsetAndMetadata]
     ) -> None:
-        """The log does not have them; a producer without any is forgotten."""
+        """Note that the log does not have the offsets; forget a producer without any."""
         open_ones = self._pending_transactional.get(producer_id)
         if open_ones is None:
             return
@@ -145,11 +153,11 @@ class GroupOffsets:
     def complete_transaction(
         self, producer_id: int, committed: bool
     ) -> dict[TopicPartition, CommittedOffset]:
-        """The transaction's marker is in the log; returns the offsets that it concerned. A
-        transaction that is not open here changes nothing.
+        """End a transaction whose marker is in the log; return the offsets that it concerned.
 
-        A commit that is still on its way to the log is dropped: its coordinator ended the
-        transaction without having heard that it arrived.
+        A transaction that is not open here changes nothing. A commit that is still being written is
+        dropped, because its coordinator ended the transaction without knowing that the commit
+        arrived.
         """
         ended = self._pending_transactional.pop(producer_id, {})
         if committed:
@@ -161,8 +169,9 @@ class GroupOffsets:
     def remove(
         self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Forget these, whatever is on its way for them as well; returns what was committed, for
-        tombstones.
+        """Forget the offsets of these partitions, also the pending ones.
+
+        Returns the committed ones, so that the caller can write tombstones.
         """
         removed = {}
         for tp in partitions:
@@ -187,11 +196,12 @@ class GroupOffsets:
         since_ms: int | None,
         subscribed: Iterable[str] = (),
     ) -> list[TopicPartition]:
-        """Whose time is up (KIP-211): `retention_ms` after `since_ms` (when the group became
-        empty), or after the commit if that is None.
+        """Return the partitions whose offsets have expired (KIP-211).
 
-        Not those of `subscribed` topics, nor pending ones. A client's own expire time (OffsetCommit
-        v2 to v4) goes before all that.
+        An offset expires `retention_ms` after `since_ms` (the time when the group became empty), or
+        after its commit if `since_ms` is None. Offsets of `subscribed` topics and pending offsets
+        do not expire. An expire time that the client itself set (OffsetCommit v2 to v4) has
+        priority.
         """
         topics = frozenset(subscribed)
         return [

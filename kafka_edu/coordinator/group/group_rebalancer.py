@@ -1,15 +1,17 @@
-"""How a group comes from one generation to the next (Kafka: the private half of
-GroupCoordinator.scala; book 001, 002 §6; spec O1).
+"""Takes a group from one generation to the next.
 
-    somebody joins, leaves, dies or joins again otherwise → PreparingRebalance: DelayedJoin waits
-    for all known members
-    all have joined, or the rebalance time-out is over    → CompletingRebalance: a new generation;
-    the leader is told all members, who is missing is out
-    the leader's SyncGroup, when it is in the log         → Stable: each member gets its assignment
+(Kafka: the private half of GroupCoordinator.scala; book 001, 002 §6; spec O1.)
 
-Two time-outs watch the members. The session's: DelayedHeartbeat, set anew by every sign of life.
-The rebalance's: DelayedJoin, then DelayedSync. Each rebalance says why it began and who caused it
-(RebalanceStarted). Owned by GroupCoordinator.
+    a member joins, leaves, dies or changes               → PreparingRebalance:
+        DelayedJoin waits for all known members
+    all have joined, or the rebalance time-out is over    → CompletingRebalance:
+        a new generation; the leader gets all members; missing members are removed
+    the leader's SyncGroup is in the log                  → Stable:
+        each member gets its assignment
+
+Two time-outs watch the members. For the session it is DelayedHeartbeat, which begins again at every
+sign of life. For the rebalance it is DelayedJoin, then DelayedSync. Each rebalance emits why it
+began and which member caused it (RebalanceStarted). Owned by GroupCoordinator.
 """
 
 from typing import Final
@@ -41,14 +43,16 @@ from kafka_edu.trace.events.group import MemberFailed, MemberLeft, RebalanceStar
 from kafka_edu.trace.tracer import Tracer
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
-"""So long a new member's JoinGroup may wait: it has no id yet that it could send heartbeats with,
-and its client may be gone.
+"""The longest time that the JoinGroup of a new member may wait.
+
+The member has no id yet with which it could send heartbeats, and its client may be gone.
 """
 
 
 class GroupRebalancer:
-    """Decides; what it decides on are GroupMetadata's numbers, and when is the purgatories'
-    affair.
+    """Decides about rebalances.
+
+    GroupMetadata holds the numbers on which it decides; the purgatories know when time is up.
     """
 
     def __init__(
@@ -70,7 +74,7 @@ class GroupRebalancer:
     def add_member_and_rebalance(
         self, group: GroupMetadata, member: MemberMetadata, respond: JoinCallback
     ) -> None:
-        """A new member: its JoinGroup waits, and the group gathers."""
+        """Add a new member, whose JoinGroup waits, and start a rebalance."""
         member.is_new = True
         if group.state is GroupState.PREPARING_REBALANCE and group.generation_id == 0:
             group.new_member_added = True
@@ -86,7 +90,7 @@ class GroupRebalancer:
         respond: JoinCallback,
         reason: str,
     ) -> None:
-        """A member joins again: its JoinGroup waits, and the group gathers."""
+        """Let a member join again; its JoinGroup waits, and a rebalance starts."""
         cause = group.update(member, protocols, respond)
         self._maybe_prepare_rebalance(group, reason, member.name, cause)
 
@@ -98,12 +102,12 @@ class GroupRebalancer:
         protocols: tuple[Protocol, ...],
         respond: JoinCallback,
     ) -> None:
-        """A static member is back under a new id (KIP-345); `member` says what its request says.
+        """Let a static member come back under a new id (KIP-345); `member` is from its request.
 
-        A stable group whose protocol stays the same goes on without a rebalance: the member gets
-        its old assignment. It is told the old leader's id even if it led, so that it does not
-        assign anew: a stable group would not take that. While the assignment is being made its old
-        id may be in it, so the group gathers again.
+        A stable group whose protocol stays the same continues without a rebalance, and the member
+        gets its old assignment. Even if it led the group, it gets the old leader's id. So it does
+        not make a new assignment, which a stable group would not accept. While the assignment is
+        being made, it may contain the old id, so the group gathers again.
         """
         leader_before = group.leader_id
         instance = member.group_instance_id or ""
@@ -159,7 +163,7 @@ class GroupRebalancer:
 
         def stored(error: Errors) -> None:
             if member.awaiting_join is None or not group.has(new_member_id):
-                return  # it was removed or replaced meanwhile, and told so
+                return  # it was removed or replaced meanwhile, and already answered
             failed = error is not Errors.NONE
             member_id = "" if failed else new_member_id
             if failed:
@@ -185,7 +189,7 @@ class GroupRebalancer:
         )
 
     def remove_left_member(self, group: GroupMetadata, member: MemberMetadata) -> None:
-        """A member said that it leaves."""
+        """Remove a member that has sent LeaveGroup."""
         cause = 0
         if self._trace:
             left = MemberLeft(
@@ -198,7 +202,7 @@ class GroupRebalancer:
         self._remove(group, member, "a member leaves", cause)
 
     def _fail(self, group: GroupMetadata, member: MemberMetadata, reason: str) -> int:
-        """Tell that a member is put out; returns the event's number."""
+        """Emit that a member is removed because it failed; return the event's number."""
         if not self._trace:
             return 0
         return self._trace(
@@ -214,8 +218,9 @@ class GroupRebalancer:
     def _remove(
         self, group: GroupMetadata, member: MemberMetadata, reason: str, cause: int
     ) -> None:
-        """Take it out; its JoinGroup, if one waits, is answered, so that a client which is alive
-        after all can come again.
+        """Remove a member, and answer its waiting requests.
+
+        If its client is still alive, it can then join again.
         """
         group.answer_join(member, JoinGroupResult(Errors.UNKNOWN_MEMBER_ID, ""))
         group.answer_sync(member, SyncGroupResult(Errors.UNKNOWN_MEMBER_ID))
@@ -227,8 +232,9 @@ class GroupRebalancer:
             self.check_join(group)
 
     def remove_pending_member(self, group: GroupMetadata, member_id: str) -> None:
-        """One who was given an id does not come with it any more: a rebalance need not wait for
-        it.
+        """Remove a member that received an id but does not join with it.
+
+        A rebalance no longer waits for it.
         """
         group.pending_members.pop(member_id, None)
         self.cease_heartbeat(group, member_id)
@@ -236,7 +242,7 @@ class GroupRebalancer:
             self.check_join(group)
 
     def check_join(self, group: GroupMetadata) -> None:
-        """Somebody came or went: the wait may be over."""
+        """Check whether the group still has to wait, because a member has come or gone."""
         self._rebalances.check_and_complete(JoinKey(group.group_id))
 
     def _maybe_prepare_rebalance(
@@ -248,7 +254,7 @@ class GroupRebalancer:
     def _prepare_rebalance(
         self, group: GroupMetadata, reason: str, member: str, cause: int
     ) -> None:
-        """Door: the group gathers. Whoever waits for the old assignment is told to join again."""
+        """Let the group gather; members that wait for the old assignment must join again."""
         if self._trace:
             started = RebalanceStarted(
                 group=group.group_id, generation=group.generation_id, reason=reason, member=member
@@ -278,8 +284,10 @@ class GroupRebalancer:
         self._rebalances.try_complete_else_watch(delayed, (JoinKey(group.group_id),))
 
     def on_complete_join(self, group: GroupMetadata) -> None:
-        """DelayedJoin is over. Dynamic members that have not come are out; static ones stay until
-        their session ends (KIP-345).
+        """Finish the wait for JoinGroup requests.
+
+        Dynamic members that have not joined are removed. Static members stay until their session
+        ends (KIP-345).
         """
         for member in group.not_yet_rejoined:
             if not member.is_static:
@@ -291,7 +299,7 @@ class GroupRebalancer:
         if group.members and not group.elect_joined_leader():
             again = DelayedJoin(
                 self, group, group.rebalance_timeout_ms
-            )  # static members alone, and none of them has come: their sessions decide
+            )  # only static members, and none has joined: their sessions decide
             self._rebalances.try_complete_else_watch(again, (JoinKey(group.group_id),))
             return
         group.init_next_generation(self._time.milliseconds())
@@ -319,13 +327,13 @@ class GroupRebalancer:
         self._rebalances.try_complete_else_watch(delayed, (SyncKey(group.group_id),))
 
     def synced(self, group: GroupMetadata, member_id: str) -> None:
-        """A member has asked for its assignment."""
+        """Note that a member has sent SyncGroup."""
         group.pending_sync_members.pop(member_id, None)
         if not group.pending_sync_members:
             self._rebalances.check_and_complete(SyncKey(group.group_id))
 
     def on_expire_pending_sync(self, group: GroupMetadata, generation_id: int) -> None:
-        """The rebalance time-out is over once more: who has not asked for its assignment is out."""
+        """Remove members that did not send SyncGroup within the rebalance time-out."""
         if generation_id != group.generation_id or group.state not in (
             GroupState.COMPLETING_REBALANCE,
             GroupState.STABLE,
@@ -348,8 +356,9 @@ class GroupRebalancer:
             self._prepare_rebalance(group, "members did not ask for their assignment", names, cause)
 
     def store_assignment(self, group: GroupMetadata, assignments: dict[str, bytes]) -> None:
-        """The leader has assigned: into the log with it, then to the members. What happens
-        meanwhile may make it void.
+        """Write the leader's assignment to the log, and then send it to the members.
+
+        Events that happen meanwhile may make it void.
         """
         generation_id = group.generation_id
         complete = {member_id: assignments.get(member_id, b"") for member_id in group.members}
@@ -377,8 +386,9 @@ class GroupRebalancer:
         self._propagate_assignment(group, error)
 
     def _propagate_assignment(self, group: GroupMetadata, error: Errors) -> None:
-        """Answer every SyncGroup that waits. To wait was a sign of life; from now on heartbeats are
-        expected again.
+        """Answer every SyncGroup that waits.
+
+        Waiting counted as a sign of life; from now on, heartbeats are expected again.
         """
         known = error is Errors.NONE
         for member in list(group.members.values()):
@@ -392,8 +402,10 @@ class GroupRebalancer:
                 self.heard_from(group, member)
 
     def on_group_loaded(self, group: GroupMetadata) -> None:
-        """Its members must say within their session time-out that they are alive. A group that is
-        too large now gathers again.
+        """Start the sessions of a loaded group's members.
+
+        They must show within their session time-out that they are alive. A group that is now too
+        large gathers again.
         """
         if len(group.members) > self._config.max_size:
             self._prepare_rebalance(
@@ -406,7 +418,7 @@ class GroupRebalancer:
             self.heard_from(group, member)
 
     def on_group_unloaded(self, group: GroupMetadata) -> None:
-        """Whoever waits is to look for the new coordinator."""
+        """Send the waiting members of an unloaded group to the new coordinator."""
         if group.state is GroupState.DEAD:
             return
         group.transition_to(GroupState.DEAD, self._time.milliseconds())
@@ -420,7 +432,7 @@ class GroupRebalancer:
             self._rebalances.cancel_for_key(key)
 
     def heard_from(self, group: GroupMetadata, member: MemberMetadata) -> None:
-        """A sign of life: the session begins anew."""
+        """Note a sign of life: the session begins again."""
         self.expect_heartbeat(group, member, member.session_timeout_ms)
 
     def expect_heartbeat(
@@ -435,12 +447,12 @@ class GroupRebalancer:
         )
 
     def expect_pending_member(self, group: GroupMetadata, member_id: str, timeout_ms: int) -> None:
-        """One who was given an id is to come with it within the session time-out."""
+        """Wait for a member that received an id: it must join within the session time-out."""
         delayed = DelayedHeartbeat(self, group, member_id, timeout_ms, is_pending=True)
         self._heartbeats.try_complete_else_watch(delayed, (MemberKey(group.group_id, member_id),))
 
     def cease_heartbeat(self, group: GroupMetadata, member_id: str) -> None:
-        """The member is not there any more: nothing is expected of it."""
+        """Expect no more heartbeats of a member that is gone."""
         self._heartbeats.cancel_for_key(MemberKey(group.group_id, member_id))
 
     def is_heartbeat_fulfilled(
@@ -454,7 +466,7 @@ class GroupRebalancer:
         return member is None or member.has_satisfied_heartbeat
 
     def on_expire_heartbeat(self, group: GroupMetadata, member_id: str, is_pending: bool) -> None:
-        """No sign of life within the session time-out."""
+        """Remove a member that showed no sign of life within its session time-out."""
         if group.state is GroupState.DEAD:
             return
         member = group.members.get(member_id)

@@ -1,16 +1,20 @@
-"""The records of `__consumer_offsets` (Kafka: the companion object of GroupMetadataManager.scala;
-book 001; spec O2).
+"""The records of `__consumer_offsets`.
 
-    key                                         value
-    1 | group, topic, partition                 a committed offset; version 1 as 2.0 writes it, 3 since 2.1 (with the leader epoch, KIP-320)
-    2 | group                                   a group: generation, protocol, leader, members with their assignments; version 1 as 2.0, 2 since 2.1
-                                                (with the time of its state, KIP-211), 3 since 2.3
-                                                (with instance ids, KIP-345)
+(Kafka: the companion object of GroupMetadataManager.scala; book 001; spec O2.)
 
-Each begins with its version, an int16. A null value is a tombstone. The topic is compacted, so what
-is left of it in the end is the last value of each key. inter.broker.protocol.version decides in
-which version is written, for the next coordinator may be an older broker.
-"""  # noqa: E501
+    key                              value
+    1 | group, topic, partition      a committed offset
+                                       version 1: as in 2.0
+                                       version 3: since 2.1, with the leader epoch (KIP-320)
+    2 | group                        generation, protocol, leader, members, assignments
+                                       version 1: as in 2.0
+                                       version 2: since 2.1, with the time of its state (KIP-211)
+                                       version 3: since 2.3, with instance ids (KIP-345)
+
+Each key and value begins with its version, an int16. A null value is a tombstone. The topic is
+compacted, so in the end only the last value of each key remains. inter.broker.protocol.version
+decides which version is written, because the next coordinator may be an older broker.
+"""
 
 import struct
 from collections.abc import Mapping
@@ -47,8 +51,10 @@ def offset_key(group_id: str, tp: TopicPartition) -> bytes:
 
 
 def offset_value(value: OffsetAndMetadata, protocol: ProtocolVersion) -> bytes:
-    """Version 1 has an expire time, and no leader epoch: it is written for an old protocol, and
-    where a client said how long to keep the offset.
+    """Encode a committed offset.
+
+    Version 1 has an expire time and no leader epoch. It is written for an old protocol, and if the
+    client set the time for which the offset is kept.
     """
     version = 1 if protocol < (2, 1) or value.expire_timestamp is not None else 3
     return _with_version(
@@ -70,7 +76,7 @@ def group_key(group_id: str) -> bytes:
 def group_value(
     group: GroupMetadata, assignments: Mapping[str, bytes], protocol: ProtocolVersion
 ) -> bytes:
-    """The group as it will be when `assignments`, by member id, are in force. O(members)."""
+    """Encode the group with `assignments`, by member id, which will be in force. O(members)."""
     version = 1 if protocol < (2, 1) else 2 if protocol < (2, 3) else 3
     name = group.protocol_name
     members = [
@@ -102,7 +108,7 @@ def group_value(
 
 
 class OffsetKey(tuple[str, TopicPartition]):
-    """(group, partition): the key of a committed offset."""
+    """The key of a committed offset: (group, partition)."""
 
     __slots__ = ()
 
@@ -114,7 +120,10 @@ class GroupKey(str):
 
 
 def read_key(data: bytes) -> OffsetKey | GroupKey | None:
-    """What a record is about; None for a version of a later Kafka. Raises InvalidRecordError."""
+    """Return the key of a record; None for a version of a later Kafka.
+
+    Raises InvalidRecordError.
+    """
     version = _version(data)
     try:
         if 0 <= version <= OFFSET_KEY_VERSION:
@@ -128,7 +137,10 @@ def read_key(data: bytes) -> OffsetKey | GroupKey | None:
 
 
 def read_offset_value(data: bytes) -> OffsetCommitValue:
-    """Raises InvalidRecordError, also for a version of a later Kafka."""
+    """Decode a committed offset.
+
+    Raises InvalidRecordError, also for a version of a later Kafka.
+    """
     version = _version(data)
     if not OffsetCommitValue.VALID.has(version):
         raise InvalidRecordError(f"a committed offset of version {version}")
@@ -139,8 +151,10 @@ def read_offset_value(data: bytes) -> OffsetCommitValue:
 
 
 def read_group_value(data: bytes) -> GroupMetadataValue:
-    """Raises InvalidRecordError, also for a version of a later Kafka. Version 0 has no rebalance
-    time-out: there it was the session's.
+    """Decode a group.
+
+    Version 0 has no rebalance time-out; the session time-out is used. Raises InvalidRecordError,
+    also for a version of a later Kafka.
     """
     version = _version(data)
     if not GroupMetadataValue.VALID.has(version):

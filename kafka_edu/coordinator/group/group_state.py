@@ -1,21 +1,21 @@
-"""States of a group (Kafka: GroupState in GroupMetadata.scala; book 001, 002 §6; spec O1).
+"""The states of a group (Kafka: GroupState in GroupMetadata.scala; book 001, 002 §6; spec O1).
 
     Empty → PreparingRebalance → CompletingRebalance → Stable
               ↑                     |                   |
               └─────────────────────┴───────────────────┘         any state → Dead
 
-Empty               nobody is a member; offsets may be there. So begins a group, and also one that
-only commits offsets and never joins.
-PreparingRebalance  the group gathers: JoinGroup requests wait, at the longest as long as the
-slowest member's rebalance time-out.
-CompletingRebalance all have joined, the generation is one higher, the leader knows all members:
-SyncGroup requests wait for its assignment.
-Stable              each member has its assignment, and only heartbeats.
-Dead                removed: its last offset is gone and nobody is in it, it was deleted, or its
-partition is led by another broker now.
+- Empty: the group has no members, but it may have offsets. A new group begins here. A group that
+  only commits offsets stays here.
+- PreparingRebalance: the group gathers. JoinGroup requests wait, at most for the rebalance time-out
+  of the slowest member.
+- CompletingRebalance: all members have joined, the generation is one higher, and the leader knows
+  all members. SyncGroup requests wait for its assignment.
+- Stable: each member has its assignment and sends only heartbeats.
+- Dead: the group is removed. Its last offset is gone and it has no members, or it was deleted, or
+  another broker now leads its partition.
 
-A group leaves PreparingRebalance for Empty when nobody came. It never goes from Stable to Empty:
-the last member's leaving is a rebalance too.
+A group goes from PreparingRebalance to Empty if no member joins. It never goes from Stable to
+Empty, because there is a rebalance even when the last member leaves.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from typing import Final
 
 
 class GroupState(StrEnum):
-    """The names are those that DescribeGroups and ListGroups answer."""
+    """The state, by the name in responses to DescribeGroups and ListGroups."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -33,7 +33,7 @@ class GroupState(StrEnum):
     DEAD = "Dead"
 
 
-#: state → the states it may be entered from.
+#: State → the states from which it may be entered.
 VALID_PREVIOUS_STATES: Final[Mapping[GroupState, frozenset[GroupState]]] = {
     GroupState.EMPTY: frozenset({GroupState.PREPARING_REBALANCE}),
     GroupState.PREPARING_REBALANCE: frozenset(

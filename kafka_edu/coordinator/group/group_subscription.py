@@ -1,8 +1,8 @@
-"""What consumers want to read, out of the metadata of their JoinGroup (Kafka:
-computeSubscribedTopics in GroupMetadata.scala, ConsumerProtocol.java).
+"""The topics that consumers subscribe to, from the metadata of their JoinGroup requests.
 
-The coordinator passes the members' metadata on unread, with this one exception: to know which
-offsets of a group nobody reads any more (KIP-211, KIP-496).
+(Kafka: computeSubscribedTopics in GroupMetadata.scala, ConsumerProtocol.java.) The coordinator
+passes the members' metadata on without reading it. This is the one exception: it must know which
+offsets of a group are no longer read (KIP-211, KIP-496).
 """
 
 import struct
@@ -17,8 +17,9 @@ HIGHEST_KNOWN_VERSION: Final = 1
 
 
 def subscribed_topics(metadata: Iterable[bytes]) -> frozenset[str] | None:
-    """The topics of all of these subscriptions together; None if one of them cannot be read. Newer
-    versions are read as the newest one known.
+    """Return all topics of these subscriptions; None if one of them cannot be read.
+
+    A newer version is read like the newest known version.
     """
     topics: set[str] = set()
     for each in metadata:

@@ -7,8 +7,9 @@ from kafka_edu.common.errors import Errors
 
 
 class Protocol(NamedTuple):
-    """One way of assigning that a member can do (an assignor's name), and what it says of itself
-    for it (a consumer: its subscription).
+    """An assignor that a member supports, with the member's own data for it.
+
+    For a consumer, that data is its subscription.
     """
 
     name: str
@@ -16,7 +17,7 @@ class Protocol(NamedTuple):
 
 
 class JoinGroupMember(NamedTuple):
-    """A member as the leader is told of it."""
+    """A member in the form for the leader."""
 
     member_id: str
     group_instance_id: str | None
@@ -24,7 +25,7 @@ class JoinGroupMember(NamedTuple):
 
 
 class JoinGroupResult(NamedTuple):
-    """The answer to a JoinGroup."""
+    """The response to a JoinGroup."""
 
     error: Errors
     member_id: str
@@ -33,11 +34,11 @@ class JoinGroupResult(NamedTuple):
     protocol_name: str | None = None
     leader_id: str = ""
     members: Sequence[JoinGroupMember] = ()
-    """All members for the leader, nobody for the others."""
+    """All members, in the response to the leader; empty for the others."""
 
 
 class SyncGroupResult(NamedTuple):
-    """The answer to a SyncGroup."""
+    """The response to a SyncGroup."""
 
     error: Errors
     protocol_type: str | None = None
@@ -50,16 +51,18 @@ SyncCallback = Callable[[SyncGroupResult], None]
 
 
 class MemberMetadata:
-    """A member, by the id that the coordinator gave it; owned by its group.
+    """A member, with the id that the coordinator gave it; owned by its group.
 
-    Two time-outs. *Session*: a member without a sign of life (Heartbeat, JoinGroup, SyncGroup,
-    OffsetCommit) for so long is dead. *Rebalance*: so long a rebalance waits for it to join again,
-    and then for its SyncGroup. A member whose JoinGroup or SyncGroup waits here cannot send
-    heartbeats, and is alive by that; but a new member's client may be gone without anybody knowing,
-    so new ones have five minutes.
+    It has two time-outs. After the *session* time-out without a sign of life (Heartbeat, JoinGroup,
+    SyncGroup, OffsetCommit), the member is dead. The *rebalance* time-out is how long a rebalance
+    waits until the member joins again, and then until it sends SyncGroup.
 
-    A static member (KIP-345) has an instance id of its own as well, and so can come back under a
-    new member id without a rebalance.
+    A member whose JoinGroup or SyncGroup waits here cannot send heartbeats, and it counts as alive.
+    But the client of a new member may be gone without a sign, so a new member may wait for only
+    five minutes.
+
+    A static member (KIP-345) also has an instance id of its own. So it can come back with a new
+    member id without a rebalance.
     """
 
     __slots__ = (
@@ -98,16 +101,16 @@ class MemberMetadata:
         self.session_timeout_ms = session_timeout_ms
         self.protocol_type = protocol_type
         self.supported_protocols = supported_protocols
-        """Its favourite first."""
+        """In the order of preference, the favourite first."""
         self.assignment = assignment
         self.awaiting_join: JoinCallback | None = None
-        """Its JoinGroup waits; GroupMetadata sets it."""
+        """Answers the JoinGroup that waits; set by GroupMetadata."""
         self.awaiting_sync: SyncCallback | None = None
-        """Its SyncGroup waits."""
+        """Answers the SyncGroup that waits."""
         self.is_new = False
-        """Until its first JoinGroup is answered."""
+        """True until its first JoinGroup is answered."""
         self.heartbeat_satisfied = False
-        """True only while a sign of life is being told to the purgatory."""
+        """True only while the purgatory processes a sign of life of this member."""
 
     @property
     def is_static(self) -> bool:
@@ -115,7 +118,7 @@ class MemberMetadata:
 
     @property
     def name(self) -> str:
-        """For people: the instance id if it has one."""
+        """The name for people: with the instance id if there is one."""
         return (
             self.member_id
             if self.group_instance_id is None
@@ -124,7 +127,7 @@ class MemberMetadata:
 
     @property
     def has_satisfied_heartbeat(self) -> bool:
-        """Whether it counts as alive now, without a heartbeat that comes later."""
+        """Whether the member counts as alive now, without a further heartbeat."""
         if self.is_new:
             return self.heartbeat_satisfied
         return (
@@ -137,15 +140,19 @@ class MemberMetadata:
         return frozenset(protocol.name for protocol in self.supported_protocols)
 
     def metadata(self, protocol_name: str) -> bytes:
-        """What it says of itself for that protocol. Raises ValueError if it cannot do it."""
+        """Return the member's own data for the protocol.
+
+        Raises ValueError if it does not support the protocol.
+        """
         for protocol in self.supported_protocols:
             if protocol.name == protocol_name:
                 return protocol.metadata
         raise ValueError(f"{self.member_id} does not support {protocol_name}")
 
     def vote(self, candidates: Collection[str]) -> str:
-        """Its favourite among the protocols that all can do. Raises ValueError if it can do
-        none.
+        """Return the member's favourite among `candidates`, the protocols that all support.
+
+        Raises ValueError if it supports none of them.
         """
         for protocol in self.supported_protocols:
             if protocol.name in candidates:

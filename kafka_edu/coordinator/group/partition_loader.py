@@ -1,10 +1,12 @@
-"""Loads and unloads the groups of a partition, in the background (Kafka:
-scheduleLoadGroupAndOffsets, removeGroupsForPartition).
+"""Loads and unloads the groups of a partition in the background.
 
-One task works off what leadership brings about, in that order, as Kafka's one scheduler thread
-does: so a partition that was lost and won again is unloaded before it is loaded. The loop goes on
-meanwhile: a log is read 32 KiB at a time, groups are taken up and given up a hundred at a time. The
-shell around GroupMetadataManager; the only part of the group coordinator that awaits.
+(Kafka: scheduleLoadGroupAndOffsets, removeGroupsForPartition.) One task processes the changes of
+leadership in their order, like Kafka's single scheduler thread. So a partition that was lost and
+won again is unloaded before it is loaded. The event loop continues meanwhile: a log is read 32 KiB
+at a time, and groups are taken over or given up a hundred at a time.
+
+This is the shell around GroupMetadataManager, and the only part of the group coordinator that
+awaits.
 """
 
 import asyncio
@@ -31,7 +33,7 @@ GROUPS_AT_A_TIME: Final = 100
 
 
 class Told(Protocol):
-    """Who decides what a loaded and an unloaded group's members are told: GroupCoordinator."""
+    """What the loader needs of GroupCoordinator, which notifies the members of groups."""
 
     def on_group_loaded(self, group: GroupMetadata) -> None: ...
 
@@ -39,8 +41,9 @@ class Told(Protocol):
 
 
 class PartitionLoader:
-    """Owner of the background task; a LeadershipListener for `__consumer_offsets`. `log_of` gives
-    the log of a partition that is led here, or None.
+    """The owner of the background task; a LeadershipListener for `__consumer_offsets`.
+
+    `log_of` returns the log of a partition that is led here, or None.
     """
 
     def __init__(
@@ -62,8 +65,9 @@ class PartitionLoader:
         self._wake = asyncio.Event()
 
     def on_election(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads the partition now. Its groups are COORDINATOR_LOAD_IN_PROGRESS from
-        this moment on.
+        """Load a partition that this broker now leads.
+
+        From this moment on, requests for its groups get COORDINATOR_LOAD_IN_PROGRESS.
         """
         self.on_resignation(partition, leader_epoch)
         self._manager.begin_loading(partition, leader_epoch)
@@ -72,8 +76,10 @@ class PartitionLoader:
         self._do(lambda: self._load(partition, leader_epoch))
 
     def on_resignation(self, partition: int, _: int | None) -> None:
-        """It does not any more. Its groups are NOT_COORDINATOR from this moment on; who waits is
-        told one group after the other.
+        """Unload a partition that this broker no longer leads.
+
+        From this moment on, requests for its groups get NOT_COORDINATOR. Waiting members are
+        answered one group after the other.
         """
         groups = self._manager.unload(partition)
         if groups:
@@ -82,8 +88,10 @@ class PartitionLoader:
     def complete_transaction(
         self, producer_id: int, partitions: frozenset[int], committed: bool
     ) -> None:
-        """A transaction's markers are in these partitions. Behind what is being loaded: that may
-        hold what the transaction committed.
+        """Apply a transaction whose markers are in these partitions.
+
+        If partitions are being loaded, this comes after them, because they may hold what the
+        transaction committed.
         """
         if self._manager.is_loading:
             self._do(lambda: self._complete(producer_id, partitions, committed))
@@ -95,7 +103,7 @@ class PartitionLoader:
         self._wake.set()
 
     async def run(self) -> None:
-        """Work off, for ever."""
+        """Process the jobs for ever."""
         while True:
             while self._jobs:
                 await self._jobs.popleft()()
@@ -119,7 +127,7 @@ class PartitionLoader:
                 return
         except KafkaException as error:
             log.error(
-                "the groups of partition %d cannot be loaded, it stays NOT_COORDINATOR: %s",
+                "cannot load the groups of partition %d, requests for them get NOT_COORDINATOR: %s",
                 partition,
                 error,
             )
@@ -162,7 +170,7 @@ class PartitionLoader:
             self._trace(GroupsUnloaded(partition=partition, groups=len(groups), offsets=offsets))
 
     async def cleanup_expired(self) -> None:
-        """Every offsets.retention.check.interval.ms."""
+        """Remove expired offsets. Called every offsets.retention.check.interval.ms."""
         groups = list(self._manager.groups())
         for i in range(0, len(groups), GROUPS_AT_A_TIME):
             self._manager.cleanup_expired(groups[i : i + GROUPS_AT_A_TIME])

@@ -1,3 +1,4 @@
-"""The transaction coordinator: which partitions a transaction has written, and how it ends (spec
-X2; Kafka: kafka.coordinator.transaction; KIP-98).
+"""The transaction coordinator (spec X2; Kafka: kafka.coordinator.transaction; KIP-98).
+
+It records which partitions a transaction has written, and how it ends.
 """

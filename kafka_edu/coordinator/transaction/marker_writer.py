@@ -1,9 +1,9 @@
-"""Writes transactions' markers into the logs that this broker leads (Kafka:
-KafkaApis.handleWriteTxnMarkersRequest).
+"""Writes transaction markers into the logs that this broker leads.
 
-Two ask: other brokers' transaction coordinators, by WriteTxnMarkers, and this broker's own,
-directly. A marker goes in with acks=all. If it ends offsets that were committed in the transaction,
-the group coordinator is told, so that they count (or are forgotten).
+(Kafka: KafkaApis.handleWriteTxnMarkersRequest.) The transaction coordinators of other brokers
+request it by WriteTxnMarkers; this broker's own coordinator calls it directly. A marker is appended
+with acks=all. If it ends offsets that were committed in the transaction, the group coordinator is
+notified, so that they count or are forgotten.
 """
 
 from collections.abc import Callable
@@ -23,13 +23,14 @@ from kafka_edu.record.control_record import (
 from kafka_edu.replication.replica_manager import ProduceResults, ReplicaManager
 
 OnTransactionCompleted = Callable[[int, list[int], bool], None]
-"""(producer id, partitions of `__consumer_offsets`, committed): told when the markers are in these
-partitions.
+"""(producer id, partitions of `__consumer_offsets`, committed).
+
+Called when the markers are in these partitions.
 """
 
 
 class TxnMarker(NamedTuple):
-    """How one transaction ended, for the partitions of one leader."""
+    """The end of one transaction, for the partitions of one leader."""
 
     producer_id: int
     producer_epoch: int
@@ -39,7 +40,7 @@ class TxnMarker(NamedTuple):
 
 
 class MarkerWriter:
-    """Owned by the broker's loop."""
+    """The writer of markers, owned by the broker's loop."""
 
     def __init__(
         self,
@@ -48,7 +49,10 @@ class MarkerWriter:
         timeout_ms: int,
         on_completed: OnTransactionCompleted,
     ) -> None:
-        """`timeout_ms`: request.timeout.ms, for the ISR to have a marker."""
+        """Create a writer.
+
+        `timeout_ms` is request.timeout.ms: how long to wait until the ISR has a marker.
+        """
         self._replica_manager = replica_manager
         self._time = time
         self._timeout_ms = timeout_ms
@@ -57,8 +61,9 @@ class MarkerWriter:
     def write(
         self, marker: TxnMarker, respond: Callable[[dict[TopicPartition, Errors]], None]
     ) -> None:
-        """Append it to each partition; `respond` is told what came of it in each, once.
-        UNKNOWN_TOPIC_OR_PARTITION for what is not here.
+        """Append the marker to each partition; `respond` gets each partition's error, once.
+
+        A partition that is not here gets UNKNOWN_TOPIC_OR_PARTITION.
         """
         replicas = self._replica_manager
         results = dict.fromkeys(marker.partitions, Errors.UNKNOWN_TOPIC_OR_PARTITION)

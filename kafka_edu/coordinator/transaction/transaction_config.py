@@ -1,19 +1,18 @@
-"""What of a broker's configuration concerns transactions (Kafka: TransactionConfig in
-TransactionStateManager.scala).
+"""The part of a broker's configuration that concerns transactions.
+
+(Kafka: TransactionConfig in TransactionStateManager.scala.)
 """
 
 from typing import NamedTuple
 
 
 def marker_version(inter_broker_protocol: tuple[int, int]) -> int:
-    """Return the version of WriteTxnMarkers that a broker of this inter.broker.protocol.version
-    sends.
-    """
+    """Return the version of WriteTxnMarkers for this inter.broker.protocol.version."""
     return 1 if inter_broker_protocol >= (2, 8) else 0
 
 
 class TransactionConfig(NamedTuple):
-    """Times in ms."""
+    """The settings of the transaction coordinator. Times in ms."""
 
     transactional_id_expiration_ms: int
     """transactional.id.expiration.ms: an id that did nothing for so long is forgotten."""

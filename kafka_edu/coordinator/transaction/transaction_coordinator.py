@@ -1,20 +1,21 @@
-"""Decides for every transactional id of the partitions that this broker leads (Kafka:
-TransactionCoordinator.scala; KIP-98, KIP-360).
+"""The transaction coordinator of the partitions that this broker leads.
 
-    InitProducerId      an id for the producer, or the next epoch; aborts what an earlier producer
-    of the id has left open
-    AddPartitions       the transaction will write these: in the log before the first record of
-    theirs, so that an abort finds them all
-    AddOffsets          the same for the group's partition of `__consumer_offsets`
-    EndTxn              PrepareCommit or PrepareAbort into the log: the point of no return; then the
-    markers, and the last record
+(Kafka: TransactionCoordinator.scala; KIP-98, KIP-360.)
 
-Who may ask: the producer id that belongs to the transactional id (else
-INVALID_PRODUCER_ID_MAPPING), with its current epoch (else PRODUCER_FENCED, which older versions of
-the requests know as INVALID_PRODUCER_EPOCH), while no change is on its way (else
+    InitProducerId      Give the producer an id or the next epoch; abort an open transaction
+                        of an earlier producer with the same transactional id.
+    AddPartitions       Note the partitions that the transaction will write. They are in the log
+                        before their first record, so that an abort finds all of them.
+    AddOffsets          The same for the group's partition of `__consumer_offsets`.
+    EndTxn              Write PrepareCommit or PrepareAbort into the log: the point of no return.
+                        Then write the markers, and the last record.
+
+A request must name the producer id that belongs to the transactional id (else
+INVALID_PRODUCER_ID_MAPPING). It must have the current epoch (else PRODUCER_FENCED, which older
+versions of the requests call INVALID_PRODUCER_EPOCH). No other change may be in progress (else
 CONCURRENT_TRANSACTIONS).
 
-Answers come by `respond`, once, when the log has what was decided. Owned by the broker's loop.
+`respond` is called once, when the log has the decision. Owned by the broker's loop.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -49,8 +50,8 @@ from kafka_edu.trace.events.transaction import (
 )
 from kafka_edu.trace.tracer import Tracer
 
-#: (state, whether a commit is asked for) → what EndTxn says to one who asks again; all that is not
-#: here is INVALID_TXN_STATE.
+#: (state, whether a commit is requested) → the response to a repeated EndTxn. Any other combination
+#: is INVALID_TXN_STATE.
 ASKED_AGAIN: Final = {
     (TransactionState.COMPLETE_COMMIT, True): Errors.NONE,
     (TransactionState.COMPLETE_ABORT, False): Errors.NONE,
@@ -65,7 +66,7 @@ class ProducerIdAndEpoch(NamedTuple):
 
 
 class InitProducerIdResult(NamedTuple):
-    """The producer's id and epoch; -1 with an error."""
+    """The producer's id and epoch; both are -1 if there is an error."""
 
     producer_id: int
     producer_epoch: int
@@ -81,7 +82,10 @@ def _failed(error: Errors) -> InitProducerIdResult:
 
 
 class TransactionCoordinator:
-    """See above. `generate_producer_id` gives an id nobody had; it may raise KafkaException."""
+    """The coordinator of all transactional ids of this broker; see the module.
+
+    `generate_producer_id` returns an id that was never used; it may raise KafkaException.
+    """
 
     def __init__(
         self,
@@ -106,8 +110,9 @@ class TransactionCoordinator:
         expected: ProducerIdAndEpoch | None,
         respond: RespondInit,
     ) -> None:
-        """`expected`: the id and epoch that the producer has, if it has one (KIP-360). Waits only
-        for a new block of producer ids.
+        """Handle InitProducerId; it waits only for a new block of producer ids.
+
+        `expected` is the id and epoch that the producer already has, if any (KIP-360).
         """
         if transactional_id is None:
             respond(InitProducerIdResult(await self._generate_producer_id(), 0, Errors.NONE))
@@ -127,8 +132,10 @@ class TransactionCoordinator:
     def _needs_producer_id(
         known: CoordinatorEpochAndTxnMetadata | None, expected: ProducerIdAndEpoch | None
     ) -> bool:
-        """It is new here; or its epochs are used up, nothing is open, and whoever asks is not
-        behind.
+        """Return whether a new producer id is needed.
+
+        That is so if the transactional id is new here. It is also so if its epochs are used up, no
+        transaction is open, and the request names the current epoch or none.
         """
         return known is None or (
             known.metadata.state in NOTHING_OPEN and _needs_rotation(known.metadata, expected)
@@ -185,7 +192,10 @@ class TransactionCoordinator:
         new_id: int | None,
         now_ms: int,
     ) -> TxnTransitMetadata:
-        """Raises CONCURRENT_TRANSACTIONS, PRODUCER_FENCED."""
+        """Return the state after the initialisation; it is then written to the log.
+
+        Raises CONCURRENT_TRANSACTIONS, PRODUCER_FENCED.
+        """
         if metadata.pending_state is not None:
             raise KafkaException(Errors.CONCURRENT_TRANSACTIONS)
         if expected is not None and not _may_be(metadata, expected):
@@ -212,7 +222,10 @@ class TransactionCoordinator:
         partitions: Iterable[TopicPartition],
         respond: Respond,
     ) -> None:
-        """`respond` when they are in the log; at once if the transaction has them all."""
+        """Handle AddPartitionsToTxn; answer when the partitions are in the log.
+
+        If the transaction already has all of them, the answer comes at once.
+        """
         if not transactional_id:
             respond(Errors.INVALID_REQUEST)
             return
@@ -240,7 +253,10 @@ class TransactionCoordinator:
         )
 
     def _known(self, transactional_id: str, producer_id: int) -> CoordinatorEpochAndTxnMetadata:
-        """Raises INVALID_PRODUCER_ID_MAPPING, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS."""
+        """Return the transactional id if it belongs to this producer id.
+
+        Raises INVALID_PRODUCER_ID_MAPPING, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS.
+        """
         known = self._states.get_transaction_state(transactional_id)
         if known is None or known.metadata.producer_id != producer_id:
             raise KafkaException(Errors.INVALID_PRODUCER_ID_MAPPING)
@@ -249,7 +265,7 @@ class TransactionCoordinator:
     def handle_end_transaction(
         self, transactional_id: str, producer: ProducerIdAndEpoch, commit: bool, respond: Respond
     ) -> None:
-        """`respond` when the decision is in the log; the markers follow."""
+        """Handle EndTxn; answer when the decision is in the log. The markers follow."""
         self._end_transaction(transactional_id, producer, commit, respond, from_client=True)
 
     def _end_transaction(
@@ -261,8 +277,10 @@ class TransactionCoordinator:
         *,
         from_client: bool,
     ) -> None:
-        """`from_client` false: the coordinator aborts, with the raised epoch of a producer that it
-        has just fenced.
+        """End a transaction.
+
+        If `from_client` is False, the coordinator itself aborts. It uses the raised epoch of a
+        producer that it has just fenced.
         """
         if not transactional_id:
             respond(Errors.INVALID_REQUEST)
@@ -284,8 +302,8 @@ class TransactionCoordinator:
                     metadata.has_failed_epoch_fence = True
                 respond(error)
                 return
-            # The state cannot have changed since: this is called in the same step in which it was
-            # taken over.
+            # The state cannot have changed since then: this runs in the same step in which the
+            # decision was taken over.
             last = metadata.prepare_complete(self._time.milliseconds())
             respond(Errors.NONE)
             self._markers.add_txn_markers_to_send(epoch, metadata, last)
@@ -299,8 +317,9 @@ class TransactionCoordinator:
         commit: bool,
         from_client: bool,
     ) -> TxnTransitMetadata | None:
-        """What goes into the log; None if the transaction has ended just so already. Raises what
-        the client is told.
+        """Return the state for the log; None if the transaction has already ended in this way.
+
+        Raises the error for the client.
         """
         current = metadata.producer_epoch
         if (from_client and producer.epoch != current) or producer.epoch < current:
@@ -323,8 +342,9 @@ class TransactionCoordinator:
         return None
 
     def abort_timed_out_transactions(self) -> None:
-        """Every transaction.abort.timed.out.transaction.cleanup.interval.ms: fence the producers of
-        overdue transactions, and abort these. O(ids).
+        """Fence the producers of overdue transactions, and abort these. O(ids).
+
+        Called every transaction.abort.timed.out.transaction.cleanup.interval.ms.
         """
         for metadata in self._states.timed_out_transactions():
             if self._trace:
@@ -342,20 +362,20 @@ class TransactionCoordinator:
             fenced = ProducerIdAndEpoch(fence.producer_id, fence.producer_epoch)
             self._end_transaction(
                 metadata.transactional_id, fenced, False, lambda _: None, from_client=False
-            )  # what failed is overdue next time too
+            )  # after a failure the transaction is still overdue next time
 
     def on_election(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads that partition of `__transaction_state` from now on."""
+        """Load a partition of `__transaction_state` that this broker now leads."""
         self._markers.remove_markers_for_txn_topic_partition(partition)
         self._states.on_election(partition, leader_epoch, self._on_loaded)
 
     def on_resignation(self, partition: int, _: int | None) -> None:
-        """It does not any more."""
+        """Forget a partition that this broker no longer leads."""
         self._states.on_resignation(partition)
         self._markers.remove_markers_for_txn_topic_partition(partition)
 
     def _on_loaded(self, _: int, coordinator_epoch: int, found: list[TransactionMetadata]) -> None:
-        """Whatever was decided and is not complete has its markers written, again perhaps."""
+        """Write the markers of decided transactions that are not complete, perhaps again."""
         for metadata in found:
             if metadata.state in PREPARED:
                 if self._trace:
@@ -397,11 +417,11 @@ def _needs_rotation(metadata: TransactionMetadata, expected: ProducerIdAndEpoch 
 
 
 def _may_be(metadata: TransactionMetadata, expected: ProducerIdAndEpoch) -> bool:
-    """Whether a producer that says it is `expected` may be the one that has the transactional id
-    (KIP-360); its epoch is looked at later.
+    """Return whether a producer with `expected` may own the transactional id (KIP-360).
 
-    The id was made just now, for it had expired; or it is the producer's; or the producer's last
-    one, which was replaced when its epochs were used up.
+    Its epoch is checked later. There are three cases. The id was created just now, because the old
+    one had expired. Or the producer id is the current one. Or it is the last one, which was
+    replaced because its epochs were used up.
     """
     return (
         metadata.producer_epoch == NO_PRODUCER_EPOCH

@@ -1,18 +1,19 @@
-"""Has the markers of decided transactions written by the leaders of their partitions (Kafka:
-TransactionMarkerChannelManager.scala).
+"""Lets the leaders of partitions write the markers of decided transactions.
 
-A transaction that is PrepareCommit or PrepareAbort has one marker to be written in each of its
-partitions. They are queued by leader, and a task a broker sends what its queue holds as one
-WriteTxnMarkers, one request at a time; what this broker leads itself is written directly. What
-fails is looked at again 100 ms later, when the leader may be another. When the last marker is
-written the transaction's last record, CompleteCommit or CompleteAbort, is appended. No marker is
-given up, but for three reasons: its topic is gone; this broker does not coordinate the transaction
-any more; or a partition has seen a newer coordinator or producer epoch, and so somebody else has
-ended the transaction.
+(Kafka: TransactionMarkerChannelManager.scala.) A transaction in PrepareCommit or PrepareAbort needs
+one marker in each of its partitions. The markers are queued by leader. For each broker, a task
+sends the content of its queue as one WriteTxnMarkers, one request at a time. Markers for partitions
+of this broker itself are written directly. Markers that fail are routed again 100 ms later, when
+there may be another leader. After the last marker, the last record of the transaction is appended:
+CompleteCommit or CompleteAbort.
 
-Core and shell in one: `_route`, `_on_result` and `_maybe_complete` decide and never wait; the tasks
-wait, and share the queues with them: each decision fills a queue that a task empties, and what that
-task is answered is the next decision.
+A marker is given up for only three reasons. Its topic is deleted. This broker no longer coordinates
+the transaction. Or a partition has seen a newer coordinator or producer epoch, so another
+coordinator has ended the transaction.
+
+Core and shell are in one module here. `_route`, `_on_result` and `_maybe_complete` decide and never
+wait; the tasks wait. They share the queues: each decision fills a queue that a task empties, and
+the response to that task leads to the next decision.
 """
 
 import asyncio
@@ -46,16 +47,16 @@ from kafka_edu.trace.events.transaction import TransactionMarkerAnswered, Transa
 from kafka_edu.trace.tracer import Tracer
 
 RETRY_BACKOFF_MS: Final = 100
-#: The transaction is not ours to end any more.
+#: Errors after which this broker must not end the transaction any more.
 STOP: Final = frozenset({Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_COORDINATOR_FENCED})
-#: There is nothing to be marked.
+#: Errors that mean that no marker is needed, and no error at all.
 AS_GOOD_AS_WRITTEN: Final = frozenset(
     {Errors.NONE, Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, Errors.UNSUPPORTED_VERSION}
 )
 
 
 class PendingCompleteTxn:
-    """A decided transaction, and where its markers are still to be written."""
+    """A decided transaction, and the partitions that still need its marker."""
 
     __slots__ = ("completing", "coordinator_epoch", "metadata", "remaining", "transit")
 
@@ -65,10 +66,10 @@ class PendingCompleteTxn:
         self.coordinator_epoch = coordinator_epoch
         self.metadata = metadata
         self.transit = transit
-        """Its last state."""
+        """The last state of the transaction."""
         self.remaining = set(metadata.topic_partitions)
         self.completing = False
-        """Its last record is on its way into the log."""
+        """Whether its last record is being written to the log."""
 
     def marker(self, partitions: Iterable[TopicPartition]) -> TxnMarker:
         committed = self.transit.state is TransactionState.COMPLETE_COMMIT
@@ -87,7 +88,10 @@ class _Queued(NamedTuple):
 
 
 class TransactionMarkerChannelManager:
-    """Owned by the broker's loop. Memory O(partitions of decided transactions)."""
+    """Routes and sends markers; owned by the broker's loop.
+
+    Memory O(partitions of decided transactions).
+    """
 
     def __init__(
         self,
@@ -102,9 +106,11 @@ class TransactionMarkerChannelManager:
         on_failure: Callable[[str, BaseException], None],
         trace: Tracer | None,
     ) -> None:
-        """`exists`: whether ZooKeeper has that partition, or cannot tell now. The metadata cache is
-        no witness: a broker that has just begun may lead and coordinate before it has been told of
-        all partitions.
+        """Start without pending transactions.
+
+        `exists` returns whether ZooKeeper has a partition, and True if that is unknown now. The
+        metadata cache cannot answer this: a broker that has just started may lead and coordinate
+        before it has received all partitions.
         """
         self._broker_id = broker_id
         self._config = config
@@ -127,8 +133,9 @@ class TransactionMarkerChannelManager:
     def add_txn_markers_to_send(
         self, coordinator_epoch: int, metadata: TransactionMetadata, transit: TxnTransitMetadata
     ) -> None:
-        """The transaction is decided: see it through to `transit`, its last state, for which it is
-        prepared.
+        """Complete a decided transaction: write its markers, then `transit`, its last state.
+
+        The transaction is already prepared for `transit`.
         """
         pending = self._pending[metadata.transactional_id] = PendingCompleteTxn(
             coordinator_epoch, metadata, transit
@@ -137,8 +144,9 @@ class TransactionMarkerChannelManager:
         self._maybe_complete(pending)
 
     def remove_markers_for_txn_topic_partition(self, partition: int) -> None:
-        """This broker does not coordinate these transactions any more, or begins anew under a later
-        epoch.
+        """Forget the transactions of a partition of `__transaction_state`.
+
+        Either this broker no longer coordinates them, or it begins again under a later epoch.
         """
         for transactional_id in [
             t for t in self._pending if self._states.partition_for(t) == partition
@@ -149,7 +157,7 @@ class TransactionMarkerChannelManager:
         return self._pending.get(pending.metadata.transactional_id) is pending
 
     def _route(self, pending: PendingCompleteTxn, partitions: Iterable[TopicPartition]) -> None:
-        """Queue them by leader; those whose leader is not known are looked at again later."""
+        """Queue markers by leader; if no leader is known, route them again later."""
         by_leader: dict[int, list[TopicPartition]] = {}
         waiting = []
         for tp in sorted(partitions):
@@ -182,7 +190,7 @@ class TransactionMarkerChannelManager:
     def _on_result(
         self, pending: PendingCompleteTxn, broker_id: int, results: dict[TopicPartition, Errors]
     ) -> None:
-        """What a leader answered for some of a transaction's partitions."""
+        """Process a leader's result for some of a transaction's partitions."""
         if not self._stands(pending):
             return
         transactional_id = pending.metadata.transactional_id
@@ -247,7 +255,7 @@ class TransactionMarkerChannelManager:
         if queue is None:
             queue = self._queues[broker_id] = (
                 deque()
-            )  # bounded by the transactions that are being completed
+            )  # bounded by the number of transactions that are being completed
             self._filled[broker_id] = asyncio.Event()
             self._spawn(f"txn-marker-sender-{broker_id}", self._send_to(broker_id))
         return queue
@@ -286,7 +294,7 @@ class TransactionMarkerChannelManager:
                 self._maybe_complete(pending)
 
     async def _send_to(self, broker_id: int) -> None:
-        """Empty one broker's queue, a request at a time."""
+        """Send the content of one broker's queue, one request at a time."""
         client = NetworkClient(self._transport, f"txn-coordinator-{self._broker_id}")
         queue, filled = self._queues[broker_id], self._filled[broker_id]
         address = None
@@ -317,7 +325,7 @@ class TransactionMarkerChannelManager:
                 except (
                     OSError,
                     ProtocolError,
-                ):  # ConnectionError and TimeoutError are OSErrors too
+                ):  # ConnectionError and TimeoutError are subclasses of OSError
                     client.close()
                     for pending, partitions in markers.items():
                         self._look_again(pending, partitions)
@@ -357,7 +365,7 @@ class TransactionMarkerChannelManager:
             )
 
     async def shutdown(self) -> None:
-        """Stop; what is not written now is written by the next coordinator."""
+        """Stop; the next coordinator writes the markers that are missing."""
         self._closed = True
         tasks = list(self._tasks)
         for task in tasks:

@@ -1,25 +1,23 @@
-"""What a coordinator knows of one transactional id (Kafka: TransactionMetadata.scala; KIP-98,
-KIP-360).
+"""One transactional id, as its coordinator knows it.
 
-A change takes two steps. `prepare_…` checks it against the table of states, notes it as pending and
-returns what the state will be; that goes into the log; when it is replicated,
-`complete_transition_to` takes it over, and if it failed, `clear_pending` forgets it. While one
-change is pending every other is refused (CONCURRENT_TRANSACTIONS), so the log and the memory cannot
-part.
+(Kafka: TransactionMetadata.scala; KIP-98, KIP-360.) A change takes two steps. First `prepare_…`
+checks it against the table of states, notes it as pending, and returns the next state. That state
+is written to the log. When it is replicated, `complete_transition_to` takes it over; if that
+failed, `clear_pending` forgets it. While one change is pending, every other is refused
+(CONCURRENT_TRANSACTIONS). So log and memory always agree.
 
-The producer's epoch is what fences: of two processes with one transactional id the one that
-initialised last has the higher epoch, and every broker that has seen it refuses the other. Each
-initialisation raises it by 1; one that meets an open transaction raises it once more, to fence the
-other before it aborts. Epochs are int16: when one is used up, the id gets a new producer id, and
-the epoch begins at 0 again. 32767 is kept for fencing.
+The producer's epoch fences. If two processes have one transactional id, the one that initialised
+last has the higher epoch. Every broker that has seen it refuses the other process. Each
+initialisation raises the epoch by 1. If it meets an open transaction, it raises the epoch once
+more, to fence the other process before the abort. Epochs are int16. When the last one is used up,
+the id gets a new producer id, and the epoch begins at 0 again. 32767 is reserved for fencing.
 
-A producer that retries an initialisation whose answer was lost, or that goes on after an error,
-names the id and epoch it has (KIP-360):
+A producer may retry an initialisation whose response was lost, or continue after an error. It then
+names the id and epoch that it has (KIP-360):
 
-    its epoch is the current one      it goes on: the epoch is raised, and the old one remembered as
-    the last
-    its epoch is the last one         a retry: it is given the current one again
-    otherwise                         somebody else has initialised since: PRODUCER_FENCED
+    the current epoch    it continues: the epoch is raised, and the old one becomes the last one
+    the last epoch       a retry: it gets the current epoch again
+    any other epoch      another process has initialised since then: PRODUCER_FENCED
 """
 
 from collections.abc import Iterable
@@ -38,13 +36,14 @@ NO_TIMESTAMP: Final = -1
 
 
 class IllegalTransition(Exception):
-    """A change that the table of states does not know, or that contradicts what was prepared: a
-    bug.
+    """A change that the table of states does not have, or that contradicts what was prepared.
+
+    This is a bug.
     """
 
 
 class TxnTransitMetadata(NamedTuple):
-    """A state to come: what is written to the log."""
+    """A future state, in the form that is written to the log."""
 
     producer_id: int
     last_producer_id: int
@@ -54,25 +53,27 @@ class TxnTransitMetadata(NamedTuple):
     state: TransactionState
     topic_partitions: frozenset[TopicPartition]
     txn_start_timestamp: int
-    """Wall ms; -1 without a transaction."""
+    """Wall time in ms; -1 without a transaction."""
     txn_last_update_timestamp: int
 
 
 def is_epoch_exhausted(epoch: int) -> bool:
-    """Whether no producer can be given a higher epoch: 32766 is the last one that is."""
+    """Return whether no producer can get a higher epoch; 32766 is the last one given."""
     return epoch >= MAX_EPOCH - 1
 
 
 class TransactionMetadata:
-    """One transactional id. Owned by TransactionStateManager, which alone calls
-    `complete_transition_to`.
+    """One transactional id, owned by TransactionStateManager.
+
+    Only that class calls `complete_transition_to`.
     """
 
     def __init__(
         self, transactional_id: str, producer_id: int, txn_timeout_ms: int, now_ms: int
     ) -> None:
-        """An id that nobody had before: without an epoch, until the first initialisation is in the
-        log.
+        """Create an id that was never used.
+
+        It has no epoch until the first initialisation is in the log.
         """
         self.transactional_id = transactional_id
         self.producer_id = producer_id
@@ -85,14 +86,15 @@ class TransactionMetadata:
         self.txn_start_timestamp = NO_TIMESTAMP
         self.txn_last_update_timestamp = now_ms
         self.pending_state: TransactionState | None = None
-        """The state that is on its way into the log."""
+        """The state that is being written to the log."""
         self.has_failed_epoch_fence = False
-        """A fencing raised the epoch here but could not be logged: the next one must not raise it
-        again.
+        """Whether fencing raised the epoch here but could not be logged.
+
+        The next fencing must then not raise it again.
         """
 
     def take_over(self, loaded: TxnTransitMetadata) -> None:
-        """Be what a record says."""
+        """Set all fields from a record of the log."""
         self.producer_id, self.last_producer_id = loaded.producer_id, loaded.last_producer_id
         self.producer_epoch, self.last_producer_epoch = (
             loaded.producer_epoch,
@@ -115,8 +117,9 @@ class TransactionMetadata:
     def prepare_increment_producer_epoch(
         self, txn_timeout_ms: int, expected_epoch: int | None, now_ms: int
     ) -> TxnTransitMetadata:
-        """Initialise: see above for `expected_epoch`, which is None for a producer that names none.
-        Raises PRODUCER_FENCED.
+        """Prepare an initialisation. Raises PRODUCER_FENCED.
+
+        The module explains `expected_epoch`; it is None for a producer that names no epoch.
         """
         if self.is_producer_epoch_exhausted:
             raise IllegalTransition(
@@ -146,8 +149,9 @@ class TransactionMetadata:
     def prepare_producer_id_rotation(
         self, producer_id: int, txn_timeout_ms: int, now_ms: int, record_last_epoch: bool
     ) -> TxnTransitMetadata:
-        """Initialise with a new producer id, for the epochs of the old one are used up.
-        `record_last_epoch`: the producer has named its epoch.
+        """Prepare an initialisation with a new producer id, because the old epochs are used up.
+
+        `record_last_epoch` is True if the producer has named its epoch.
         """
         if self.pending_state is not None:
             raise IllegalTransition(
@@ -166,8 +170,9 @@ class TransactionMetadata:
         )
 
     def prepare_fence_producer_epoch(self) -> TxnTransitMetadata:
-        """Raise the epoch, so that whoever has the transaction open is refused, and then abort
-        it.
+        """Prepare to raise the epoch and abort the open transaction.
+
+        The producer with the old epoch is then refused.
         """
         epoch = self.producer_epoch if self.has_failed_epoch_fence else self.producer_epoch + 1
         if epoch > MAX_EPOCH:
@@ -184,7 +189,7 @@ class TransactionMetadata:
     def prepare_add_partitions(
         self, added: Iterable[TopicPartition], now_ms: int
     ) -> TxnTransitMetadata:
-        """The transaction, which begins now if none is open, will write these partitions too."""
+        """Prepare to add partitions; the transaction begins now if none is open."""
         start = self.txn_start_timestamp if self.state is TransactionState.ONGOING else now_ms
         return self._prepare(
             TransactionState.ONGOING,
@@ -194,13 +199,13 @@ class TransactionMetadata:
         )
 
     def prepare_abort_or_commit(self, state: TransactionState, now_ms: int) -> TxnTransitMetadata:
-        """The point of no return."""
+        """Prepare the point of no return."""
         return self._prepare(state, now_ms)
 
     def prepare_complete(self, now_ms: int) -> TxnTransitMetadata:
-        """All markers are, or soon will be, written."""
+        """Prepare the last state; all markers are, or soon will be, written."""
         committed = self.state is TransactionState.PREPARE_COMMIT
-        self.has_failed_epoch_fence = False  # the record that this follows has the raised epoch
+        self.has_failed_epoch_fence = False  # the record before this one has the raised epoch
         return self._prepare(
             TransactionState.COMPLETE_COMMIT if committed else TransactionState.COMPLETE_ABORT,
             now_ms,
@@ -208,11 +213,11 @@ class TransactionMetadata:
         )
 
     def prepare_dead(self) -> TxnTransitMetadata:
-        """The id has expired."""
+        """Prepare the end of an id that has expired."""
         return self._prepare(TransactionState.DEAD, self.txn_last_update_timestamp, partitions=())
 
     def begin_abort_of_fenced(self, epoch: int, now_ms: int) -> TxnTransitMetadata:
-        """From PrepareEpochFence, which is pending, to PrepareAbort with the raised epoch."""
+        """Go from the pending PrepareEpochFence to PrepareAbort with the raised epoch."""
         if self.pending_state is not TransactionState.PREPARE_EPOCH_FENCE:
             raise IllegalTransition(f"{self.transactional_id}: no fencing is pending")
         self.pending_state = None
@@ -232,7 +237,7 @@ class TransactionMetadata:
         partitions: Iterable[TopicPartition] | None = None,
         start: int | None = None,
     ) -> TxnTransitMetadata:
-        """Door: a change begins. What is not given stays as it is."""
+        """Begin a change; values that are not given stay the same."""
         if self.pending_state is not None:
             raise IllegalTransition(
                 f"{self.transactional_id}: {state} while {self.pending_state} is pending"
@@ -253,8 +258,9 @@ class TransactionMetadata:
         )
 
     def complete_transition_to(self, transit: TxnTransitMetadata) -> None:
-        """Door: what was prepared is in the log. Raises IllegalTransition if it does not fit to
-        what is known.
+        """Take over a prepared change that is in the log.
+
+        Raises IllegalTransition if it does not fit the known state.
         """
         if transit.state is not self.pending_state or transit.state in (
             TransactionState.DEAD,
@@ -302,7 +308,7 @@ class TransactionMetadata:
         self.pending_state = None
 
     def clear_pending(self) -> None:
-        """What was prepared did not come into the log."""
+        """Forget a prepared change that was not written to the log."""
         self.pending_state = None
 
     def __repr__(self) -> str:

@@ -1,9 +1,9 @@
-"""The records of `__transaction_state` (Kafka: TransactionLog.scala): key the transactional id,
-value its state, no value when it has expired.
+"""The records of `__transaction_state` (Kafka: TransactionLog.scala).
 
-The topic is compacted: the last record of an id is all that counts. Partitions are grouped by
-topic; `last producer id` and `last epoch` are not stored (in 2.8), so a new coordinator does not
-know them, and answers a retry as it would a producer that goes on.
+The key is the transactional id and the value its state; an expired id has no value. The topic is
+compacted, so only the last record of an id counts. Partitions are grouped by topic. `last producer
+id` and `last epoch` are not stored (in 2.8), so a new coordinator does not know them. It answers a
+retry like a producer that continues.
 """
 
 import struct
@@ -35,8 +35,9 @@ def transaction_key(transactional_id: str) -> bytes:
 
 
 def transaction_value(transit: TxnTransitMetadata) -> bytes:
-    """Topics, and each topic's partitions, in ascending order; null partitions for Empty, as in
-    Kafka.
+    """Encode a state, with topics and partitions in ascending order.
+
+    As in Kafka, the partitions of Empty are null.
     """
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(transit.topic_partitions):
@@ -56,14 +57,15 @@ def transaction_value(transit: TxnTransitMetadata) -> bytes:
 def transaction_batch(
     transactional_id: str, transit: TxnTransitMetadata | None, now_ms: int
 ) -> bytes:
-    """The batch with this one record; None makes it a tombstone. Never compressed."""
+    """Return a batch with this one record, never compressed; None makes it a tombstone."""
     value = None if transit is None else transaction_value(transit)
     return build_batch([Record(0, now_ms, transaction_key(transactional_id), value)])
 
 
 def read_transaction_key(key: bytes) -> str | None:
-    """The transactional id; None for a key of a later version, which is left alone. Raises
-    ProtocolError.
+    """Return the transactional id; None for a key of a later version, which is ignored.
+
+    Raises ProtocolError.
     """
     if len(key) < _VERSION.size or _VERSION.unpack_from(key)[0] != VERSION:
         return None
@@ -71,7 +73,10 @@ def read_transaction_key(key: bytes) -> str | None:
 
 
 def read_transaction_value(value: bytes) -> TxnTransitMetadata | None:
-    """The state that a value tells; None for a value of a later version. Raises ProtocolError."""
+    """Return the state in a value; None for a value of a later version.
+
+    Raises ProtocolError.
+    """
     if len(value) < _VERSION.size or _VERSION.unpack_from(value)[0] != VERSION:
         return None
     stored = TransactionLogValue.decode(value, VERSION, _VERSION.size)

@@ -1,20 +1,23 @@
-"""States of a transaction, as its coordinator sees them (Kafka: TransactionState in
-TransactionMetadata.scala; KIP-98).
+"""The states of a transaction, as its coordinator sees them.
+
+(Kafka: TransactionState in TransactionMetadata.scala; KIP-98.)
 
     Empty ──→ Ongoing ──→ PrepareCommit ──→ CompleteCommit ──┐
-      ↑          │                                           ├──→ Ongoing, or Empty when the producer initialises again
-      │          ├──→ PrepareAbort ──→ CompleteAbort ────────┘
-      │          └──→ PrepareEpochFence ──→ PrepareAbort             Empty, CompleteCommit, CompleteAbort ──→ Dead, when the id expires
+      ↑          │                                           ├──→ Ongoing, or Empty when
+      │          ├──→ PrepareAbort ──→ CompleteAbort ────────┘    the producer initialises again
+      │          └──→ PrepareEpochFence ──→ PrepareAbort
+    Empty, CompleteCommit, CompleteAbort ──→ Dead, when the id expires
 
-The point of no return is the record of PrepareCommit or PrepareAbort in `__transaction_state`: once
-it is replicated, the transaction ends that way, whoever the coordinator is. Before it, whatever
-happens ends in an abort. Between Prepare and Complete the markers are written into the partitions;
-a coordinator that dies there leaves a record that tells the next one to write them again. A marker
-written twice does no harm.
+The point of no return is the record of PrepareCommit or PrepareAbort in `__transaction_state`. Once
+it is replicated, the transaction ends in that way, whichever broker is the coordinator. Before it,
+any failure ends in an abort. Between Prepare and Complete, the markers are written into the
+partitions. If the coordinator dies there, the record tells the next coordinator to write them
+again. A marker that is written twice does no harm.
 
-PrepareEpochFence exists only in memory, between the decision to fence a producer (it initialised
-again, or its time is up) and the record of PrepareAbort with the raised epoch.
-"""  # noqa: E501
+PrepareEpochFence exists only in memory. It lasts from the decision to fence a producer until the
+record of PrepareAbort with the raised epoch. A producer is fenced when it initialises again or its
+transaction times out.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -26,7 +29,7 @@ class TransactionState(StrEnum):
     """The producer has an id, and no transaction."""
     ONGOING = "Ongoing"
     PREPARE_COMMIT = "PrepareCommit"
-    """It will be committed; markers are being written."""
+    """The transaction will be committed; markers are being written."""
     PREPARE_ABORT = "PrepareAbort"
     COMPLETE_COMMIT = "CompleteCommit"
     """All markers are written."""
@@ -36,7 +39,7 @@ class TransactionState(StrEnum):
     PREPARE_EPOCH_FENCE = "PrepareEpochFence"
 
 
-#: state → the states it may be entered from. What is not here is an error.
+#: State → the states from which it may be entered. Any other transition is an error.
 VALID_PREVIOUS_STATES: Final[Mapping[TransactionState, frozenset[TransactionState]]] = {
     TransactionState.EMPTY: frozenset(
         {TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT}
@@ -61,15 +64,15 @@ VALID_PREVIOUS_STATES: Final[Mapping[TransactionState, frozenset[TransactionStat
     TransactionState.PREPARE_EPOCH_FENCE: frozenset({TransactionState.ONGOING}),
 }
 
-#: No transaction is open: the id may initialise, begin, or expire.
+#: States without an open transaction: the id may initialise, begin, or expire.
 NOTHING_OPEN: Final = frozenset(
     {TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT}
 )
 
-#: The end is decided, and markers are being written.
+#: States in which the end is decided and markers are being written.
 PREPARED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
 
-#: state → its number in the records of `__transaction_state`.
+#: State → its number in the records of `__transaction_state`.
 STATUS: Final[Mapping[TransactionState, int]] = {
     TransactionState.EMPTY: 0,
     TransactionState.ONGOING: 1,

@@ -1,19 +1,19 @@
-"""The transactional ids of the partitions of `__transaction_state` that this broker leads, in
-memory and in the log (Kafka: TransactionStateManager.scala).
+"""The transactional ids of this broker's partitions of `__transaction_state`.
 
-A broker that becomes leader of a partition reads all of it and is then the coordinator of its
-transactional ids; the leader epoch is the coordinator's epoch. Until it has read them it answers
-COORDINATOR_LOAD_IN_PROGRESS; for the ids of other partitions NOT_COORDINATOR. A broker that ceases
-to lead forgets.
+They are in memory and in the log (Kafka: TransactionStateManager.scala). A broker that becomes
+leader of a partition reads all of it, and is then the coordinator of its transactional ids. The
+leader epoch is the coordinator's epoch. Until the partition is read, requests get
+COORDINATOR_LOAD_IN_PROGRESS. Requests for ids of other partitions get NOT_COORDINATOR. When the
+broker is no longer the leader, it forgets the ids.
 
-Every change is appended with acks=all and taken over in memory when the ISR has it; so what a
-coordinator has told a producer, the next one knows. An append that was begun under one epoch and
-ends under another changes nothing here: who asked is told NOT_COORDINATOR and finds the new
+Every change is appended with acks=all, and taken over in memory when the ISR has it. So the next
+coordinator knows everything that a producer was told. If an append begins under one epoch and ends
+under another, it changes nothing here. The client gets NOT_COORDINATOR and looks for the new
 coordinator.
 
-Owned by the broker's loop. Wall time: it goes into the records, and must mean the same to the next
-coordinator. All of it is synchronous but one thing: a partition is read by a task of its own
-(`_load`), which ends by asking whether it is still wanted, so it stands beside what knows that.
+Owned by the broker's loop. Times are wall times, because they are written into records and must
+mean the same to the next coordinator. Everything is synchronous except for loading. A task of its
+own reads a partition (`_load`) and checks at the end whether the load is still wanted.
 """
 
 import asyncio
@@ -49,8 +49,7 @@ from kafka_edu.trace.events.transaction import (
 )
 from kafka_edu.trace.tracer import Tracer
 
-#: What the log says of an append → what a client of the coordinator is told; all others go through
-#: as they are.
+#: Error of an append → error for a client of the coordinator. All other errors stay the same.
 TOLD_FOR: Final = {
     Errors.UNKNOWN_TOPIC_OR_PARTITION: Errors.COORDINATOR_NOT_AVAILABLE,
     Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
@@ -69,7 +68,7 @@ class CoordinatorEpochAndTxnMetadata(NamedTuple):
 
 
 class TxnMetadataCacheEntry:
-    """The ids of one partition, under the leader epoch since which this broker coordinates them."""
+    """The ids of one partition, with the leader epoch under which this broker coordinates them."""
 
     __slots__ = ("coordinator_epoch", "metadata")
 
@@ -79,13 +78,17 @@ class TxnMetadataCacheEntry:
 
 
 OnLoaded = Callable[[int, int, list[TransactionMetadata]], None]
-"""(partition, coordinator epoch, all that was read): called in the same step in which the ids
-become known.
+"""(partition, coordinator epoch, all ids that were read).
+
+Called in the same step in which the ids become known.
 """
 
 
 class TransactionStateManager:
-    """Memory: about 1 KB an id. Look-ups O(1)."""
+    """The transactional ids that this broker coordinates.
+
+    Memory: about 1 KB for each id. Look-ups are O(1).
+    """
 
     def __init__(
         self,
@@ -96,8 +99,10 @@ class TransactionStateManager:
         on_failure: Callable[[str, BaseException], None],
         trace: Tracer | None,
     ) -> None:
-        """`partitions`: how many `__transaction_state` has, or will have. `on_failure` is told of a
-        load that died of a bug.
+        """Start without partitions.
+
+        `partitions` returns how many partitions `__transaction_state` has, or will have.
+        `on_failure` is called if a load dies of a bug.
         """
         self._config = config
         self._replica_manager = replica_manager
@@ -107,18 +112,19 @@ class TransactionStateManager:
         self._trace = trace
         self._cache: dict[int, TxnMetadataCacheEntry] = {}
         self._loading: dict[int, int] = {}
-        """partition → the leader epoch that is being loaded."""
+        """Partition → the leader epoch that is being loaded."""
         self._tasks: set[asyncio.Task[None]] = set()
         if trace:
             trace.on_snapshot(self._snapshot)
 
     def partition_for(self, transactional_id: str) -> int:
-        """The partition of `__transaction_state` that the id belongs to. O(length)."""
+        """Return the partition of `__transaction_state` that the id belongs to. O(length)."""
         return partition_for(transactional_id, self._partitions())
 
     def get_transaction_state(self, transactional_id: str) -> CoordinatorEpochAndTxnMetadata | None:
-        """The id, None if it is not known. Raises NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS.
-        O(1).
+        """Return the state of the id; None if it is unknown. O(1).
+
+        Raises NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS.
         """
         entry = self._entry(transactional_id)
         metadata = entry.metadata.get(transactional_id)
@@ -131,7 +137,10 @@ class TransactionStateManager:
     def put_transaction_state_if_not_exists(
         self, metadata: TransactionMetadata
     ) -> CoordinatorEpochAndTxnMetadata:
-        """The id as it is known; `metadata` becomes known if it is not. Raises as above."""
+        """Return the known state of the id; if there is none, add `metadata`.
+
+        Raises the same errors as `get_transaction_state`.
+        """
         entry = self._entry(metadata.transactional_id)
         return CoordinatorEpochAndTxnMetadata(
             entry.coordinator_epoch, entry.metadata.setdefault(metadata.transactional_id, metadata)
@@ -152,7 +161,7 @@ class TransactionStateManager:
                 yield CoordinatorEpochAndTxnMetadata(entry.coordinator_epoch, metadata)
 
     def timed_out_transactions(self) -> list[TransactionMetadata]:
-        """Those that have been open for longer than their producer asked for. O(ids)."""
+        """Return the transactions that have been open for longer than their time-out. O(ids)."""
         now_ms = self._time.milliseconds()
         return [
             metadata
@@ -171,11 +180,11 @@ class TransactionStateManager:
         *,
         retry_on_error: Callable[[Errors], bool] = lambda _: False,
     ) -> None:
-        """Write what was prepared; `respond` is called once: with NONE when the ISR has it and
-        memory says it too, else with what to tell the client.
+        """Write a prepared change to the log.
 
-        After an error nothing is pending any more, unless `retry_on_error` says that the caller
-        will try again.
+        `respond` is called once. It gets NONE when the ISR has the change and the memory shows it,
+        else the error for the client. After an error nothing is pending any more, unless
+        `retry_on_error` says that the caller will try again.
         """
         try:
             known = self.get_transaction_state(transactional_id)
@@ -215,7 +224,7 @@ class TransactionStateManager:
     def _complete(
         self, metadata: TransactionMetadata, transit: TxnTransitMetadata, coordinator_epoch: int
     ) -> None:
-        """Door: the state of a transaction changes here, and nowhere else."""
+        """Take over a change that is in the log; a transaction's state changes only here."""
         before = metadata.state
         metadata.complete_transition_to(transit)
         if self._trace:
@@ -232,7 +241,7 @@ class TransactionStateManager:
             )
 
     def on_election(self, partition: int, coordinator_epoch: int, on_loaded: OnLoaded) -> None:
-        """This broker leads that partition now: read it."""
+        """Read a partition that this broker now leads."""
         self._cache.pop(partition, None)
         self._loading[partition] = coordinator_epoch
         task = asyncio.get_running_loop().create_task(
@@ -270,7 +279,7 @@ class TransactionStateManager:
             )
         except (
             KafkaException
-        ):  # the disk below failed: the partition goes offline, and another broker will coordinate
+        ):  # the disk failed: the partition goes offline, and another broker will coordinate
             return
         if complete and wanted():
             del self._loading[partition]
@@ -287,7 +296,7 @@ class TransactionStateManager:
             on_loaded(partition, coordinator_epoch, list(found.values()))
 
     def on_resignation(self, partition: int) -> None:
-        """Another broker leads it, or will: forget."""
+        """Forget a partition that another broker leads, or will lead."""
         self._loading.pop(partition, None)
         entry = self._cache.pop(partition, None)
         if entry is not None and self._trace:
@@ -300,8 +309,9 @@ class TransactionStateManager:
             )
 
     def remove_expired_transactional_ids(self) -> None:
-        """Every transaction.remove.expired.transaction.cleanup.interval.ms: tombstones for ids of
-        which nothing was heard for so long. O(ids).
+        """Write tombstones for ids that were not used for too long. O(ids).
+
+        Called every transaction.remove.expired.transaction.cleanup.interval.ms.
         """
         oldest = self._time.milliseconds() - self._config.transactional_id_expiration_ms
         for coordinator_epoch, metadata in list(self._all()):
@@ -366,8 +376,9 @@ class TransactionStateManager:
 def _apply_record(
     found: dict[str, TransactionMetadata], key: bytes | None, value: bytes | None
 ) -> None:
-    """The last record of an id counts; a tombstone takes it away. Keys and values of later versions
-    are left alone.
+    """Apply one record: the last record of an id counts, and a tombstone removes it.
+
+    Keys and values of later versions are ignored.
     """
     transactional_id = read_transaction_key(key) if key is not None else None
     if transactional_id is None:
