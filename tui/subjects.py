@@ -82,7 +82,7 @@ PARTITIONS = Subject(
         Source("replication.partition", "Partition"),
         Source("replication.isr_state", "IsrState"),
         Source("controller.zk_partition_state_machine", "ZkPartitionStateMachine"),
-        Source("replication.replica_manager", "ReplicaManager"),
+        Source("replication.partitions", "Partitions"),
     ),
 )
 TICKER = Subject(

@@ -71,7 +71,7 @@ class MetadataCache:
         """Door: take over what the controller says; returns the partitions that it deleted.
 
         All brokers are replaced; partitions are merged, one with the leader LEADER_DURING_DELETE
-        (-2) leaves. The caller has checked the controller's epoch (ReplicaManager owns the latest
+        (-2) leaves. The caller has checked the controller's epoch (ControllerOrders owns the latest
         one).
         """
         self.controller_id = request.controller_id if request.controller_id >= 0 else None

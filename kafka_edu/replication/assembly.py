@@ -1,5 +1,5 @@
-"""Puts replication together for one broker: the core, its shells, its periodic work (Kafka:
-ReplicaManager's constructor and startup).
+"""Put replication together for one broker: the parts that decide, the shells around them, and the
+periodic work (Kafka: ReplicaManager's constructor and startup).
 """
 
 import asyncio
@@ -12,15 +12,13 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager
-from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
-from kafka_edu.replication.delayed_delete_records import DelayedDeleteRecords
-from kafka_edu.replication.delayed_fetch import DelayedFetch
-from kafka_edu.replication.delayed_produce import DelayedProduce
 from kafka_edu.replication.high_watermark_checkpoints import HighWatermarkCheckpoints
 from kafka_edu.replication.isr_change_propagation import ISR_CHANGE_PROPAGATION_PERIOD_MS
 from kafka_edu.replication.isr_store import IsrStore
+from kafka_edu.replication.isr_updates import IsrUpdates
 from kafka_edu.replication.isr_writer import IsrWriter
+from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.replica_fetcher_manager import ReplicaFetcherManager
 from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.replication.replication_config import ReplicationConfig
@@ -42,9 +40,7 @@ class Scheduler(Protocol):
 
 
 class Replication:
-    """One broker's replication: `replica_manager` is what requests are given to; this object starts
-    and stops it.
-    """
+    """Start and stop one broker's replication. Requests go to the parts in `replicas`."""
 
     def __init__(
         self,
@@ -67,43 +63,34 @@ class Replication:
         """
         self._config = config
         self._time = time
+        self._time = time
         self._trace = trace
         self._on_failure = on_failure
-        now_ms = time.hi_res_clock_ms
-        produce = DelayedOperationPurgatory[DelayedProduce](
-            "Produce", now_ms, trace, config.producer_purgatory_purge_interval_requests
-        )
-        fetch = DelayedOperationPurgatory[DelayedFetch](
-            "Fetch", now_ms, trace, config.fetch_purgatory_purge_interval_requests
-        )
-        purge_interval = config.delete_records_purgatory_purge_interval_requests
-        delete_records = DelayedOperationPurgatory[DelayedDeleteRecords](
-            "DeleteRecords", now_ms, trace, purge_interval
-        )
-        self._reapers = [
-            ExpiredOperationReaper(purgatory, time)
-            for purgatory in (produce, fetch, delete_records)
-        ]
-        self._isr_writer = IsrWriter(isr_store, time, on_failure)
+        self.log_manager = log_manager
+        self._partitions = partitions = Partitions(metadata_cache, log_manager, trace)
+        self._isr_updates = isr_updates = IsrUpdates(partitions, time)
+        self._isr_writer = IsrWriter(isr_store, isr_updates, time, on_failure)
+        self._checkpoints = HighWatermarkCheckpoints(log_dirs, file_system, run_blocking, trace)
         self.fetchers = ReplicaFetcherManager(
-            config, time, transport, log_manager, metadata_cache, on_failure, trace
+            config, time, transport, log_manager, partitions, metadata_cache, on_failure, trace
         )
-        self.replica_manager = ReplicaManager(
+        self.replicas = ReplicaManager(
             config,
             time,
             log_manager,
             metadata_cache,
-            produce,
-            fetch,
-            delete_records,
-            HighWatermarkCheckpoints(log_dirs, file_system, run_blocking, trace),
+            partitions,
+            isr_updates,
+            self._checkpoints,
             self.fetchers,
             self._isr_writer.propose,
             topic_config,
             trace,
         )
-        self.fetchers.connect(self.replica_manager.on_storage_error)
-        self._isr_writer.connect(self.replica_manager.wants_isr, self.replica_manager.isr_written)
+        self._reapers = [
+            ExpiredOperationReaper(part.purgatory, time)
+            for part in (self.replicas.append, self.replicas.fetch, self.replicas.delete_records)
+        ]
 
     async def startup(self, scheduler: Scheduler) -> None:
         """Start the purgatories' reapers and the periodic work: ISR expiration, telling of ISR
@@ -111,10 +98,10 @@ class Replication:
         """
         for reaper in self._reapers:
             reaper.start().add_done_callback(self._reaper_ended)
-        manager, config = self.replica_manager, self._config
+        config = self._config
         scheduler.schedule(
             "isr-expiration",
-            manager.maybe_shrink_isr,
+            self._isr_updates.maybe_shrink_isr,
             period_ms=config.replica_lag_time_max_ms // 2,
         )
         scheduler.schedule(
@@ -125,18 +112,14 @@ class Replication:
         interval_ms = config.replica_high_watermark_checkpoint_interval_ms
         scheduler.schedule(
             "highwatermark-checkpoint",
-            manager.checkpoint_high_watermarks,
+            self._checkpoint_high_watermarks,
             delay_ms=interval_ms,
             period_ms=interval_ms,
         )
 
     def resize_fetchers(self, num_replica_fetchers: int) -> None:
         """num.replica.fetchers from now on."""
-        followed = [
-            partition
-            for partition in self.replica_manager.all_partitions.values()
-            if not partition.is_leader
-        ]
+        followed = [partition for partition in self._partitions if not partition.is_leader]
         self.fetchers.resize(num_replica_fetchers, followed)
 
     def _reaper_ended(self, task: asyncio.Task[None]) -> None:
@@ -144,11 +127,13 @@ class Replication:
             self._on_failure(task.get_name(), error)
 
     async def _propagate_isr_changes(self) -> None:
-        told = await self._isr_writer.propagate(
-            self.replica_manager.isr_changes, self._time.hi_res_clock_ms()
-        )
+        told = await self._isr_writer.propagate(self._time.hi_res_clock_ms())
         if told and self._trace:
             self._trace(IsrChangesPropagated(partitions=tuple(map(str, told))))
+
+    async def _checkpoint_high_watermarks(self) -> None:
+        """Write them. A log dir that refuses goes offline."""
+        await self._checkpoints.write(self._partitions, self.log_manager.handle_log_dir_failure)
 
     def begin_shutdown(self) -> None:
         """The broker is about to stop: no partition is followed anew."""
@@ -162,4 +147,4 @@ class Replication:
         await self._isr_writer.shutdown()
         for reaper in self._reapers:
             await reaper.shutdown()
-        await self.replica_manager.checkpoint_high_watermarks()
+        await self._checkpoint_high_watermarks()

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import joined
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.replication.partitions import Partitions
 from kafka_edu.trace.events.purgatory import Requirement
-
-if TYPE_CHECKING:
-    from kafka_edu.replication.replica_manager import ReplicaManager
 
 INVALID_LOW_WATERMARK: Final = -1
 
@@ -50,18 +49,20 @@ class DelayedDeleteRecords(DelayedOperation):
     the leader's records are gone. Next hop: the handler's `respond`.
     """
 
-    __slots__ = ("_replica_manager", "_respond", "_statuses")
+    __slots__ = ("_metadata_cache", "_partitions", "_respond", "_statuses")
 
     def __init__(
         self,
         timeout_ms: int,
         statuses: dict[TopicPartition, DeleteRecordsStatus],
-        replica_manager: ReplicaManager,
+        partitions: Partitions,
+        metadata_cache: MetadataCache,
         respond: Callable[[dict[TopicPartition, DeleteRecordsStatus]], None],
     ) -> None:
         super().__init__(timeout_ms)
         self._statuses = statuses
-        self._replica_manager = replica_manager
+        self._partitions = partitions
+        self._metadata_cache = metadata_cache
         self._respond = respond
 
     @property
@@ -89,9 +90,8 @@ class DelayedDeleteRecords(DelayedOperation):
         return not waiting and self.force_complete()
 
     def _low_watermark(self, tp: TopicPartition) -> int:
-        return self._replica_manager.partition_or_exception(tp).low_watermark(
-            self._replica_manager.live_broker_ids()
-        )
+        live = [broker.id for broker in self._metadata_cache.get_alive_brokers()]
+        return self._partitions.get_or_raise(tp).low_watermark(live)
 
     def on_complete(self) -> None:
         self._respond(self._statuses)

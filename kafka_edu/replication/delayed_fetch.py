@@ -2,22 +2,20 @@
 figure 6-13).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import joined
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
-from kafka_edu.replication.fetch_params import FetchParams, PartitionFetch
+from kafka_edu.replication.fetch_params import FetchInfos, FetchParams, PartitionFetch
 from kafka_edu.replication.fetch_session import FetchSession
+from kafka_edu.replication.local_reads import read_from_local_log
+from kafka_edu.replication.log_read_result import FetchResults
+from kafka_edu.replication.partitions import Partitions
 from kafka_edu.trace.events.purgatory import Requirement
-
-if TYPE_CHECKING:
-    from kafka_edu.replication.replica_manager import FetchInfos, FetchResults, ReplicaManager
 
 
 class DelayedFetch(DelayedOperation):
@@ -33,7 +31,7 @@ class DelayedFetch(DelayedOperation):
     wake meanwhile count too. Next hop: the handler's `respond`.
     """
 
-    __slots__ = ("_infos", "_params", "_replica_manager", "_respond", "_session", "_starts")
+    __slots__ = ("_infos", "_params", "_partitions", "_respond", "_session", "_starts")
 
     patient: ClassVar[bool] = True
 
@@ -42,7 +40,7 @@ class DelayedFetch(DelayedOperation):
         params: FetchParams,
         infos: FetchInfos,
         first_read: FetchResults,
-        replica_manager: ReplicaManager,
+        partitions: Partitions,
         respond: Callable[[FetchResults], None],
         session: FetchSession | None = None,
     ) -> None:
@@ -51,7 +49,7 @@ class DelayedFetch(DelayedOperation):
         self._infos = infos
         self._session = session
         self._starts = {tp: read.fetch_offset_metadata for tp, read in first_read}
-        self._replica_manager = replica_manager
+        self._partitions = partitions
         self._respond = respond
 
     @property
@@ -87,7 +85,7 @@ class DelayedFetch(DelayedOperation):
             params.isolation,
             params.min_bytes,
         )
-        partition_or_exception = self._replica_manager.partition_or_exception
+        get_or_raise = self._partitions.get_or_raise
         available = 0
         for tp, wanted in reversed(self._wanted()):
             if wanted.at_end is not None and wanted.at_end.holds():
@@ -100,7 +98,7 @@ class DelayedFetch(DelayedOperation):
             ):
                 return self.force_complete()
             try:
-                readable = partition_or_exception(tp).readable_bytes(
+                readable = get_or_raise(tp).readable_bytes(
                     start, wanted.current_leader_epoch, only_from_leader, isolation
                 )
             except KafkaException:
@@ -114,7 +112,7 @@ class DelayedFetch(DelayedOperation):
         return available >= min_bytes and self.force_complete()
 
     def on_complete(self) -> None:
-        self._respond(self._replica_manager.read_from_local_log(self._params, self._wanted()))
+        self._respond(read_from_local_log(self._partitions, self._params, self._wanted()))
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         """How many bytes it waits for, and the end of each partition that it may read up to (spec
@@ -124,7 +122,7 @@ class DelayedFetch(DelayedOperation):
         holders = []
         available = 0
         for tp, wanted in self._wanted():
-            partition = self._replica_manager.get_partition(tp)
+            partition = self._partitions.get(tp)
             start = self._start_of(tp, wanted)
             if partition is not None and partition.log is not None and start is not None:
                 end = partition.end_for(params.isolation)

@@ -5,18 +5,15 @@ figures 6-9 to 6-12).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import joined
 from kafka_edu.log.log_append_info import RecordError
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.replication.partition import Partition
+from kafka_edu.replication.partitions import Partitions
 from kafka_edu.trace.events.purgatory import Requirement
-
-if TYPE_CHECKING:
-    from kafka_edu.replication.partition import Partition
-    from kafka_edu.replication.replica_manager import ReplicaManager
 
 
 class ProducePartitionStatus:
@@ -70,6 +67,9 @@ class ProducePartitionStatus:
         return status
 
 
+ProduceResults = dict[TopicPartition, ProducePartitionStatus]
+
+
 class DelayedProduce(DelayedOperation):
     """Done when for every partition either the HW has reached the required offset, or there is an
     error that waiting cannot cure.
@@ -81,20 +81,20 @@ class DelayedProduce(DelayedOperation):
     `respond`.
     """
 
-    __slots__ = ("_news", "_replica_manager", "_respond", "_statuses")
+    __slots__ = ("_news", "_partitions", "_respond", "_statuses")
 
     def __init__(
         self,
         timeout_ms: int,
         statuses: dict[TopicPartition, ProducePartitionStatus],
-        replica_manager: ReplicaManager,
+        partitions: Partitions,
         respond: Callable[[dict[TopicPartition, ProducePartitionStatus]], None],
     ) -> None:
         super().__init__(timeout_ms)
         self._statuses = statuses
         self._news: Partition | None = None
         """The partition for which this is the first acks=all produce of a leader epoch."""
-        self._replica_manager = replica_manager
+        self._partitions = partitions
         self._respond = respond
         for status in statuses.values():
             if status.error is Errors.NONE:
@@ -111,7 +111,7 @@ class DelayedProduce(DelayedOperation):
         for tp, status in self._statuses.items():
             if status.acks_pending:
                 try:
-                    partition = self._replica_manager.partition_or_exception(tp)
+                    partition = self._partitions.get_or_raise(tp)
                 except KafkaException as failure:
                     done, error = True, failure.error
                 else:
@@ -133,7 +133,7 @@ class DelayedProduce(DelayedOperation):
         """
         for tp, status in self._statuses.items():
             if status.acks_pending:
-                partition = self._replica_manager.get_partition(tp)
+                partition = self._partitions.get(tp)
                 if (
                     partition is not None
                     and not partition.check_enough_replicas_reach_offset(status.required_offset)[0]
@@ -150,7 +150,7 @@ class DelayedProduce(DelayedOperation):
         """
         told = 0
         for tp, status in self._statuses.items():
-            partition = self._replica_manager.get_partition(tp)
+            partition = self._partitions.get(tp)
             if partition is not None and status.error is Errors.NONE:
                 partition.first_ack_pending = False
                 if key is None or key == tp:
@@ -166,7 +166,7 @@ class DelayedProduce(DelayedOperation):
         """
         waits = []
         for tp, status in self._statuses.items():
-            partition = self._replica_manager.get_partition(tp)
+            partition = self._partitions.get(tp)
             if status.acks_pending and partition is not None:
                 waits.append(partition.waits_for_high_watermark(status.required_offset))
         return tuple(waits)

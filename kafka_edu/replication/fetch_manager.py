@@ -26,7 +26,7 @@ from kafka_edu.protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchResponse,
 )
-from kafka_edu.replication.fetch_params import PartitionFetch
+from kafka_edu.replication.fetch_params import FetchInfos, PartitionFetch
 from kafka_edu.replication.fetch_session import CachedPartition, FetchSession
 from kafka_edu.replication.fetch_session_cache import FetchSessionCache
 from kafka_edu.replication.fetch_session_handler import (
@@ -35,10 +35,7 @@ from kafka_edu.replication.fetch_session_handler import (
     NO_SESSION,
     next_epoch,
 )
-from kafka_edu.replication.log_read_result import LogReadResult
-
-FetchInfos = Sequence[tuple[TopicPartition, PartitionFetch]]
-FetchResults = list[tuple[TopicPartition, LogReadResult]]
+from kafka_edu.replication.log_read_result import FetchResults
 
 
 class FetchContext(Protocol):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_edu.replication.reader_at_end import ReaderAtEnd
@@ -106,3 +108,6 @@ class PartitionFetch:
     """What the reader saw when it found nothing to read; None if it did not look yet, or found
     something.
     """
+
+
+FetchInfos = Sequence[tuple[TopicPartition, PartitionFetch]]

@@ -2,7 +2,7 @@
 highWatermarkCheckpoints in ReplicaManager).
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
@@ -10,6 +10,7 @@ from kafka_edu.common.files import FileSystem
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.checkpoint_file import CorruptCheckpointError
 from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
+from kafka_edu.replication.partition import Partition
 from kafka_edu.trace.events.replication import HwCheckpointed
 from kafka_edu.trace.tracer import Tracer
 
@@ -47,13 +48,19 @@ class HighWatermarkCheckpoints:
             raise KafkaException(Errors.KAFKA_STORAGE_ERROR, str(error)) from error
 
     async def write(
-        self,
-        by_log_dir: Mapping[str, Mapping[TopicPartition, int]],
-        on_failure: Callable[[str, OSError], None],
+        self, partitions: Iterable[Partition], on_failure: Callable[[str, OSError], None]
     ) -> None:
-        """Replace the files of these dirs. `on_failure` takes a dir whose file cannot be written;
-        the others are written all the same.
+        """Write the HW of every partition, by log dir.
+
+        `on_failure` is called with a dir whose file cannot be written; the other dirs are written
+        all the same. Every replica.high.watermark.checkpoint.interval.ms.
         """
+        by_log_dir: dict[str, dict[TopicPartition, int]] = {}
+        for partition in partitions:
+            if partition.log is not None:
+                by_log_dir.setdefault(partition.log.log_dir, {})[partition.topic_partition] = (
+                    partition.high_watermark.message_offset
+                )
         for log_dir, offsets in by_log_dir.items():
             try:
                 await self._write_one(log_dir, offsets)

@@ -11,8 +11,8 @@ from typing import Final
 
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.replication.isr_change_propagation import IsrChangePropagation
 from kafka_edu.replication.isr_store import IsrProposal, IsrStore
+from kafka_edu.replication.isr_updates import IsrUpdates
 from kafka_edu.zk.zk_client import ZkError
 
 #: Pause after ZooKeeper gave no answer. The proposal stays pending, for it may have been written.
@@ -20,29 +20,21 @@ RETRY_MS: Final = 500
 
 
 class IsrWriter:
-    """Owns the writes on their way. `still_wanted` and `written` are the replica manager's."""
+    """The owner of the writes on their way."""
 
     def __init__(
-        self, store: IsrStore, time: Time, on_failure: Callable[[str, BaseException], None]
+        self,
+        store: IsrStore,
+        updates: IsrUpdates,
+        time: Time,
+        on_failure: Callable[[str, BaseException], None],
     ) -> None:
-        """`on_failure` is told of a task that died of a bug, by name."""
+        """`on_failure` is called with the name of a task that died of a bug, and with the bug."""
         self._store = store
         self._time = time
         self._on_failure = on_failure
-        self._still_wanted: Callable[[IsrProposal], bool] = lambda _: True
-        self._written: Callable[[IsrProposal, int | None], None] = lambda _, __: None
+        self._updates = updates
         self._tasks: dict[asyncio.Task[None], None] = {}
-
-    def connect(
-        self,
-        still_wanted: Callable[[IsrProposal], bool],
-        written: Callable[[IsrProposal, int | None], None],
-    ) -> None:
-        """Whom to ask whether a proposal still stands, and whom to tell ZooKeeper's answer: the new
-        version, or None for another version.
-        """
-        self._still_wanted = still_wanted
-        self._written = written
 
     def propose(self, proposal: IsrProposal) -> None:
         """Begin to write. Returns at once."""
@@ -63,7 +55,7 @@ class IsrWriter:
 
         Writing the same again is safe: the store takes a znode that already holds it for success.
         """
-        while self._still_wanted(proposal):
+        while self._updates.still_wanted(proposal):
             try:
                 version = await self._store.conditional_update_partition_state(
                     proposal.topic_partition,
@@ -73,13 +65,14 @@ class IsrWriter:
             except ZkError:
                 await self._time.sleep(RETRY_MS)
             else:
-                self._written(proposal, version)
+                self._updates.written(proposal, version)
                 return
 
-    async def propagate(self, changes: IsrChangePropagation, now_ms: int) -> list[TopicPartition]:
-        """Tell the controller of changed ISRs, if it is time; returns which. They stay due if
+    async def propagate(self, now_ms: int) -> list[TopicPartition]:
+        """Notify the controller of changed ISRs if it is time, and return which. They stay due if
         ZooKeeper does not answer.
         """
+        changes = self._updates.changes
         due = changes.take_due(now_ms)
         if due:
             try:

@@ -3,6 +3,7 @@
 from typing import Final, NamedTuple
 
 from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Part
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.transaction_index import AbortedTxn
@@ -44,6 +45,7 @@ class LogReadResult(NamedTuple):
         return self._replace(records=EMPTY_RECORDS, size_in_bytes=0)
 
 
+FetchResults = list[tuple[TopicPartition, LogReadResult]]
 UNKNOWN_METADATA: Final = LogOffsetMetadata(-1)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ReaderAtEnd:
-    """What the reader saw. Made by ReplicaManager, kept with what the reader wants
+    """What the reader saw. Made by `local_reads`, kept with what the reader wants
     (PartitionFetch).
     """
 

@@ -14,7 +14,7 @@ From inter.broker.protocol.version 2.7 on the fetch itself carries the follower'
 the answer says where the logs part (KIP-595).
 """  # noqa: E501
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
@@ -42,6 +42,7 @@ from kafka_edu.protocol.messages.offset_for_leader_epoch import (
 from kafka_edu.replication.fetch_params import PartitionFetch
 from kafka_edu.replication.fetch_session_handler import FetchSessionHandler
 from kafka_edu.replication.partition import Partition
+from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.replication_config import ReplicationConfig
 from kafka_edu.replication.truncation import UNDEFINED_EPOCH, TruncatesLogs, offset_truncation_state
 from kafka_edu.trace.events.replication import (
@@ -95,13 +96,13 @@ class ReplicaFetcher:
         leader: int,
         config: ReplicationConfig,
         logs: TruncatesLogs,
-        on_storage_error: Callable[[TopicPartition, KafkaException], None],
+        partitions: Partitions,
         trace: Tracer | None = None,
     ) -> None:
         self.leader = leader
         self._config = config
         self._logs = logs
-        self._on_storage_error = on_storage_error
+        self._partitions = partitions
         self._trace = trace
         self._states: dict[TopicPartition, PartitionFetchState] = {}
         self._truncating: dict[TopicPartition, PartitionFetchState] = {}
@@ -193,7 +194,7 @@ class ReplicaFetcher:
     ) -> None:
         if failure.error is Errors.KAFKA_STORAGE_ERROR:
             self.remove([tp])
-            self._on_storage_error(tp, failure)
+            self._partitions.storage_failed(tp, failure)
         else:
             self._delay(tp, state, failure.error, now_ms)
 

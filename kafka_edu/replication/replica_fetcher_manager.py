@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from kafka_edu.cluster.leader_and_isr import NO_LEADER
 from kafka_edu.cluster.metadata_cache import MetadataCache
-from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.replication.partition import Partition
+from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.replica_fetcher_thread import ReplicaFetcherThread
 from kafka_edu.replication.replication_config import ReplicationConfig
@@ -45,6 +45,7 @@ class ReplicaFetcherManager:
         time: Time,
         transport: Transport,
         logs: TruncatesLogs,
+        partitions: Partitions,
         metadata_cache: MetadataCache,
         on_failure: Callable[[str, BaseException], None],
         trace: Tracer | None = None,
@@ -57,9 +58,7 @@ class ReplicaFetcherManager:
         self._metadata_cache = metadata_cache
         self._on_failure = on_failure
         self._trace = trace
-        self._on_storage_error: Callable[[TopicPartition, KafkaException], None] = lambda _, __: (
-            None
-        )
+        self._partitions = partitions
         self._fetchers: dict[FetcherKey, _Running] = {}
         self._of: dict[TopicPartition, FetcherKey] = {}
         self._live_leaders: dict[int, tuple[str, int]] = {}
@@ -67,10 +66,6 @@ class ReplicaFetcherManager:
         self._stopping: dict[asyncio.Task[None], None] = {}
         if trace:
             trace.on_snapshot(self._snapshot)
-
-    def connect(self, on_storage_error: Callable[[TopicPartition, KafkaException], None]) -> None:
-        """Whom to tell when a partition's disk fails: the replica manager."""
-        self._on_storage_error = on_storage_error
 
     def begin_shutdown(self) -> None:
         """The broker is about to stop: what it ceases to lead it does not follow any more (Kafka:
@@ -145,7 +140,7 @@ class ReplicaFetcherManager:
 
     def _start(self, key: FetcherKey) -> _Running:
         fetcher = ReplicaFetcher(
-            key.leader, self._config, self._logs, self._storage_failed, self._trace
+            key.leader, self._config, self._logs, self._partitions, self._trace
         )
         thread = ReplicaFetcherThread(
             fetcher,
@@ -163,10 +158,6 @@ class ReplicaFetcherManager:
         if self._trace:
             self._trace(FetcherStarted(leader=key.leader, fetcher_id=key.fetcher_id))
         return _Running(thread, task)
-
-    def _storage_failed(self, tp: TopicPartition, failure: KafkaException) -> None:
-        self._of.pop(tp, None)
-        self._on_storage_error(tp, failure)
 
     def _stop(self, key: FetcherKey, running: _Running) -> None:
         del self._fetchers[key]

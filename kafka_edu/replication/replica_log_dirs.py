@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.replication.replica_manager import ReplicaManager
+from kafka_edu.log.log_manager import LogManager
+from kafka_edu.replication.partitions import Partitions
 
 
 class ReplicaInfo(NamedTuple):
@@ -23,10 +24,11 @@ class ReplicaInfo(NamedTuple):
 
 
 class ReplicaLogDirs:
-    """A view of the replica manager's logs by dir. Owned by the broker's loop."""
+    """A view of the broker's logs by dir. Owned by the broker's loop."""
 
-    def __init__(self, replica_manager: ReplicaManager) -> None:
-        self._replicas = replica_manager
+    def __init__(self, partitions: Partitions, log_manager: LogManager) -> None:
+        self._partitions = partitions
+        self._log_manager = log_manager
 
     def describe(
         self, wanted: set[TopicPartition] | None
@@ -36,7 +38,7 @@ class ReplicaLogDirs:
 
         O(logs × segments).
         """
-        manager = self._replicas.log_manager
+        manager = self._log_manager
         described: dict[str, tuple[Errors, dict[str, list[ReplicaInfo]]]] = {}
         for log_dir in manager.log_dirs:
             described[log_dir] = (
@@ -46,7 +48,7 @@ class ReplicaLogDirs:
         for tp, log in manager.logs.items():
             replicas = described[log.log_dir][1].setdefault(tp.topic, [])
             if wanted is None or tp in wanted:
-                partition = self._replicas.get_partition(tp)
+                partition = self._partitions.get(tp)
                 high_watermark = (
                     partition.high_watermark.message_offset
                     if partition is not None
@@ -68,13 +70,13 @@ class ReplicaLogDirs:
         return {tp: self._check(tp, log_dir) for tp, log_dir in wanted.items()}
 
     def _check(self, tp: TopicPartition, log_dir: str) -> Errors:
-        manager = self._replicas.log_manager
+        manager = self._log_manager
         if log_dir not in manager.log_dirs:
             return Errors.LOG_DIR_NOT_FOUND
         if log_dir not in manager.live_log_dirs:
             return Errors.KAFKA_STORAGE_ERROR
         try:
-            log = self._replicas.partition_or_exception(tp).local_log()
+            log = self._partitions.get_or_raise(tp).local_log()
         except KafkaException as failure:
             if failure.error is not Errors.NOT_LEADER_OR_FOLLOWER:
                 return failure.error

@@ -30,11 +30,9 @@ from kafka_edu.server.user_scram_manager import UserScramManager
 
 def serve_admin_apis(apis: KafkaApis, parts: BrokerParts, admin: AdminManager) -> None:
     """Enter all admin APIs into the table."""
-    controller, cache, replica_manager = (
-        parts.controller,
-        parts.cache,
-        parts.replication.replica_manager,
-    )
+    controller, cache = parts.controller, parts.cache
+    replication = parts.replication
+    replicas = replication.replicas
 
     def is_controller() -> bool:
         return controller.is_active
@@ -50,8 +48,8 @@ def serve_admin_apis(apis: KafkaApis, parts: BrokerParts, admin: AdminManager) -
             parts.broker_id, parts.zk, cache, parts.dynamic_config, config_helper, parts.trace
         )
     ).register(apis)
-    DeleteRecordsApi(replica_manager, cache).register(apis)
-    LogDirsApi(ReplicaLogDirs(replica_manager)).register(apis)
+    DeleteRecordsApi(replicas.delete_records, cache).register(apis)
+    LogDirsApi(ReplicaLogDirs(replicas.partitions, replication.log_manager)).register(apis)
     DescribeClusterApi(cache, parts.cluster_id).register(apis)
     configs = EntityConfigs(parts.zk, parts.trace)
     QuotasApi(ClientQuotas(parts.zk, configs)).register(apis)

@@ -184,18 +184,18 @@ class ApiAssembly:
 
     def _serve_records(self) -> None:
         parts, config = self._parts, self._parts.config
-        replica_manager = parts.replication.replica_manager
+        replicas = parts.replication.replicas
         fetch_manager = FetchManager(
             FetchSessionCache(
                 config.max_incremental_fetch_session_cache_slots, parts.random, parts.trace
             )
         )
-        ProduceApi(replica_manager, parts.cache, parts.trace).register(self.apis)
-        FetchApi(replica_manager, fetch_manager, parts.time, config.fetch_max_bytes).register(
-            self.apis
-        )
-        ListOffsetsApi(replica_manager).register(self.apis)
-        OffsetForLeaderEpochApi(replica_manager).register(self.apis)
+        ProduceApi(replicas.append, parts.cache, parts.trace).register(self.apis)
+        FetchApi(
+            replicas.fetch, replicas.partitions, fetch_manager, parts.time, config.fetch_max_bytes
+        ).register(self.apis)
+        ListOffsetsApi(replicas.offset_lookup).register(self.apis)
+        OffsetForLeaderEpochApi(replicas.offset_lookup).register(self.apis)
 
     def _serve_coordinators(self, admin: AdminManager) -> GroupService:
         partitions = self._internal_partitions
@@ -227,7 +227,9 @@ class ApiAssembly:
     def _serve_inter_broker(self, admin: AdminManager) -> None:
         controller = self._parts.controller
         InterBrokerApi(
-            self._parts.replication.replica_manager,
+            self._parts.replication.replicas.controller_orders,
+            self._parts.replication.log_manager,
+            self._parts.cache,
             controller.controlled_shutdown,
             lambda: controller.broker_epoch,
             self._parts.topic_configs,

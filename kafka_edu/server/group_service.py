@@ -16,7 +16,6 @@ from kafka_edu.coordinator.group.partition_loader import PartitionLoader
 from kafka_edu.log.log import Log
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
-from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.server.apis.group_admin import GroupAdminApi
 from kafka_edu.server.apis.groups import GroupsApi
 from kafka_edu.server.apis.offsets import ConsumerOffsets, OffsetsApi
@@ -42,11 +41,12 @@ class GroupService:
         self._cache: MetadataCache = parts.cache
         self._zk: ConsumerOffsets = parts.zk
         self._time = parts.time
-        self._replica_manager: ReplicaManager = parts.replication.replica_manager
+        replicas = parts.replication.replicas
+        self._replicated_partitions = replicas.partitions
         self._offset_config = offset_config(parts.config)
         group_settings = group_config(parts.config)
         manager = self._manager = GroupMetadataManager(
-            self._offset_config, self._replica_manager, parts.time, partitions, parts.trace
+            self._offset_config, replicas.append, parts.time, partitions, parts.trace
         )
         rebalancer = GroupRebalancer(
             group_settings, manager, heartbeats, rebalances, parts.time, parts.trace
@@ -61,10 +61,10 @@ class GroupService:
             parts.trace,
         )
         self._scheduler = KafkaScheduler(parts.time, parts.on_failure)
-        self._replica_manager.listen_for_leadership(GROUP_METADATA_TOPIC_NAME, self._loader)
+        replicas.leadership.listen(GROUP_METADATA_TOPIC_NAME, self._loader)
 
     def _log_of(self, tp: TopicPartition) -> Log | None:
-        partition = self._replica_manager.get_partition(tp)
+        partition = self._replicated_partitions.get(tp)
         return partition.log if partition is not None and partition.is_leader else None
 
     def register(self, apis: KafkaApis) -> None:

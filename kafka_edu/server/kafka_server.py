@@ -562,7 +562,7 @@ class KafkaServer:
         )
         if self._replication is not None:
             for tp in partitions:
-                self._replication.replica_manager.mark_partition_offline(tp)
+                self._replication.replicas.partitions.take_offline(tp)
         if not self._log_dirs.live:
             dirs = ", ".join(self._log_dirs.all)
             self._fail(

@@ -42,23 +42,24 @@ class TransactionService:
     ) -> None:
         self._cache = parts.cache
         self._zk = parts.zk
-        self._replica_manager = parts.replication.replica_manager
+        replicas = parts.replication.replicas
+        self._replicated_partitions = replicas.partitions
         self._groups = groups
         self._partitions = partitions
         self._time = parts.time
         config = self._config = transaction_config(parts.config)
-        replicas, time, on_failure, trace = (
-            self._replica_manager,
-            parts.time,
-            parts.on_failure,
-            parts.trace,
-        )
+        time, on_failure, trace = parts.time, parts.on_failure, parts.trace
         self._writer = MarkerWriter(
-            replicas, time, config.request_timeout_ms, groups.on_transaction_completed
+            replicas.partitions,
+            replicas.append,
+            time,
+            config.request_timeout_ms,
+            groups.on_transaction_completed,
         )
         self._states = TransactionStateManager(
             config,
-            replicas,
+            replicas.partitions,
+            replicas.append,
             time,
             lambda: partitions[CoordinatorType.TRANSACTION],
             on_failure,
@@ -80,7 +81,7 @@ class TransactionService:
             config, self._states, self._markers, or_unavailable(producer_ids), time, trace
         )
         self._scheduler = KafkaScheduler(time, on_failure)
-        replicas.listen_for_leadership(TRANSACTION_STATE_TOPIC_NAME, self._coordinator)
+        replicas.leadership.listen(TRANSACTION_STATE_TOPIC_NAME, self._coordinator)
 
     def register(self, apis: KafkaApis) -> None:
         """Enter the seven APIs of transactions into the table."""
@@ -90,7 +91,7 @@ class TransactionService:
         TxnOffsetCommitApi(
             self._groups.store_transactional_offsets, self._cache, self._time
         ).register(apis)
-        DescribeProducersApi(self._replica_manager, self._cache).register(apis)
+        DescribeProducersApi(self._replicated_partitions, self._cache).register(apis)
 
     def _group_partition_for(self, group_id: str) -> int:
         return partition_for(group_id, self._partitions[CoordinatorType.GROUP])

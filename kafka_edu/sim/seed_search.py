@@ -321,7 +321,7 @@ class SeedRun:
             replication = broker.server.replication if broker.server is not None else None
             if replication is None or broker.process.paused:
                 continue
-            for operation in replication.replica_manager.delayed_produce_purgatory.waiting():
+            for operation in replication.replicas.append.purgatory.waiting():
                 if isinstance(operation, DelayedProduce) and operation.is_satisfied():
                     key = broker.id, broker.incarnation, operation.number
                     still[key] = self._completable.get(key, 0) + 1

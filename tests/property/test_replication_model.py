@@ -112,7 +112,7 @@ class ReplicationModel(RuleBasedStateMachine):
         self.cluster.time.advance(ms)
         for broker in self.cluster.brokers:
             if broker.alive:
-                broker.manager.maybe_shrink_isr()
+                broker.manager.isr_updates.maybe_shrink_isr()
 
     @rule()
     def zookeeper_answers(self) -> None:
@@ -127,7 +127,7 @@ class ReplicationModel(RuleBasedStateMachine):
     def kill(self, broker: int) -> None:
         model = self.cluster.brokers[broker]
         if model.alive:
-            self.hw_at_death[broker] = model.hw if model.manager.get_partition(T) else 0
+            self.hw_at_death[broker] = model.hw if model.manager.partitions.get(T) else 0
             model.alive = False
             self.in_flight.pop(broker, None)
 
@@ -201,7 +201,7 @@ class ReplicationModel(RuleBasedStateMachine):
 
     def leads(self, broker: ModelBroker) -> bool:
         """Whether that broker is alive and knows that it is the leader."""
-        partition = broker.manager.get_partition(T)
+        partition = broker.manager.partitions.get(T)
         return (
             broker.alive
             and partition is not None
@@ -219,7 +219,7 @@ class ReplicationModel(RuleBasedStateMachine):
     @invariant()
     def offsets_are_in_order_and_the_mark_never_falls_on_a_leader(self) -> None:
         for broker in self.cluster.brokers:
-            partition = broker.manager.get_partition(T)
+            partition = broker.manager.partitions.get(T)
             if broker.alive and partition is not None and partition.log is not None:
                 assert partition.log.log_start_offset <= broker.hw <= broker.leo
                 assert partition.log.high_watermark == broker.hw
@@ -247,7 +247,7 @@ class ReplicationModel(RuleBasedStateMachine):
         """So that any of them may lead next."""
         for member in self.cluster.state.isr:
             broker = self.cluster.brokers[member]
-            partition = broker.manager.get_partition(T)
+            partition = broker.manager.partitions.get(T)
             if broker.alive and partition is not None and partition.log is not None:
                 values = broker.values()
                 for offset, value in self.committed.items():

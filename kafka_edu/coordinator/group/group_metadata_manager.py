@@ -13,7 +13,7 @@ committed offset.
   expired, and for groups that have nothing left (KIP-211).
 
 The manager is synchronous; PartitionLoader is the shell that reads logs. Owned by the broker's
-loop. Next hop: ReplicaManager.append_records.
+loop. Next hop: Append.append_records.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ from kafka_edu.record.record_batch import (
     NO_SEQUENCE,
     build_batch,
 )
-from kafka_edu.replication.replica_manager import ProduceResults
+from kafka_edu.replication.delayed_produce import ProduceResults
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.group import (
     GroupSnapshot,
@@ -86,7 +86,7 @@ OFFSET_APPEND_ERRORS: Final[Mapping[Errors, Errors]] = {
 
 
 class GroupLog(Protocol):
-    """The log to which records are appended: ReplicaManager."""
+    """The log to which records are appended: Append."""
 
     def append_records(
         self,

@@ -20,7 +20,9 @@ from kafka_edu.record.control_record import (
     EndTransactionMarker,
     build_end_transaction_marker,
 )
-from kafka_edu.replication.replica_manager import ProduceResults, ReplicaManager
+from kafka_edu.replication.append import Append
+from kafka_edu.replication.delayed_produce import ProduceResults
+from kafka_edu.replication.partitions import Partitions
 
 OnTransactionCompleted = Callable[[int, list[int], bool], None]
 """(producer id, partitions of `__consumer_offsets`, committed).
@@ -44,7 +46,8 @@ class MarkerWriter:
 
     def __init__(
         self,
-        replica_manager: ReplicaManager,
+        partitions: Partitions,
+        append: Append,
         time: Time,
         timeout_ms: int,
         on_completed: OnTransactionCompleted,
@@ -53,7 +56,8 @@ class MarkerWriter:
 
         `timeout_ms` is request.timeout.ms: how long to wait until the ISR has a marker.
         """
-        self._replica_manager = replica_manager
+        self._partitions = partitions
+        self._append = append
         self._time = time
         self._timeout_ms = timeout_ms
         self._on_completed = on_completed
@@ -65,7 +69,6 @@ class MarkerWriter:
 
         A partition that is not here gets UNKNOWN_TOPIC_OR_PARTITION.
         """
-        replicas = self._replica_manager
         results = dict.fromkeys(marker.partitions, Errors.UNKNOWN_TOPIC_OR_PARTITION)
         kind = ControlRecordType.COMMIT if marker.committed else ControlRecordType.ABORT
         end = EndTransactionMarker(kind, marker.coordinator_epoch)
@@ -73,7 +76,7 @@ class MarkerWriter:
             end, marker.producer_id, marker.producer_epoch, self._time.milliseconds()
         )
         entries: dict[TopicPartition, Buffer] = {
-            tp: batch for tp in marker.partitions if replicas.get_partition(tp) is not None
+            tp: batch for tp in marker.partitions if self._partitions.get(tp) is not None
         }
 
         def appended(statuses: ProduceResults) -> None:
@@ -88,7 +91,7 @@ class MarkerWriter:
             respond(results)
 
         if entries:
-            replicas.append_records(
+            self._append.append_records(
                 self._timeout_ms, -1, entries, appended, origin=AppendOrigin.COORDINATOR
             )
         else:

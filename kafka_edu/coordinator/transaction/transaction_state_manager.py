@@ -39,7 +39,9 @@ from kafka_edu.coordinator.transaction.transaction_records import (
 from kafka_edu.coordinator.transaction.transaction_state import NOTHING_OPEN, TransactionState
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.record.record_batch import BatchHeader, read_records
-from kafka_edu.replication.replica_manager import ProduceResults, ReplicaManager
+from kafka_edu.replication.append import Append
+from kafka_edu.replication.delayed_produce import ProduceResults
+from kafka_edu.replication.partitions import Partitions
 from kafka_edu.trace.events.transaction import (
     TransactionalIdExpired,
     TransactionsLoaded,
@@ -93,7 +95,8 @@ class TransactionStateManager:
     def __init__(
         self,
         config: TransactionConfig,
-        replica_manager: ReplicaManager,
+        replicas: Partitions,
+        append: Append,
         time: Time,
         partitions: Callable[[], int],
         on_failure: Callable[[str, BaseException], None],
@@ -105,7 +108,8 @@ class TransactionStateManager:
         `on_failure` is called if a load dies of a bug.
         """
         self._config = config
-        self._replica_manager = replica_manager
+        self._replicas = replicas
+        self._append = append
         self._time = time
         self._partitions = partitions
         self._on_failure = on_failure
@@ -209,7 +213,7 @@ class TransactionStateManager:
             respond(error)
 
         batch = transaction_batch(transactional_id, transit, self._time.milliseconds())
-        self._replica_manager.append_records(
+        self._append.append_records(
             transit.txn_timeout_ms, -1, {tp: batch}, appended, origin=AppendOrigin.COORDINATOR
         )
 
@@ -258,9 +262,7 @@ class TransactionStateManager:
 
     async def _load(self, partition: int, coordinator_epoch: int, on_loaded: OnLoaded) -> None:
         began_ms = self._time.hi_res_clock_ms()
-        replica = self._replica_manager.get_partition(
-            TopicPartition(TRANSACTION_STATE_TOPIC_NAME, partition)
-        )
+        replica = self._replicas.get(TopicPartition(TRANSACTION_STATE_TOPIC_NAME, partition))
         if replica is None or replica.log is None:
             return
         found: dict[str, TransactionMetadata] = {}
@@ -345,7 +347,7 @@ class TransactionStateManager:
                     )
 
         tombstone = transaction_batch(transactional_id, None, self._time.milliseconds())
-        self._replica_manager.append_records(
+        self._append.append_records(
             self._config.request_timeout_ms,
             -1,
             {tp: tombstone},

@@ -1,7 +1,7 @@
 """DeleteRecords: give up the oldest records of partitions (Kafka:
 KafkaApis.handleDeleteRecordsRequest; KIP-107).
 
-Asked of each partition's leader. Next hop: ReplicaManager.
+Asked of each partition's leader. Next hop: DeleteRecords.
 """
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
@@ -15,14 +15,14 @@ from kafka_edu.protocol.messages.delete_records import (
     DeleteRecordsTopicResult,
 )
 from kafka_edu.replication.delayed_delete_records import DeleteRecordsStatus
-from kafka_edu.replication.replica_manager import ReplicaManager
+from kafka_edu.replication.delete_records import DeleteRecords
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
 
 class DeleteRecordsApi:
-    def __init__(self, replica_manager: ReplicaManager, cache: MetadataCache) -> None:
-        self._replica_manager = replica_manager
+    def __init__(self, delete_records: DeleteRecords, cache: MetadataCache) -> None:
+        self._delete_records = delete_records
         self._cache = cache
 
     def register(self, apis: KafkaApis) -> None:
@@ -41,7 +41,7 @@ class DeleteRecordsApi:
             if not self._cache.contains(tp)
         }
         known = {tp: offset for tp, offset in wanted.items() if tp not in statuses}
-        self._replica_manager.delete_records(
+        self._delete_records.delete_records(
             request.timeout_ms,
             known,
             lambda results: call.respond(_response(statuses | results)),

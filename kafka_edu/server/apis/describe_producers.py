@@ -13,14 +13,14 @@ from kafka_edu.protocol.messages.describe_producers import (
     ProducerState,
     TopicResponse,
 )
-from kafka_edu.replication.replica_manager import ReplicaManager
+from kafka_edu.replication.partitions import Partitions
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
 
 class DescribeProducersApi:
-    def __init__(self, replica_manager: ReplicaManager, cache: MetadataCache) -> None:
-        self._replica_manager = replica_manager
+    def __init__(self, partitions: Partitions, cache: MetadataCache) -> None:
+        self._partitions = partitions
         self._cache = cache
 
     def register(self, apis: KafkaApis) -> None:
@@ -45,9 +45,7 @@ class DescribeProducersApi:
         try:
             if not self._cache.contains(tp):
                 raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION)
-            log = self._replica_manager.partition_or_exception(tp).log_for_request(
-                -1, only_from_leader=True
-            )
+            log = self._partitions.get_or_raise(tp).log_for_request(-1, only_from_leader=True)
         except KafkaException as failure:
             return _failed(tp.partition, failure.error)
         producers = [

@@ -12,7 +12,7 @@
     v4+     as they lie in the log: sent by sendfile, not looked at
 
 Only the old formats cost anything: what lies in the log in a newer one is unpacked and built again
-(down_conversion). Hop before: KafkaApis. Next hop: ReplicaManager.
+(down_conversion). Hop before: KafkaApis. Next hop: Fetch.
 """
 
 from typing import Final
@@ -30,6 +30,7 @@ from kafka_edu.protocol.messages.fetch import (
 )
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.down_conversion import lazily_down_converted
+from kafka_edu.replication.fetch import Fetch
 from kafka_edu.replication.fetch_manager import FetchContext, FetchManager
 from kafka_edu.replication.fetch_params import (
     NO_LEADER_EPOCH,
@@ -37,8 +38,8 @@ from kafka_edu.replication.fetch_params import (
     PartitionFetch,
     check_isolation_level,
 )
-from kafka_edu.replication.log_read_result import LogReadResult, failed_read
-from kafka_edu.replication.replica_manager import FetchResults, ReplicaManager
+from kafka_edu.replication.log_read_result import FetchResults, LogReadResult, failed_read
+from kafka_edu.replication.partitions import Partitions
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
@@ -52,12 +53,14 @@ NO_SESSION_EPOCH: Final = -1
 class FetchApi:
     def __init__(
         self,
-        replica_manager: ReplicaManager,
+        fetch: Fetch,
+        partitions: Partitions,
         fetch_manager: FetchManager,
         time: Time,
         fetch_max_bytes: int,
     ) -> None:
-        self._replica_manager = replica_manager
+        self._fetch = fetch
+        self._partitions = partitions
         self._fetch_manager = fetch_manager
         self._time = time
         self._fetch_max_bytes = fetch_max_bytes
@@ -113,7 +116,7 @@ class FetchApi:
             call.version,
             request.isolation_level,
         )
-        self._replica_manager.fetch_messages(
+        self._fetch.fetch_messages(
             params,
             infos,
             lambda results: self._respond(call, request, context, results),
@@ -144,7 +147,7 @@ class FetchApi:
         converted first; UNSUPPORTED_VERSION where the topic forbids conversion
         (message.downconversion.enable).
         """
-        partition = self._replica_manager.get_partition(tp)
+        partition = self._partitions.get(tp)
         if partition is None or partition.log is None or read.error is not Errors.NONE:
             return read
         config = partition.log.config

@@ -2,7 +2,7 @@
 KafkaApis; book §6.4).
 
 Two fences. The controller's epoch: an older controller is refused with STALE_CONTROLLER_EPOCH
-(ReplicaManager owns the newest one heard of). The broker's epoch, the czxid of its registration: a
+(ControllerOrders owns the newest one seen). The broker's epoch, the czxid of its registration: a
 request meant for an earlier life of this broker is refused with STALE_BROKER_EPOCH (KIP-380).
 """
 
@@ -10,8 +10,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.log_manager import LogManager
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.controlled_shutdown import (
     ControlledShutdownRequest,
@@ -24,7 +26,7 @@ from kafka_edu.protocol.messages.update_metadata import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
-from kafka_edu.replication.replica_manager import ReplicaManager
+from kafka_edu.replication.controller_orders import ControllerOrders
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.server.topic_configs import TopicConfigs
@@ -43,7 +45,9 @@ broker still leads. Raises KafkaException.
 class InterBrokerApi:
     def __init__(
         self,
-        replica_manager: ReplicaManager,
+        orders: ControllerOrders,
+        log_manager: LogManager,
+        cache: MetadataCache,
         controlled_shutdown: ControlledShutdown,
         broker_epoch: Callable[[], int],
         topic_configs: TopicConfigs,
@@ -52,7 +56,9 @@ class InterBrokerApi:
         trace: Tracer | None = None,
     ) -> None:
         self._trace = trace
-        self._replica_manager = replica_manager
+        self._orders = orders
+        self._log_manager = log_manager
+        self._cache = cache
         self._topic_configs = topic_configs
         self._controlled_shutdown = controlled_shutdown
         self._broker_epoch = broker_epoch
@@ -101,7 +107,7 @@ class InterBrokerApi:
         if (
             missing
             or self._role_changes.locked()
-            or len(self._replica_manager.new_logs(request)) > LOGS_AT_ONCE
+            or len(self._orders.new_logs(request)) > LOGS_AT_ONCE
         ):
             return self._make_logs_and_lead(call, request, missing)
         self._take_roles(call, request)
@@ -116,21 +122,16 @@ class InterBrokerApi:
         async with self._role_changes:
             if topics:
                 await self._topic_configs.load(topics)
-            for made, (tp, is_new) in enumerate(self._replica_manager.new_logs(request), 1):
-                try:
-                    self._replica_manager.get_or_create_log(tp, is_new=is_new)
-                # the partition is offline now, and gets its error below: no second try leaves a
-                # second folder
-                except KafkaException as failure:
-                    self._replica_manager.on_storage_error(tp, failure)
+            for made, (tp, is_new) in enumerate(self._orders.new_logs(request), 1):
+                self._orders.make_log(tp, is_new=is_new)
                 if made % LOGS_AT_ONCE == 0:
                     await asyncio.sleep(0)
             self._check_broker_epoch(request.broker_epoch)
             self._take_roles(call, request)
 
     def _take_roles(self, call: ApiCall, request: LeaderAndIsrRequest) -> None:
-        call.respond(self._replica_manager.become_leader_or_follower(request, call.version))
-        self._replica_manager.log_manager.write_leader_epochs()
+        call.respond(self._orders.become_leader_or_follower(request, call.version))
+        self._log_manager.write_leader_epochs()
 
     def handle_stop_replica(
         self, call: ApiCall, request: StopReplicaRequest
@@ -138,21 +139,21 @@ class InterBrokerApi:
         self._check_broker_epoch(request.broker_epoch)
         if self._role_changes.locked():
             return self._stop_after_role_changes(call, request)
-        call.respond(self._replica_manager.stop_replicas(request, call.version))
+        call.respond(self._orders.stop_replicas(request, call.version))
         return None
 
     async def _stop_after_role_changes(self, call: ApiCall, request: StopReplicaRequest) -> None:
         async with self._role_changes:
             self._check_broker_epoch(request.broker_epoch)
-            call.respond(self._replica_manager.stop_replicas(request, call.version))
+            call.respond(self._orders.stop_replicas(request, call.version))
 
     def handle_update_metadata(self, call: ApiCall, request: UpdateMetadataRequest) -> None:
         """Take it over; then whoever waits for one of these topics to exist (CreateTopics) looks
         again, and groups forget offsets of what is deleted.
         """
         self._check_broker_epoch(request.broker_epoch)
-        deleted = self._replica_manager.maybe_update_metadata_cache(request)
-        updated = self._replica_manager.metadata_cache.updated_told if self._trace else 0
+        deleted = self._orders.maybe_update_metadata_cache(request)
+        updated = self._cache.updated_told if self._trace else 0
         with because(self._trace, updated):
             for tp in deleted:
                 self._topic_configs.forget(tp.topic)

@@ -18,14 +18,14 @@ from kafka_edu.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from kafka_edu.replication.replica_manager import ReplicaManager
+from kafka_edu.replication.offset_lookup import OffsetLookup
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
 
 class ListOffsetsApi:
-    def __init__(self, replica_manager: ReplicaManager) -> None:
-        self._replica_manager = replica_manager
+    def __init__(self, offset_lookup: OffsetLookup) -> None:
+        self._offset_lookup = offset_lookup
 
     def register(self, apis: KafkaApis) -> None:
         apis.serve(ApiKey.LIST_OFFSETS, ListOffsetsRequest, self.handle, self.error_response)
@@ -44,7 +44,7 @@ class ListOffsetsApi:
                 tp = TopicPartition(topic.name, partition.partition_index)
                 try:
                     if call.version == 0:
-                        old = self._replica_manager.legacy_fetch_offsets(
+                        old = self._offset_lookup.legacy_fetch_offsets(
                             tp, partition.timestamp, partition.max_num_offsets, request.replica_id
                         )
                         results.append(
@@ -73,7 +73,7 @@ class ListOffsetsApi:
         request: ListOffsetsRequest,
         version: int,
     ) -> ListOffsetsPartitionResponse:
-        found = self._replica_manager.fetch_offset_for_timestamp(
+        found = self._offset_lookup.fetch_offset_for_timestamp(
             tp,
             asked.timestamp,
             request.replica_id,

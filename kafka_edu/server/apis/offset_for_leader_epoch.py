@@ -12,7 +12,7 @@ from kafka_edu.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
-from kafka_edu.replication.replica_manager import ReplicaManager
+from kafka_edu.replication.offset_lookup import OffsetLookup
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
@@ -22,8 +22,8 @@ class OffsetForLeaderEpochApi:
     and so it truncates there.
     """
 
-    def __init__(self, replica_manager: ReplicaManager) -> None:
-        self._replica_manager = replica_manager
+    def __init__(self, offset_lookup: OffsetLookup) -> None:
+        self._offset_lookup = offset_lookup
 
     def register(self, apis: KafkaApis) -> None:
         apis.serve(
@@ -48,7 +48,7 @@ class OffsetForLeaderEpochApi:
 
     def _look_up(self, tp: TopicPartition, asked: OffsetForLeaderPartition) -> EpochEndOffset:
         try:
-            found = self._replica_manager.last_offset_for_leader_epoch(
+            found = self._offset_lookup.last_offset_for_leader_epoch(
                 tp, asked.leader_epoch, asked.current_leader_epoch
             )
         except KafkaException as failure:

@@ -8,7 +8,7 @@ affair (LogValidator).
     its own
     v3+    exactly one batch a partition, of format v2; v7 allows zstd
 
-Hop before: KafkaApis. Next hop: ReplicaManager.
+Hop before: KafkaApis. Next hop: Append.
 """
 
 from typing import Final
@@ -38,8 +38,8 @@ from kafka_edu.record.record_batch import (
     MIN_LEGACY_BYTES,
     TRANSACTIONAL_BIT,
 )
-from kafka_edu.replication.delayed_produce import ProducePartitionStatus
-from kafka_edu.replication.replica_manager import ProduceResults, ReplicaManager
+from kafka_edu.replication.append import Append
+from kafka_edu.replication.delayed_produce import ProducePartitionStatus, ProduceResults
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.trace.events.server import ProduceAnswered
@@ -53,11 +53,9 @@ INVALID_OFFSET: Final = -1
 
 
 class ProduceApi:
-    def __init__(
-        self, replica_manager: ReplicaManager, cache: MetadataCache, trace: Tracer | None = None
-    ) -> None:
+    def __init__(self, append: Append, cache: MetadataCache, trace: Tracer | None = None) -> None:
         self._trace = trace
-        self._replica_manager = replica_manager
+        self._append = append
         self._cache = cache
 
     def register(self, apis: KafkaApis) -> None:
@@ -98,7 +96,7 @@ class ProduceApi:
         if not entries:
             self._respond(call, request, failed)
             return
-        self._replica_manager.append_records(
+        self._append.append_records(
             request.timeout_ms,
             request.acks,
             entries,

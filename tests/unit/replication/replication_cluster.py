@@ -1,9 +1,9 @@
 """Brokers that replicate, without network, tasks or ZooKeeper: each step is called for, so a test
 can stand between any two of them.
 
-Real are ReplicaManager, Partition, Log, ReplicaFetcher, FetchManager and the purgatories. Played
-here are the controller (`elect`), ZooKeeper (a dict with versions), and the wire (requests are
-encoded and decoded, so that what a version lacks is lost).
+Real are ReplicaManager's parts, Partition, Log, ReplicaFetcher, FetchManager and the purgatories.
+Played here are the controller (`elect`), ZooKeeper (a dict with versions), and the wire (requests
+are encoded and decoded, so that what a version lacks is lost).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,12 +32,9 @@ from kafka_edu.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
-from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch, iter_headers, read_records
-from kafka_edu.replication.delayed_delete_records import DelayedDeleteRecords
-from kafka_edu.replication.delayed_fetch import DelayedFetch
-from kafka_edu.replication.delayed_produce import DelayedProduce, ProducePartitionStatus
+from kafka_edu.replication.delayed_produce import ProducePartitionStatus
 from kafka_edu.replication.fetch_manager import FetchManager
 from kafka_edu.replication.fetch_params import FetchParams, PartitionFetch
 from kafka_edu.replication.fetch_session_cache import FetchSessionCache
@@ -46,8 +43,10 @@ from kafka_edu.replication.high_watermark_checkpoints import (
     HighWatermarkCheckpoints,
 )
 from kafka_edu.replication.isr_store import IsrProposal
+from kafka_edu.replication.isr_updates import IsrUpdates
 from kafka_edu.replication.log_read_result import LogReadResult
 from kafka_edu.replication.partition import Partition
+from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.replica_fetcher_thread import fetcher_versions
 from kafka_edu.replication.replica_manager import ReplicaManager
@@ -88,7 +87,7 @@ class DirectFetchers:
                     partition.leader,
                     broker.config,
                     broker.logs,
-                    broker.manager.on_storage_error,
+                    broker.manager.partitions,
                     broker.trace,
                 )
                 self.by_leader[partition.leader] = fetcher
@@ -126,30 +125,26 @@ class ModelBroker:
     def _start(self) -> None:
         self.logs: LogManager = open_log_manager(self.disk, self.time, self.min_isr)
         self.fetchers = DirectFetchers(self)
-        self.produce_purgatory = DelayedOperationPurgatory[DelayedProduce](
-            "Produce", self.time.hi_res_clock_ms, self.trace
-        )
-        self.fetch_purgatory = DelayedOperationPurgatory[DelayedFetch](
-            "Fetch", self.time.hi_res_clock_ms, self.trace
-        )
-        self.delete_records_purgatory = DelayedOperationPurgatory[DelayedDeleteRecords](
-            "DeleteRecords", self.time.hi_res_clock_ms, self.trace
-        )
         self.sessions = FetchManager(FetchSessionCache(10, Random(self.id)))
+        cache = MetadataCache(self.id)
+        partitions = Partitions(cache, self.logs, self.trace)
+        self.checkpoints = HighWatermarkCheckpoints([LOG_DIR], self.disk, run_now, self.trace)
         self.manager = ReplicaManager(
             self.config,
             self.time,
             self.logs,
-            MetadataCache(self.id),
-            self.produce_purgatory,
-            self.fetch_purgatory,
-            self.delete_records_purgatory,
-            HighWatermarkCheckpoints([LOG_DIR], self.disk, run_now, self.trace),
+            cache,
+            partitions,
+            IsrUpdates(partitions, self.time),
+            self.checkpoints,
             self.fetchers,
             self.proposals.append,
             lambda _: log_config(self.min_isr),
             self.trace,
         )
+
+        self.produce_purgatory = self.manager.append.purgatory
+        self.fetch_purgatory = self.manager.fetch.purgatory
 
     def restart(self, high_watermark: int) -> None:
         """kill -9 and start: the logs stay, and of the rest what was checkpointed: this high
@@ -164,7 +159,7 @@ class ModelBroker:
 
     @property
     def partition(self) -> Partition:
-        partition = self.manager.get_partition(T)
+        partition = self.manager.partitions.get(T)
         assert partition is not None
         return partition
 
@@ -297,7 +292,7 @@ class Cluster:
                 if b.alive
             ],
         )
-        return self.brokers[broker_id].manager.become_leader_or_follower(
+        return self.brokers[broker_id].manager.controller_orders.become_leader_or_follower(
             LeaderAndIsrRequest.decode(request.encode(4), 4), 4
         )
 
@@ -309,16 +304,16 @@ class Cluster:
                 wanted = proposal.state.leader_and_isr
                 if wanted.zk_version == self.state.zk_version:
                     self.state = wanted._replace(zk_version=wanted.zk_version + 1)
-                    broker.manager.isr_written(proposal, self.state.zk_version)
+                    broker.manager.isr_updates.written(proposal, self.state.zk_version)
                 else:
-                    broker.manager.isr_written(proposal, None)
+                    broker.manager.isr_updates.written(proposal, None)
 
     def produce(
         self, *values: str, acks: int = -1, timeout_ms: int = 30_000, to: int | None = None
     ) -> Produced:
         answer = Produced()
         broker = self.leader if to is None else self.brokers[to]
-        broker.manager.append_records(timeout_ms, acks, {T: batch(*values)}, answer)
+        broker.manager.append.append_records(timeout_ms, acks, {T: batch(*values)}, answer)
         return answer
 
     def consume(
@@ -328,7 +323,7 @@ class Cluster:
         answer: list[LogReadResult] = []
         params = FetchParams(-1, max_wait_ms, min_bytes, 1 << 20, api_version)
         infos = [(T, PartitionFetch(offset, -1, 1 << 20))]
-        self.leader.manager.fetch_messages(
+        self.leader.manager.fetch.fetch_messages(
             params, infos, lambda results: answer.extend(read for _, read in results)
         )
         return answer
@@ -340,7 +335,7 @@ class Cluster:
         broker = self.brokers[follower]
         return (
             broker.fetchers.by_leader.get(broker.partition.leader)
-            if broker.manager.get_partition(T)
+            if broker.manager.partitions.get(T)
             else None
         )
 
@@ -362,7 +357,9 @@ class Cluster:
             for p in topic.partitions:
                 answer = EpochEndOffset(partition=p.partition)
                 try:
-                    end = self.brokers[fetcher.leader].manager.last_offset_for_leader_epoch(
+                    end = self.brokers[
+                        fetcher.leader
+                    ].manager.offset_lookup.last_offset_for_leader_epoch(
                         TopicPartition(topic.topic, p.partition),
                         p.leader_epoch,
                         p.current_leader_epoch,
@@ -422,7 +419,7 @@ class Cluster:
                 )
             )
 
-        leader.manager.fetch_messages(params, context.infos(), respond, context.session)
+        leader.manager.fetch.fetch_messages(params, context.infos(), respond, context.session)
         return answer
 
     def receive(self, follower: int, answer: list[FetchResponse]) -> None:

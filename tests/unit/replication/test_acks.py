@@ -90,7 +90,7 @@ def test_shrunk_below_min_insync_replicas_after_the_append() -> None:
     cluster.elect(0, (0, 1))
     answer = cluster.produce("a", timeout_ms=60_000)
     cluster.time.advance(15_000)
-    cluster.leader.manager.maybe_shrink_isr()
+    cluster.leader.manager.isr_updates.maybe_shrink_isr()
     assert answer.error() is None
     cluster.settle_isr()
     assert answer.error() is Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
@@ -111,7 +111,9 @@ def test_one_partition_in_error_leaves_the_others_alone() -> None:
     cluster.elect(0, (0, 1))
     answer = Produced()
     unknown = TopicPartition("nowhere", 0)
-    cluster.leader.manager.append_records(30_000, -1, {unknown: batch("x"), T: batch("a")}, answer)
+    cluster.leader.manager.append.append_records(
+        30_000, -1, {unknown: batch("x"), T: batch("a")}, answer
+    )
     assert answer.error() is None
     for _ in range(2):
         cluster.fetch(1)

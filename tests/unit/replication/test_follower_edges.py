@@ -174,7 +174,7 @@ def test_a_full_disk_under_the_leader_takes_the_dir_offline() -> None:
     cluster.produce("a")
     cluster.leader.disk.capacity = 0
     assert cluster.produce("b").error() is Errors.KAFKA_STORAGE_ERROR
-    assert cluster.leader.manager.is_offline(T)
+    assert cluster.leader.manager.partitions.is_offline(T)
     assert cluster.leader.logs.live_log_dirs == []
     assert [event[:2] for event in cluster.leader.events("PartitionOffline")] == [tuple(T)]
 
@@ -186,7 +186,7 @@ def test_a_full_disk_under_a_follower_ends_its_fetching() -> None:
     follower = cluster.brokers[1]
     follower.disk.capacity = 0
     cluster.fetch(1)
-    assert follower.manager.is_offline(T)
+    assert follower.manager.partitions.is_offline(T)
     follower.fetchers.shutdown_idle_fetcher_threads()
     assert follower.fetchers.by_leader == {}
 
@@ -197,15 +197,17 @@ def test_high_watermarks_are_checkpointed_in_kafkas_form_and_found_again() -> No
     cluster.produce("a")
     cluster.produce("b")
     broker = cluster.leader
-    asyncio.run(broker.manager.checkpoint_high_watermarks())
+    asyncio.run(
+        broker.checkpoints.write(broker.manager.partitions, broker.logs.handle_log_dir_failure)
+    )
     path = f"{LOG_DIR}/{HIGH_WATERMARK_FILENAME}"
     assert broker.disk.read(path) == b"0\n1\nt 0 2\n"
     assert OffsetCheckpointFile(path, broker.disk).read() == {T: 2}
-    assert broker.manager.checkpoints.read(LOG_DIR) == {T: 2}
+    assert broker.checkpoints.read(LOG_DIR) == {T: 2}
     assert broker.events("HwCheckpointed") == [(LOG_DIR, 1)]
     broker.disk.write_atomically(path, b"nonsense\n")
     with pytest.raises(KafkaException) as unreadable:
-        broker.manager.checkpoints.read(LOG_DIR)
+        broker.checkpoints.read(LOG_DIR)
     assert unreadable.value.error is Errors.KAFKA_STORAGE_ERROR
 
 
@@ -223,11 +225,11 @@ def test_list_offsets_v0_names_segments_and_the_end() -> None:
         (now_ms - 1, -2, []),
         (-1, -1, [0, 0]),
     ):
-        assert manager.legacy_fetch_offsets(T, timestamp, 10, replica_id) == expected
-    assert manager.legacy_fetch_offsets(T, -1, 1, -2) == [4]
-    assert manager.legacy_fetch_offsets(T, -1, 0, -2) == []
+        assert manager.offset_lookup.legacy_fetch_offsets(T, timestamp, 10, replica_id) == expected
+    assert manager.offset_lookup.legacy_fetch_offsets(T, -1, 1, -2) == [4]
+    assert manager.offset_lookup.legacy_fetch_offsets(T, -1, 0, -2) == []
     with pytest.raises(KafkaException) as elsewhere:
-        cluster.brokers[1].manager.legacy_fetch_offsets(T, -1, 1, -1)
+        cluster.brokers[1].manager.offset_lookup.legacy_fetch_offsets(T, -1, 1, -1)
     assert elsewhere.value.error is Errors.NOT_LEADER_OR_FOLLOWER
 
 
@@ -240,10 +242,10 @@ def test_a_new_leader_does_not_answer_with_offsets_that_could_go_backward() -> N
     cluster.elect(1, (1, 2))
     for timestamp in (-1, 1_600_000_000_000):
         with pytest.raises(KafkaException) as behind:
-            cluster.leader.manager.fetch_offset_for_timestamp(T, timestamp, -1)
+            cluster.leader.manager.offset_lookup.fetch_offset_for_timestamp(T, timestamp, -1)
         assert behind.value.error is Errors.OFFSET_NOT_AVAILABLE
     for _ in range(2):
         cluster.fetch(2)
-    found = cluster.leader.manager.fetch_offset_for_timestamp(T, -1, -1)
+    found = cluster.leader.manager.offset_lookup.fetch_offset_for_timestamp(T, -1, -1)
     assert found is not None
     assert found.offset == 1

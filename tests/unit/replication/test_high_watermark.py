@@ -71,10 +71,10 @@ def test_hw_8_leo_15_consumers_see_what_lies_below_8() -> None:
     assert beyond.error is Errors.OFFSET_OUT_OF_RANGE
     manager = cluster.leader.manager
     for replica_id, end in ((-1, 8), (1, 15), (-2, 15)):
-        latest = manager.fetch_offset_for_timestamp(T, LATEST_TIMESTAMP, replica_id)
+        latest = manager.offset_lookup.fetch_offset_for_timestamp(T, LATEST_TIMESTAMP, replica_id)
         assert latest is not None
         assert latest.offset == end
-    earliest = manager.fetch_offset_for_timestamp(T, EARLIEST_TIMESTAMP, -1)
+    earliest = manager.offset_lookup.fetch_offset_for_timestamp(T, EARLIEST_TIMESTAMP, -1)
     assert earliest is not None
     assert earliest.offset == 0
 

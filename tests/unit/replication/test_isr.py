@@ -82,7 +82,7 @@ def test_a_follower_that_stops_leaves_after_15_s_and_returns_when_it_has_caught_
         cluster.time.advance(5_000)
         for _ in range(2):
             cluster.fetch(1)
-        cluster.leader.manager.maybe_shrink_isr()
+        cluster.leader.manager.isr_updates.maybe_shrink_isr()
         assert [p.after for p in cluster.leader.proposals] == ([] if second < 15 else [(0, 1)])
     assert b.error() is None
     assert cluster.leader.partition.isr == (0, 1, 2)  # ZooKeeper has not answered yet
@@ -99,7 +99,10 @@ def test_a_follower_that_stops_leaves_after_15_s_and_returns_when_it_has_caught_
     cluster.settle_isr()
     assert cluster.leader.partition.isr == (0, 1, 2)
     assert cluster.leader.events("IsrExpanded")
-    assert cluster.leader.manager.isr_changes.take_due(cluster.time.hi_res_clock_ms() + 5_001) != []
+    assert (
+        cluster.leader.manager.isr_updates.changes.take_due(cluster.time.hi_res_clock_ms() + 5_001)
+        != []
+    )
 
 
 def test_a_follower_that_is_always_behind_leaves_too() -> None:
@@ -111,7 +114,7 @@ def test_a_follower_that_is_always_behind_leaves_too() -> None:
         cluster.look_up_epochs(1)
         cluster.send_fetch(1)  # the answer is lost, so it asks from 0 again and again
         cluster.brokers[1].fetchers.by_leader[0].on_no_answer()
-    cluster.leader.manager.maybe_shrink_isr()
+    cluster.leader.manager.isr_updates.maybe_shrink_isr()
     [proposal] = cluster.leader.proposals
     assert "1 is slow" in proposal.reason
 
@@ -140,18 +143,18 @@ def test_another_version_in_zookeeper_means_silence_until_the_controller_tells()
     cluster.fetch(1, 2)
     cluster.elect(0, (0, 1), told=())  # the controller has written; the leader has not heard
     cluster.time.advance(15_000)
-    cluster.leader.manager.maybe_shrink_isr()
+    cluster.leader.manager.isr_updates.maybe_shrink_isr()
     assert len(cluster.leader.proposals) == 1
     cluster.settle_isr()
     assert cluster.leader.events("IsrWriteFailed")
     assert cluster.leader.partition.isr == (0, 1, 2)
     cluster.time.advance(15_000)
-    cluster.leader.manager.maybe_shrink_isr()
+    cluster.leader.manager.isr_updates.maybe_shrink_isr()
     assert cluster.leader.proposals == []
     cluster.tell(0)
     assert list(cluster.leader.partition.isr) == [0, 1]
     cluster.time.advance(15_000)
-    cluster.leader.manager.maybe_shrink_isr()
+    cluster.leader.manager.isr_updates.maybe_shrink_isr()
     assert [p.after for p in cluster.leader.proposals] == [(0,)]
 
 
@@ -159,12 +162,12 @@ def test_an_answer_after_the_controller_has_spoken_changes_nothing() -> None:
     cluster = Cluster()
     cluster.elect(0, (0, 1))
     cluster.time.advance(15_000)
-    cluster.leader.manager.maybe_shrink_isr()
+    cluster.leader.manager.isr_updates.maybe_shrink_isr()
     [proposal] = cluster.leader.proposals
-    assert cluster.leader.manager.wants_isr(proposal)
+    assert cluster.leader.manager.isr_updates.still_wanted(proposal)
     cluster.elect(0, (0, 1))
-    assert not cluster.leader.manager.wants_isr(proposal)
-    cluster.leader.manager.isr_written(proposal, 99)
+    assert not cluster.leader.manager.isr_updates.still_wanted(proposal)
+    cluster.leader.manager.isr_updates.written(proposal, 99)
     assert cluster.leader.partition.isr == (0, 1)
 
 

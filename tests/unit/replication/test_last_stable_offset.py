@@ -27,7 +27,7 @@ NOW = 1_600_000_000_000
 
 def append(cluster: Cluster, batch: bytes, origin: AppendOrigin = AppendOrigin.CLIENT) -> Produced:
     answer = Produced()
-    cluster.leader.manager.append_records(30_000, -1, {T: batch}, answer, origin=origin)
+    cluster.leader.manager.append.append_records(30_000, -1, {T: batch}, answer, origin=origin)
     return answer
 
 
@@ -57,7 +57,7 @@ def fetch(
     answer: list[LogReadResult] = []
     params = FetchParams(-1, wait_ms, 1, 1 << 20, 10, isolation)
     infos = [(T, PartitionFetch(offset, -1, 1 << 20))]
-    cluster.leader.manager.fetch_messages(
+    cluster.leader.manager.fetch.fetch_messages(
         params, infos, lambda results: answer.extend(read for _, read in results)
     )
     return answer
@@ -65,7 +65,7 @@ def fetch(
 
 def replicate(cluster: Cluster) -> None:
     """The follower fetches, and fetches again to say that it has it."""
-    follower = next(b for b in (0, 1) if b != cluster.leader.manager.broker_id)
+    follower = next(b for b in (0, 1) if b != cluster.leader.id)
     cluster.fetch(follower)
     cluster.fetch(follower)
 
@@ -99,11 +99,13 @@ def test_the_latest_committed_offset_is_the_last_stable_one() -> None:
     write(cluster, 0)
     replicate(cluster)
     found = [
-        cluster.leader.manager.fetch_offset_for_timestamp(T, LATEST_TIMESTAMP, -1, -1, isolation)
+        cluster.leader.manager.offset_lookup.fetch_offset_for_timestamp(
+            T, LATEST_TIMESTAMP, -1, -1, isolation
+        )
         for isolation in (0, 1)
     ]
     assert [each.offset for each in found if each] == [2, 1]
-    by_time = cluster.leader.manager.fetch_offset_for_timestamp(
+    by_time = cluster.leader.manager.offset_lookup.fetch_offset_for_timestamp(
         T, NOW + 10**9, -1, -1, READ_COMMITTED
     )
     assert by_time is None

@@ -154,7 +154,7 @@ def test_epochs_of_the_seed() -> None:
     cluster.elect(0, (0,))
     for i in range(5):
         cluster.produce(str(i), acks=1)
-    answer = cluster.leader.manager.last_offset_for_leader_epoch
+    answer = cluster.leader.manager.offset_lookup.last_offset_for_leader_epoch
     assert cluster.leader.log.leader_epoch_cache.latest_epoch == 1
     assert answer(T, 0) == (0, 120)
     assert answer(T, 1) == (1, 125)

@@ -21,8 +21,8 @@ def test_elected_once_resigned_and_removed() -> None:
     cluster = Cluster()
     listener, other = Listener(), Listener()
     manager = cluster.brokers[0].manager
-    manager.listen_for_leadership(T.topic, listener)
-    manager.listen_for_leadership("another", other)
+    manager.leadership.listen(T.topic, listener)
+    manager.leadership.listen("another", other)
     cluster.elect(0, (0, 1))
     assert listener.told == [("elected", 0, 0)]
     cluster.elect(0, (0, 1))
@@ -36,6 +36,6 @@ def test_elected_once_resigned_and_removed() -> None:
             StopReplicaPartitionV0(topic_name=T.topic, partition_index=T.partition)
         ],
     )
-    manager.stop_replicas(stop, 0)
+    manager.controller_orders.stop_replicas(stop, 0)
     assert listener.told[2:] == [("resigned", 0, None)]
     assert other.told == []

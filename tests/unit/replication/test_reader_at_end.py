@@ -49,7 +49,7 @@ def consumer(
     """A fetch in a session, which keeps `wanted`."""
     answer: list[LogReadResult] = []
     params = FetchParams(-1, 0, 1, 1 << 20, 10, isolation)
-    cluster.leader.manager.fetch_messages(
+    cluster.leader.manager.fetch.fetch_messages(
         params, [(T, wanted)], lambda results: answer.extend(r for _, r in results)
     )
     return answer[0]
@@ -121,5 +121,5 @@ def test_a_consumer_at_the_end_learns_where_the_log_starts_now_and_who_leads() -
     manager = cluster.leader.manager
     unfenced = PartitionFetch(2, -1, 1 << 20)
     assert consumer(cluster, unfenced).error is Errors.NONE
-    manager.mark_partition_offline(T)
+    manager.partitions.take_offline(T)
     assert consumer(cluster, unfenced).error is Errors.KAFKA_STORAGE_ERROR

@@ -5,9 +5,11 @@ misses nothing. Here a session of one is large.
 import pytest
 
 from kafka_edu.common.errors import Errors
-from kafka_edu.replication import fetch_session
+from kafka_edu.replication import delayed_fetch, fetch, fetch_session, local_reads
+from kafka_edu.replication.fetch_params import FetchInfos
 from kafka_edu.replication.fetch_session import LOOK_AT_ALL_MS, FetchSession
-from kafka_edu.replication.replica_manager import FetchInfos, FetchResults, ReplicaManager
+from kafka_edu.replication.log_read_result import FetchResults
+from kafka_edu.replication.partitions import Partitions
 from tests.unit.replication.replication_cluster import Cluster, T
 
 
@@ -20,13 +22,14 @@ def large_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many partitions each fetch has looked at."""
     counts: list[int] = []
-    read = ReplicaManager.read_from_local_log
+    read = local_reads.read_from_local_log
 
-    def counted(self: ReplicaManager, params: object, infos: FetchInfos) -> FetchResults:
+    def counted(partitions: Partitions, params: object, infos: FetchInfos) -> FetchResults:
         counts.append(len(infos))
-        return read(self, params, infos)  # type: ignore[arg-type]  # passed on
+        return read(partitions, params, infos)  # type: ignore[arg-type]  # passed on
 
-    monkeypatch.setattr(ReplicaManager, "read_from_local_log", counted)
+    for module in (fetch, delayed_fetch):
+        monkeypatch.setattr(module, "read_from_local_log", counted)
     return counts
 
 

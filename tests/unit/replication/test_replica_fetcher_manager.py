@@ -27,6 +27,7 @@ def test_a_broker_that_leaves_follows_nothing_anew_and_goes_on_with_what_it_foll
             MockTime(0),
             transport,  # type: ignore[arg-type]  # all that a fetcher asks of it here
             broker.logs,
+            broker.manager.partitions,
             MetadataCache(1),
             lambda name, _: failures.append(name),
         )

@@ -74,12 +74,14 @@ class LeaderEnd:
             response: FetchResponse = context.response(results, now_ms)
             self._wire.send(encode_response(ApiKey.FETCH, version, correlation_id, response))
 
-        self._leader.manager.fetch_messages(params, context.infos(), respond, context.session)
+        self._leader.manager.fetch.fetch_messages(params, context.infos(), respond, context.session)
 
     def _epochs(self, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
         [topic] = request.topics
         [asked] = topic.partitions
-        epoch, end_offset = self._leader.manager.last_offset_for_leader_epoch(T, asked.leader_epoch)
+        epoch, end_offset = self._leader.manager.offset_lookup.last_offset_for_leader_epoch(
+            T, asked.leader_epoch
+        )
         answer = EpochEndOffset(
             partition=asked.partition, leader_epoch=epoch, end_offset=end_offset
         )
@@ -186,6 +188,22 @@ class FlakyStore:
         self._call()
 
 
+class FakeIsrUpdates:
+    """Notes ZooKeeper's answers; a proposal stands until the store has been called `n` times."""
+
+    def __init__(self, store: FlakyStore, n: int) -> None:
+        self.changes = IsrChangePropagation(0)
+        self.answers: list[int | None] = []
+        self._store = store
+        self._n = n
+
+    def still_wanted(self, _: IsrProposal) -> bool:
+        return self._store.calls < self._n
+
+    def written(self, _: IsrProposal, zk_version: int | None) -> None:
+        self.answers.append(zk_version)
+
+
 PROPOSAL = IsrProposal(
     T, LeaderIsrAndControllerEpoch(LeaderAndIsr(0, 0, (0,), 3), 1), (0, 1), "test"
 )
@@ -196,12 +214,13 @@ def test_a_lost_answer_is_asked_for_again_while_the_proposal_stands() -> None:
         loop = SimLoop()
         store = FlakyStore(2, 4)
         failed: list[str] = []
-        writer = IsrWriter(store, SimTime(loop), lambda name, _, failed=failed: failed.append(name))  # type: ignore[misc]
-        answers: list[int | None] = []
-        writer.connect(
-            lambda _, store=store, n=wanted_for: store.calls < n,
-            lambda _, version, a=answers: a.append(version),
-        )  # type: ignore[misc]
+        updates = FakeIsrUpdates(store, wanted_for)
+        writer = IsrWriter(
+            store,
+            updates,  # type: ignore[arg-type]  # all that the writer calls
+            SimTime(loop),
+            lambda name, _, failed=failed: failed.append(name),  # type: ignore[misc]
+        )
 
         async def scenario(writer: IsrWriter = writer) -> None:
             writer.propose(PROPOSAL)
@@ -209,17 +228,18 @@ def test_a_lost_answer_is_asked_for_again_while_the_proposal_stands() -> None:
             await writer.shutdown()
 
         loop.run_until_complete(scenario())
-        assert answers == expected
+        assert updates.answers == expected
         assert failed == []
 
 
 def test_changes_that_could_not_be_told_stay_due() -> None:
     loop = SimLoop()
-    writer = IsrWriter(FlakyStore(1, 0), SimTime(loop), lambda _, __: None)
-    changes = IsrChangePropagation(0)
-    changes.record(T, 0)
+    store = FlakyStore(1, 0)
+    updates = FakeIsrUpdates(store, 1)
+    writer = IsrWriter(store, updates, SimTime(loop), lambda _, __: None)  # type: ignore[arg-type]
+    updates.changes.record(T, 0)
 
     async def scenario() -> list[list[TopicPartition]]:
-        return [await writer.propagate(changes, now_ms) for now_ms in (5_000, 5_001, 7_500, 10_000)]
+        return [await writer.propagate(now_ms) for now_ms in (5_000, 5_001, 7_500, 10_000)]
 
     assert loop.run_until_complete(scenario()) == [[], [], [T], []]

@@ -39,13 +39,13 @@ class FakePartition:
         config = FakeConfig()
 
 
-class FakeReplicaManager:
+class FakeFetch:
     def __init__(self):
         self.asked = []
         self.reads = {}
         self.partition = FakePartition()
 
-    def get_partition(self, _):
+    def get(self, _):
         return self.partition
 
     def fetch_messages(self, params, infos, respond, session=None, on_failure=None):
@@ -74,11 +74,11 @@ def read(records, high_watermark=3):
 
 @pytest.fixture
 def replicas(harness):
-    manager = FakeReplicaManager()
+    manager = FakeFetch()
     manager.reads = {WEB_0: read(BATCH), WEB_1: read(b"", 0)}
     manager.sessions = FetchSessionCache(10, Random(1))
     FetchApi(
-        manager, FetchManager(manager.sessions), harness.time, fetch_max_bytes=50_000
+        manager, manager, FetchManager(manager.sessions), harness.time, fetch_max_bytes=50_000
     ).register(harness.apis)
     return manager
 

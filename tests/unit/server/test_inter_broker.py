@@ -32,11 +32,12 @@ class World:
         self.remaining = []
         self.logs_wanted = []
         self.broker_epoch = 100
-        self.log_manager = self
         self.epochs_written = 0
         self.configs = TopicConfigs(LogConfig.parse({}), self.fetch)
         self.api = InterBrokerApi(
             self,
+            self,
+            harness.cache,
             self.controlled_shutdown,
             lambda: self.broker_epoch,
             self.configs,
@@ -55,11 +56,11 @@ class World:
         self.done.append((broker_id, broker_epoch))
         return self.remaining
 
-    # The replica manager's part.
+    # The part of ControllerOrders and of the log manager.
     def new_logs(self, request):
         return self.logs_wanted
 
-    def get_or_create_log(self, tp, *, is_new):
+    def make_log(self, tp, *, is_new):
         self.done.append(("log", tp))
 
     def become_leader_or_follower(self, request, version):

@@ -28,7 +28,7 @@ from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 from tests.unit.coordinator.transaction.world import CONFIG
 
 
-class FakeReplicaManager:
+class FakeOffsetLookup:
     def __init__(self):
         self.error = None
         self.asked = []
@@ -56,7 +56,7 @@ class FakeReplicaManager:
 
 @pytest.fixture
 def replicas(harness):
-    manager = FakeReplicaManager()
+    manager = FakeOffsetLookup()
     ListOffsetsApi(manager).register(harness.apis)
     OffsetForLeaderEpochApi(manager).register(harness.apis)
     return manager

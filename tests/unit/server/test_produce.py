@@ -19,7 +19,7 @@ RECORDS = [Record(0, 1000, None, b"v", ())]
 BATCH = build_batch(RECORDS)
 
 
-class FakeReplicaManager:
+class FakeAppend:
     """Takes everything, and answers at once unless set to wait."""
 
     def __init__(self):
@@ -45,7 +45,7 @@ class FakeReplicaManager:
 
 @pytest.fixture
 def replicas(harness):
-    manager = FakeReplicaManager()
+    manager = FakeAppend()
     harness.learn(
         {1: 9092}, {("web", 0): (1, [1]), ("web", 1): (1, [1]), ("__consumer_offsets", 0): (1, [1])}
     )
@@ -76,7 +76,7 @@ def errors(response):
 
 
 @pytest.mark.parametrize("version", range(10))
-def test_every_version_reaches_the_replica_manager(harness, replicas, version):
+def test_every_version_reaches_append(harness, replicas, version):
     records = BATCH if version >= 3 else build_message_set(RECORDS, 1 if version == 2 else 0)
     response = harness.ask(produce(("web", 0, records)), version)
     (partition,) = response.responses[0].partition_responses

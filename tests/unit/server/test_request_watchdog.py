@@ -27,7 +27,7 @@ from kafka_edu.protocol.messages.sync_group import SyncGroupRequest
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
-from kafka_edu.replication.replica_manager import ReplicaManager
+from kafka_edu.replication.append import Append
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.request_timeouts import MAX_POLL_INTERVAL_MS, timeout_ms_of
 from kafka_edu.sim.memory_transport import MemoryWire
@@ -51,7 +51,7 @@ def _no_handler(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], bool])
 
 def _handler_forgets(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], bool]) -> None:
     """The handler returns without an answer and without leaving the request to a purgatory."""
-    monkeypatch.setattr(ReplicaManager, "append_records", lambda self, *arguments, **named: None)
+    monkeypatch.setattr(Append, "append_records", lambda self, *arguments, **named: None)
     monkeypatch.setattr(ApiCall, "waits", lambda self: None)
 
 

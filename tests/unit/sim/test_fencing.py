@@ -111,9 +111,8 @@ class World:
         self.cluster.advance(12_000)
 
     def leader_epoch(self) -> int:
-        partition = self.cluster.brokers[
-            self.lead
-        ].running._replication.replica_manager.get_partition(T0)
+        replication = self.cluster.brokers[self.lead].running._replication
+        partition = replication.replicas.partitions.get(T0)
         assert partition is not None
         return partition.leader_epoch
 
@@ -140,14 +139,14 @@ class World:
 
     def roles(self) -> list[tuple[int, int, int]]:
         """Return the leaders known to each broker, with their epochs."""
-        managers = [
-            (id_, broker.running._replication.replica_manager)
+        hosted = [
+            (id_, broker.running._replication.replicas.partitions)
             for id_, broker in self.cluster.brokers.items()
         ]
         return [
             (id_, p.leader, p.leader_epoch)
-            for id_, manager in managers
-            if (p := manager.get_partition(T0)) is not None
+            for id_, partitions in hosted
+            if (p := partitions.get(T0)) is not None
         ]
 
 

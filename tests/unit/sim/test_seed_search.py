@@ -13,7 +13,7 @@ from kafka_edu.network.processor import Processor
 from kafka_edu.network.request_channel import Request
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
-from kafka_edu.replication.replica_manager import ReplicaManager
+from kafka_edu.replication.append import Append
 from kafka_edu.sim.seed_search import SeedResult, play
 
 FAULTS_MS = 12_000
@@ -157,14 +157,12 @@ def test_batches_that_are_written_out_of_order_are_found(monkeypatch: pytest.Mon
 def test_an_acknowledgement_before_the_followers_have_the_records_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    append = ReplicaManager.append_records
+    append = Append.append_records
 
-    def answers_early(
-        self: ReplicaManager, timeout_ms: int, acks: int, *rest: Any, **named: Any
-    ) -> None:
+    def answers_early(self: Append, timeout_ms: int, acks: int, *rest: Any, **named: Any) -> None:
         append(self, timeout_ms, 1 if acks == -1 else acks, *rest, **named)
 
-    monkeypatch.setattr(ReplicaManager, "append_records", answers_early)
+    monkeypatch.setattr(Append, "append_records", answers_early)
     assert "were not read" in play_until_found("were not read", first=7)
 
 

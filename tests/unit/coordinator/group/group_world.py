@@ -29,8 +29,7 @@ from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import parse_header, read_records
-from kafka_edu.replication.delayed_produce import ProducePartitionStatus
-from kafka_edu.replication.replica_manager import ProduceResults
+from kafka_edu.replication.delayed_produce import ProducePartitionStatus, ProduceResults
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
@@ -67,7 +66,7 @@ class Answer(Generic[T]):
 
 
 class ListLog:
-    """In place of ReplicaManager: keeps batches, and answers at once, or when `release` says so."""
+    """In place of Append: keeps batches, and answers at once, or when `release` says so."""
 
     def __init__(self) -> None:
         self.batches: list[bytes] = []

@@ -84,7 +84,7 @@ class FakeReplicas:
         self.held: list[Callable[[], None]] | None = None
         """Answers that wait, while this is a list."""
 
-    def get_partition(self, tp: TopicPartition) -> FakePartition | None:
+    def get(self, tp: TopicPartition) -> FakePartition | None:
         return FakePartition(self.logs[tp]) if tp in self.logs else None
 
     def append_records(
@@ -182,10 +182,14 @@ class World:
         self.epoch += 1
         # Fakes where only their methods are used; tests are not type-checked.
         self.states = TransactionStateManager(
-            CONFIG, self.replicas, self.time, lambda: 1, self._failed, self.trace
+            CONFIG, self.replicas, self.replicas, self.time, lambda: 1, self._failed, self.trace
         )
         self.writer = MarkerWriter(
-            self.replicas, self.time, 30_000, lambda *told: self.offsets_completed.append(told)
+            self.replicas,
+            self.replicas,
+            self.time,
+            30_000,
+            lambda *told: self.offsets_completed.append(told),
         )
         self.markers = TransactionMarkerChannelManager(
             HERE,

@@ -37,7 +37,8 @@ def test_an_older_controller_is_refused_whole_and_a_newer_one_fences_it() -> Non
     cluster = Cluster()
     cluster.elect(0, (0, 1))
     manager = cluster.leader.manager
-    assert manager.controller_epoch == 1
+    orders = manager.controller_orders
+    assert orders.controller_epoch == 1
     cluster.state = cluster.state._replace(leader_epoch=1)
     assert error_of(cluster.tell(0, controller_epoch=5)) is Errors.NONE
     cluster.state = cluster.state._replace(leader_epoch=2)
@@ -45,15 +46,15 @@ def test_an_older_controller_is_refused_whole_and_a_newer_one_fences_it() -> Non
     assert (refused.error_code, refused.partition_errors) == (Errors.STALE_CONTROLLER_EPOCH, [])
     assert cluster.leader.partition.leader_epoch == 1
     assert (
-        manager.stop_replicas(StopReplicaRequest(controller_epoch=4), 0).error_code
+        orders.stop_replicas(StopReplicaRequest(controller_epoch=4), 0).error_code
         == Errors.STALE_CONTROLLER_EPOCH
     )
     with pytest.raises(KafkaException) as stale:
-        manager.maybe_update_metadata_cache(
+        orders.maybe_update_metadata_cache(
             UpdateMetadataRequest(controller_id=0, controller_epoch=4)
         )
     assert stale.value.error is Errors.STALE_CONTROLLER_EPOCH
-    assert manager.controller_epoch == 5
+    assert orders.controller_epoch == 5
 
 
 def test_a_leader_epoch_that_is_not_newer_is_ignored() -> None:
@@ -69,6 +70,7 @@ def test_new_logs_are_those_that_a_controller_of_today_wants_here_and_that_are_n
     cluster = Cluster()
     cluster.elect(0, (0, 1))
     manager = cluster.leader.manager
+    orders = manager.controller_orders
     states = [
         LeaderAndIsrPartitionState(
             topic_name="t",
@@ -86,7 +88,7 @@ def test_new_logs_are_those_that_a_controller_of_today_wants_here_and_that_are_n
         request = LeaderAndIsrRequest(
             controller_epoch=controller_epoch, ungrouped_partition_states=states
         )
-        return manager.new_logs(LeaderAndIsrRequest.decode(request.encode(1), 1))
+        return orders.new_logs(LeaderAndIsrRequest.decode(request.encode(1), 1))
 
     assert [(tp.partition, is_new) for tp, is_new in new_logs(1)] == [
         (1, True),
@@ -102,11 +104,10 @@ def test_a_partition_whose_replicas_are_elsewhere_is_unknown() -> None:
     )
     request = LeaderAndIsrRequest(controller_epoch=1, ungrouped_partition_states=[state])
     manager = cluster.brokers[0].manager
-    response = manager.become_leader_or_follower(
-        LeaderAndIsrRequest.decode(request.encode(0), 0), 0
-    )
+    orders = manager.controller_orders
+    response = orders.become_leader_or_follower(LeaderAndIsrRequest.decode(request.encode(0), 0), 0)
     assert error_of(response) is Errors.UNKNOWN_TOPIC_OR_PARTITION
-    assert manager.get_partition(T) is None
+    assert manager.partitions.get(T) is None
 
 
 def test_v5_answers_by_topic_id() -> None:
@@ -123,7 +124,7 @@ def test_v5_answers_by_topic_id() -> None:
         for i in range(3)
     ]
     topic = LeaderAndIsrTopicState(topic_name="t", topic_id=TOPIC_ID, partition_states=states)
-    response = cluster.brokers[0].manager.become_leader_or_follower(
+    response = cluster.brokers[0].manager.controller_orders.become_leader_or_follower(
         LeaderAndIsrRequest(controller_epoch=1, topic_states=[topic]), 5
     )
     assert response.partition_errors == []
@@ -194,16 +195,18 @@ def test_stop_replica_stops_fetching_and_deletes_when_told(version: int) -> None
     cluster.produce("a", acks=1)
     cluster.fetch(1)
     follower = cluster.brokers[1]
-    response = follower.manager.stop_replicas(stop(version, delete=False), version)
+    response = follower.manager.controller_orders.stop_replicas(
+        stop(version, delete=False), version
+    )
     assert [p.error_code for p in response.partition_errors] == [Errors.NONE]
     assert follower.fetchers.by_leader == {}
     assert follower.values() == ["a"]
-    response = follower.manager.stop_replicas(stop(version, delete=True), version)
+    response = follower.manager.controller_orders.stop_replicas(stop(version, delete=True), version)
     assert [p.error_code for p in response.partition_errors] == [Errors.NONE]
-    assert follower.manager.get_partition(T) is None
+    assert follower.manager.partitions.get(T) is None
     assert follower.logs.get_log(T) is None
     with pytest.raises(KafkaException) as unknown:
-        follower.manager.partition_or_exception(T)
+        follower.manager.partitions.get_or_raise(T)
     assert unknown.value.error is Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -213,12 +216,13 @@ def test_stop_replica_v3_is_fenced_by_the_leader_epoch() -> None:
     cluster.elect(0, (0, 1))
     cluster.elect(0, (0, 1))
     manager = cluster.brokers[1].manager
-    fenced = manager.stop_replicas(stop(3, delete=True, leader_epoch=0), 3)
+    orders = manager.controller_orders
+    fenced = orders.stop_replicas(stop(3, delete=True, leader_epoch=0), 3)
     assert [p.error_code for p in fenced.partition_errors] == [Errors.FENCED_LEADER_EPOCH]
-    assert manager.get_partition(T) is not None
-    deleting = manager.stop_replicas(stop(3, delete=True, leader_epoch=-2), 3)
+    assert manager.partitions.get(T) is not None
+    deleting = orders.stop_replicas(stop(3, delete=True, leader_epoch=-2), 3)
     assert [p.error_code for p in deleting.partition_errors] == [Errors.NONE]
-    assert manager.get_partition(T) is None
+    assert manager.partitions.get(T) is None
 
 
 @in_loop
@@ -227,7 +231,7 @@ def test_a_deleted_leader_answers_who_waits() -> None:
     cluster.elect(0, (0, 1))
     produced = cluster.produce("a")
     fetched = cluster.consume(0, max_wait_ms=500)
-    cluster.leader.manager.stop_replicas(stop(2, delete=True), 2)
+    cluster.leader.manager.controller_orders.stop_replicas(stop(2, delete=True), 2)
     assert produced.error() is Errors.UNKNOWN_TOPIC_OR_PARTITION
     assert [read.error for read in fetched] == [Errors.UNKNOWN_TOPIC_OR_PARTITION]
 
@@ -237,16 +241,18 @@ def test_a_failed_disk_takes_only_its_partition_offline() -> None:
     cluster.elect(0, (0, 1))
     produced = cluster.produce("a")
     broker = cluster.leader
-    broker.manager.mark_partition_offline(T)
+    broker.manager.partitions.take_offline(T)
     assert produced.error() is Errors.KAFKA_STORAGE_ERROR
     assert cluster.produce("b").error() is Errors.KAFKA_STORAGE_ERROR
     cluster.elect(0, (0, 1))
-    assert broker.manager.get_partition(T) is None
+    assert broker.manager.partitions.get(T) is None
     assert (
-        broker.manager.stop_replicas(stop(2, delete=True), 2).partition_errors[0].error_code
+        broker.manager.controller_orders.stop_replicas(stop(2, delete=True), 2)
+        .partition_errors[0]
+        .error_code
         == Errors.KAFKA_STORAGE_ERROR
     )
-    assert not broker.manager.is_offline(T)
+    assert not broker.manager.partitions.is_offline(T)
 
 
 def test_snapshots_and_gauges_tell_what_a_dashboard_shows() -> None:
@@ -272,7 +278,11 @@ def test_a_controller_may_name_a_partition_of_another_topic_too() -> None:
         LeaderAndIsrTopicState(topic_name=name, partition_states=states) for name in ("a", "b")
     ]
     manager = cluster.brokers[0].manager
-    manager.become_leader_or_follower(
+    orders = manager.controller_orders
+    orders.become_leader_or_follower(
         LeaderAndIsrRequest(controller_epoch=1, topic_states=topics), 4
     )
-    assert list(manager.all_partitions) == [TopicPartition("a", 0), TopicPartition("b", 0)]
+    assert [p.topic_partition for p in manager.partitions] == [
+        TopicPartition("a", 0),
+        TopicPartition("b", 0),
+    ]

@@ -1,5 +1,5 @@
-"""What the controller orders: lead, follow, stop, know (Kafka: becomeLeaderOrFollower,
-stopReplicas, maybeUpdateMetadataCache of ReplicaManager).
+"""Carry out the controller's orders: lead, follow, stop, update metadata (Kafka:
+becomeLeaderOrFollower, stopReplicas and maybeUpdateMetadataCache of ReplicaManager).
 
 Two epochs fence it (spec C8). The controller's: a request of an older controller than one already
 heard is refused whole, STALE_CONTROLLER_EPOCH. The partition's: a change of leadership that is not
@@ -8,16 +8,18 @@ in 2.0). A LeaderAndIsr request creates the replicas that are not there yet. Nex
 then the fetchers.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, Protocol
 from uuid import UUID
 
 from kafka_edu.cluster.leader_and_isr import LEADER_DURING_DELETE
+from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.log import Log
+from kafka_edu.log.log_config import LogConfig
+from kafka_edu.log.log_manager import LogManager
 from kafka_edu.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrPartitionState,
@@ -31,7 +33,10 @@ from kafka_edu.protocol.messages.stop_replica import (
     StopReplicaResponse,
 )
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest
+from kafka_edu.replication.high_watermark_checkpoints import HighWatermarkCheckpoints
+from kafka_edu.replication.leadership import Leadership
 from kafka_edu.replication.partition import Partition
+from kafka_edu.replication.partitions import Partitions
 from kafka_edu.trace.events.replication import (
     ControllerEpochSeen,
     ReplicaStopped,
@@ -39,17 +44,52 @@ from kafka_edu.trace.events.replication import (
 )
 from kafka_edu.trace.tracer import Tracer
 
-if TYPE_CHECKING:
-    from kafka_edu.replication.replica_manager import ReplicaManager
-
 NO_EPOCH: Final = -1
 
 
-class ControllerRequests:
-    """Owner of the highest controller epoch heard of. Synchronous; part of ReplicaManager."""
+class Fetchers(Protocol):
+    """The fetchers of this broker's followers (ReplicaFetcherManager)."""
 
-    def __init__(self, replica_manager: ReplicaManager, time: Time, trace: Tracer | None) -> None:
-        self._replicas = replica_manager
+    def add_fetcher_for_partitions(
+        self, partitions: Sequence[Partition], live_leaders: Mapping[int, tuple[str, int]]
+    ) -> None:
+        """Start to follow. `live_leaders` is host and port by broker id, as the controller's
+        request names them.
+        """
+        ...
+
+    def remove_fetcher_for_partitions(self, topic_partitions: Sequence[TopicPartition]) -> None: ...
+
+    def shutdown_idle_fetcher_threads(self) -> None: ...
+
+
+class ControllerOrders:
+    """Owner of the highest controller epoch seen. Synchronous."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        partitions: Partitions,
+        new_partition: Callable[[TopicPartition], Partition],
+        log_manager: LogManager,
+        topic_config: Callable[[str], LogConfig],
+        metadata_cache: MetadataCache,
+        checkpoints: HighWatermarkCheckpoints,
+        fetchers: Fetchers,
+        leadership: Leadership,
+        time: Time,
+        trace: Tracer | None = None,
+    ) -> None:
+        """`topic_config` returns a topic's log settings; it must not wait."""
+        self._broker_id = broker_id
+        self._partitions = partitions
+        self._new_partition = new_partition
+        self._log_manager = log_manager
+        self._topic_config = topic_config
+        self._metadata_cache = metadata_cache
+        self._checkpoints = checkpoints
+        self._fetchers = fetchers
+        self._leadership = leadership
         self._time = time
         self._trace = trace
         self.controller_epoch = 0
@@ -84,7 +124,7 @@ class ControllerRequests:
         """Returns the partitions that were deleted. Raises STALE_CONTROLLER_EPOCH."""
         if not self._accept("UpdateMetadata", request.controller_id, request.controller_epoch):
             raise KafkaException(Errors.STALE_CONTROLLER_EPOCH)
-        return self._replicas.metadata_cache.update(request)
+        return self._metadata_cache.update(request)
 
     def become_leader_or_follower(
         self, request: LeaderAndIsrRequest, version: int
@@ -102,15 +142,15 @@ class ControllerRequests:
             errors[tp] = error = self._check(tp, state)
             if error is Errors.NONE:
                 try:
-                    partition = self._replicas.get_or_create_partition(tp)
+                    partition = self._get_or_create_partition(tp)
                     self._ensure_log(partition, state, known_high_watermarks)
                 except KafkaException as failure:
                     errors[tp] = self._failed(tp, failure)
                 else:
-                    (to_lead if state.leader == self._replicas.broker_id else to_follow).append(
+                    (to_lead if state.leader == self._broker_id else to_follow).append(
                         (partition, state)
                     )
-        fetchers = self._replicas.fetchers
+        fetchers = self._fetchers
         fetchers.remove_fetcher_for_partitions(
             [partition.topic_partition for partition, _ in to_lead]
         )
@@ -118,7 +158,7 @@ class ControllerRequests:
         elected: list[Partition] = []
         for partition, state in to_lead:
             try:
-                if not self._replicas.is_offline(
+                if not self._partitions.is_offline(
                     partition.topic_partition
                 ) and partition.make_leader(state, request.controller_epoch, now_ms):
                     elected.append(partition)
@@ -129,7 +169,7 @@ class ControllerRequests:
         changed = [
             partition
             for partition, state in to_follow
-            if not self._replicas.is_offline(partition.topic_partition)
+            if not self._partitions.is_offline(partition.topic_partition)
             and partition.make_follower(state, request.controller_epoch)
         ]
         fetchers.remove_fetcher_for_partitions([partition.topic_partition for partition in changed])
@@ -140,9 +180,9 @@ class ControllerRequests:
         }
         fetchers.add_fetcher_for_partitions(changed, leaders)
         fetchers.shutdown_idle_fetcher_threads()
-        self._replicas.leadership_changed(elected, changed)
+        self._leadership.changed(elected, changed)
         for tp in errors:  # a log dir that failed meanwhile took others with it
-            if self._replicas.is_offline(tp):
+            if self._partitions.is_offline(tp):
                 errors[tp] = Errors.KAFKA_STORAGE_ERROR
         return _leader_and_isr_response(request, errors, version)
 
@@ -155,25 +195,48 @@ class ControllerRequests:
         return [
             (tp, state.is_new)
             for tp, state in _partition_states(request)
-            if self._replicas.log_manager.get_log(tp) is None
-            and self._check(tp, state) is Errors.NONE
+            if self._log_manager.get_log(tp) is None and self._check(tp, state) is Errors.NONE
         ]
+
+    def make_log(self, topic_partition: TopicPartition, *, is_new: bool) -> None:
+        """Create the replica's log before its partition is led or followed.
+
+        A partition whose log cannot be created is offline, and is refused later: a second attempt
+        would leave a second folder.
+        """
+        try:
+            self._get_or_create_log(topic_partition, is_new=is_new)
+        except KafkaException as failure:
+            self._partitions.storage_failed(topic_partition, failure)
+
+    def _get_or_create_log(self, topic_partition: TopicPartition, *, is_new: bool) -> Log:
+        """Return the replica's log; a new one has the topic's own settings. Raises
+        KAFKA_STORAGE_ERROR.
+        """
+        return self._log_manager.get_or_create_log(
+            topic_partition, self._topic_config(topic_partition.topic), is_new=is_new
+        )
+
+    def _get_or_create_partition(self, topic_partition: TopicPartition) -> Partition:
+        partition = self._partitions.get(topic_partition)
+        if partition is None:
+            partition = self._new_partition(topic_partition)
+            self._partitions.add(partition)
+        return partition
 
     def _failed(self, tp: TopicPartition, failure: KafkaException) -> Errors:
         if failure.error is Errors.KAFKA_STORAGE_ERROR:
-            self._replicas.on_storage_error(tp, failure)
+            self._partitions.storage_failed(tp, failure)
         return failure.error
 
     def _check(self, tp: TopicPartition, state: LeaderAndIsrPartitionState) -> Errors:
-        if self._replicas.is_offline(tp):
+        if self._partitions.is_offline(tp):
             return Errors.KAFKA_STORAGE_ERROR
-        partition = self._replicas.get_partition(tp)
+        partition = self._partitions.get(tp)
         if partition is not None and state.leader_epoch <= partition.leader_epoch:
             return Errors.STALE_CONTROLLER_EPOCH
         return (
-            Errors.NONE
-            if self._replicas.broker_id in state.replicas
-            else Errors.UNKNOWN_TOPIC_OR_PARTITION
+            Errors.NONE if self._broker_id in state.replicas else Errors.UNKNOWN_TOPIC_OR_PARTITION
         )
 
     def _ensure_log(
@@ -187,14 +250,12 @@ class ControllerRequests:
         """
         if partition.log is not None:
             return
-        log = self._replicas.get_or_create_log(partition.topic_partition, is_new=state.is_new)
+        log = self._get_or_create_log(partition.topic_partition, is_new=state.is_new)
         if log.log_dir not in known_high_watermarks:
             try:
-                known_high_watermarks[log.log_dir] = self._replicas.checkpoints.read(log.log_dir)
+                known_high_watermarks[log.log_dir] = self._checkpoints.read(log.log_dir)
             except KafkaException as failure:
-                self._replicas.log_manager.handle_log_dir_failure(
-                    log.log_dir, OSError(failure.message)
-                )
+                self._log_manager.handle_log_dir_failure(log.log_dir, OSError(failure.message))
                 raise
         partition.attach_log(
             log, known_high_watermarks[log.log_dir].get(partition.topic_partition, 0)
@@ -208,13 +269,13 @@ class ControllerRequests:
             return StopReplicaResponse(error_code=Errors.STALE_CONTROLLER_EPOCH)
         orders = _stop_orders(request, version)
         errors = {tp: self._check_stop(tp, leader_epoch) for tp, leader_epoch, _ in orders}
-        self._replicas.fetchers.remove_fetcher_for_partitions(
+        self._fetchers.remove_fetcher_for_partitions(
             [tp for tp, error in errors.items() if error is Errors.NONE]
         )
         for tp, _, delete in orders:
             if errors[tp] is Errors.NONE:
                 errors[tp] = self._stop_replica(tp, delete)
-        self._replicas.fetchers.shutdown_idle_fetcher_threads()
+        self._fetchers.shutdown_idle_fetcher_threads()
         return StopReplicaResponse(
             partition_errors=[
                 StopReplicaPartitionError(
@@ -225,7 +286,7 @@ class ControllerRequests:
         )
 
     def _check_stop(self, tp: TopicPartition, leader_epoch: int) -> Errors:
-        partition = self._replicas.get_partition(tp)
+        partition = self._partitions.get(tp)
         if (
             partition is None
             or leader_epoch in (NO_EPOCH, LEADER_DURING_DELETE)
@@ -235,10 +296,10 @@ class ControllerRequests:
         return Errors.FENCED_LEADER_EPOCH
 
     def _stop_replica(self, tp: TopicPartition, delete: bool) -> Errors:
-        if delete and self._replicas.is_offline(tp):
-            self._replicas.forget_partition(tp)
+        if delete and self._partitions.is_offline(tp):
+            self._partitions.remove(tp)
             return Errors.KAFKA_STORAGE_ERROR
-        partition = self._replicas.get_partition(tp)
+        partition = self._partitions.get(tp)
         if self._trace:
             self._trace(
                 ReplicaStopped(
@@ -249,16 +310,16 @@ class ControllerRequests:
                 )
             )
         if delete:
-            self._replicas.forget_partition(tp)
+            self._partitions.remove(tp)
             if partition is not None:
                 partition.delete()
             try:
-                if self._replicas.log_manager.get_log(tp) is not None:
-                    self._replicas.log_manager.delete_log(tp)
+                if self._log_manager.get_log(tp) is not None:
+                    self._log_manager.delete_log(tp)
             except KafkaException as failure:
                 return self._failed(tp, failure)
             finally:
-                self._replicas.replica_removed(tp)
+                self._leadership.removed(tp)
         elif partition is not None:
             partition.wake_all()
         return Errors.NONE

@@ -7,7 +7,7 @@ from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_loader import load_log
 from kafka_edu.record.memory_records import build_records
 from kafka_edu.record.record import Record
-from kafka_edu.replication.legacy_offsets import legacy_offsets_before
+from kafka_edu.replication.offset_lookup import legacy_offsets_before
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 

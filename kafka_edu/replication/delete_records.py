@@ -1,0 +1,62 @@
+"""Delete records as leader, and wait until the followers have deleted them too (Kafka:
+ReplicaManager.deleteRecords; KIP-107).
+"""
+
+from collections.abc import Callable, Mapping
+
+from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic import is_internal
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
+from kafka_edu.replication.delayed_delete_records import DelayedDeleteRecords, DeleteRecordsStatus
+from kafka_edu.replication.partitions import Partitions
+
+
+class DeleteRecords:
+    """The deletion of records below an offset. Next hops: Partition, then DelayedDeleteRecords."""
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        purgatory: DelayedOperationPurgatory[DelayedDeleteRecords],
+        metadata_cache: MetadataCache,
+    ) -> None:
+        self.purgatory = purgatory
+        self._partitions = partitions
+        self._metadata_cache = metadata_cache
+
+    def delete_records(
+        self,
+        timeout_ms: int,
+        offsets: Mapping[TopicPartition, int],
+        respond: Callable[[dict[TopicPartition, DeleteRecordsStatus]], None],
+        on_failure: Callable[[Exception], None] | None = None,
+    ) -> None:
+        """Give up the records below `offsets` (-1: the HW).
+
+        `respond` is called when all live replicas start there, or after `timeout_ms`.
+        """
+        statuses: dict[TopicPartition, DeleteRecordsStatus] = {}
+        for tp, offset in offsets.items():
+            try:
+                if is_internal(tp.topic):
+                    raise KafkaException(
+                        Errors.INVALID_TOPIC_EXCEPTION,
+                        f"records of the internal topic {tp.topic} cannot be deleted",
+                    )
+                statuses[tp] = DeleteRecordsStatus.waiting(
+                    self._partitions.get_or_raise(tp).delete_records_on_leader(offset)
+                )
+            except KafkaException as failure:
+                statuses[tp] = DeleteRecordsStatus.failed(failure.error)
+                if failure.error is Errors.KAFKA_STORAGE_ERROR:
+                    self._partitions.storage_failed(tp, failure)
+        operation = DelayedDeleteRecords(
+            timeout_ms, statuses, self._partitions, self._metadata_cache, respond
+        )
+        operation.on_failure = on_failure
+        if statuses:
+            self.purgatory.try_complete_else_watch(operation, tuple(statuses))
+        else:
+            respond(statuses)

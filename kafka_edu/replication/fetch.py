@@ -1,0 +1,92 @@
+"""Fetch records for consumers and followers (Kafka: ReplicaManager.fetchMessages).
+
+    read each log → enough bytes, an error, or no time to wait: answer now
+                  → else a DelayedFetch waits, and reads a second time when it is done
+
+A follower's fetch is also its acknowledgement. It moves the follower's LEO here and maybe the HW,
+and so completes waiting produces and fetches. Hop before: apis/fetch. Next hops: Partition, then
+DelayedFetch.
+"""
+
+from collections.abc import Callable, Hashable
+
+from kafka_edu.common.errors import Errors
+from kafka_edu.common.time import Time
+from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
+from kafka_edu.replication.delayed_fetch import DelayedFetch
+from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
+from kafka_edu.replication.fetch_session import FetchSession
+from kafka_edu.replication.local_reads import read_from_local_log
+from kafka_edu.replication.log_read_result import FetchResults
+from kafka_edu.replication.partitions import Partitions
+
+
+class Fetch:
+    """The one way to the records for fetch requests."""
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        purgatory: DelayedOperationPurgatory[DelayedFetch],
+        time: Time,
+    ) -> None:
+        self.purgatory = purgatory
+        self._partitions = partitions
+        self._time = time
+
+    def fetch_messages(
+        self,
+        params: FetchParams,
+        infos: FetchInfos,
+        respond: Callable[[FetchResults], None],
+        session: FetchSession | None = None,
+        on_failure: Callable[[Exception], None] | None = None,
+    ) -> None:
+        """Read what is wanted; `respond` is called once: now, or when there are `min_bytes`, or
+        after `max_wait_ms`.
+
+        `session`: whose `infos` they are, where others of its partitions rest, and may wake while
+        this waits.
+
+        A follower's fetch first tells where the follower is (book 001). At once: no time to wait,
+        nothing wanted, enough bytes, an error, or a diverging epoch to be told.
+        """
+        now_ms = self._time.hi_res_clock_ms()
+        results = read_from_local_log(self._partitions, params, infos)
+        if params.replica_id >= 0:
+            self._update_follower_fetch_state(params.replica_id, infos, results, now_ms)
+        at_once = params.max_wait_ms <= 0 or not (infos or session)
+        readable = 0
+        for _, read in results:
+            readable += read.size_in_bytes
+            if read.error is not Errors.NONE or read.diverging_epoch is not None:
+                at_once = True
+        if at_once or readable >= params.min_bytes:
+            respond(results)
+            return
+        operation = DelayedFetch(params, infos, results, self._partitions, respond, session)
+        operation.on_failure = on_failure
+        keys: dict[Hashable, None] = dict.fromkeys([tp for tp, _ in infos])
+        if session is not None and session.has_resting:
+            keys[session.key] = None
+        self.purgatory.try_complete_else_watch(operation, tuple(keys))
+
+    def _update_follower_fetch_state(
+        self, follower_id: int, infos: FetchInfos, results: FetchResults, now_ms: int
+    ) -> None:
+        """Each partition learns where the follower is. A stranger (not assigned, so it should not
+        fetch) is given nothing.
+        """
+        for i, (tp, read) in enumerate(results):
+            wanted = infos[i][1]
+            at_end = wanted.at_end
+            if at_end is not None and at_end.counted:
+                at_end.fetched_again(now_ms)
+            elif read.error is Errors.NONE and read.diverging_epoch is None:
+                partition = self._partitions.get(tp)
+                if partition is None or not partition.update_follower_fetch_state(
+                    follower_id, read, wanted.log_start_offset, now_ms
+                ):
+                    results[i] = (tp, read.without_records())
+                elif at_end is not None:
+                    at_end.counted = True

@@ -1,0 +1,102 @@
+"""Find offsets by time and by leader epoch (Kafka: ReplicaManager.fetchOffsetForTimestamp,
+legacyFetchOffsetsForTimestamp and lastOffsetForLeaderEpoch; Log.legacyFetchOffsetsBefore).
+"""
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.time import Time
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.fetch_data_info import TimestampOffset
+from kafka_edu.log.log import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Log
+from kafka_edu.replication.fetch_params import (
+    CONSUMER_REPLICA_ID,
+    DEBUGGING_REPLICA_ID,
+    READ_UNCOMMITTED,
+    check_isolation_level,
+    fetch_isolation,
+)
+from kafka_edu.replication.log_read_result import EpochAndOffset
+from kafka_edu.replication.partitions import Partitions
+
+
+class OffsetLookup:
+    """The look-ups of ListOffsets and OffsetForLeaderEpoch, each for one partition."""
+
+    def __init__(self, partitions: Partitions, time: Time) -> None:
+        self._partitions = partitions
+        self._time = time
+
+    def fetch_offset_for_timestamp(
+        self,
+        topic_partition: TopicPartition,
+        timestamp: int,
+        replica_id: int,
+        current_leader_epoch: int = -1,
+        isolation_level: int = READ_UNCOMMITTED,
+    ) -> TimestampOffset | None:
+        """ListOffsets from v1 on, for one partition: see Partition.
+
+        Raises its errors, and those of `check_isolation_level` for a consumer, and of
+        `Partitions.get_or_raise`.
+        """
+        if replica_id == CONSUMER_REPLICA_ID:
+            check_isolation_level(isolation_level)
+        return self._partitions.get_or_raise(topic_partition).fetch_offset_for_timestamp(
+            timestamp,
+            current_leader_epoch=current_leader_epoch,
+            only_from_leader=replica_id != DEBUGGING_REPLICA_ID,
+            isolation=fetch_isolation(replica_id, isolation_level),
+        )
+
+    def legacy_fetch_offsets(
+        self, topic_partition: TopicPartition, timestamp: int, max_offsets: int, replica_id: int
+    ) -> list[int]:
+        """ListOffsets v0, for one partition: see `legacy_offsets_before`. Raises as above."""
+        partition = self._partitions.get_or_raise(topic_partition)
+        log = partition.log_for_request(-1, replica_id != DEBUGGING_REPLICA_ID)
+        high_watermark = (
+            partition.high_watermark.message_offset if replica_id == CONSUMER_REPLICA_ID else None
+        )
+        with log.storage():
+            return legacy_offsets_before(
+                log, timestamp, max_offsets, high_watermark, self._time.milliseconds()
+            )
+
+    def last_offset_for_leader_epoch(
+        self, topic_partition: TopicPartition, leader_epoch: int, current_leader_epoch: int = -1
+    ) -> EpochAndOffset:
+        """OffsetForLeaderEpoch, for one partition: see Partition. Raises its errors, and those of
+        `Partitions.get_or_raise`.
+        """
+        return self._partitions.get_or_raise(topic_partition).last_offset_for_leader_epoch(
+            current_leader_epoch, leader_epoch, True
+        )
+
+
+def legacy_offsets_before(
+    log: Log, timestamp: int, max_offsets: int, high_watermark: int | None, wall_ms: int
+) -> list[int]:
+    """At most `max_offsets` offsets, newest first: the log end if that is old enough, and the
+    starts of segments that are. O(segments).
+
+    A segment is as old as its last record; if its records have no times, as its file (Kafka always
+    asks the file). -1: the newest, -2: the oldest. With `high_watermark`, a consumer's, offsets
+    above it are replaced by it. Raises UNKNOWN_SERVER_ERROR for a negative `max_offsets`, as Kafka
+    does.
+    """
+    if max_offsets < 0:
+        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"{max_offsets} offsets are asked for")
+    found = [
+        (max(segment.base_offset, log.log_start_offset), segment.largest_timestamp)
+        for segment in log.segments
+    ]
+    if log.active_segment.size:
+        found.append((log.log_end_offset, wall_ms))
+    if timestamp == EARLIEST_TIMESTAMP:
+        found = found[:1]
+    elif timestamp != LATEST_TIMESTAMP:
+        while found and found[-1][1] > timestamp:
+            found.pop()
+    offsets = sorted([offset for offset, _ in found[::-1][:max_offsets]], reverse=True)
+    if high_watermark is not None and offsets and offsets[0] > high_watermark:
+        return [high_watermark, *(offset for offset in offsets if offset <= high_watermark)]
+    return offsets

@@ -1,0 +1,114 @@
+"""All partitions that have a replica on this broker (Kafka: ReplicaManager.allPartitions and its
+HostedPartition).
+
+    unknown ──add──> online ──take_offline──> offline
+       ^                │                        │
+       └────────────────┴────────remove──────────┘
+
+This is the leaf of replication: appending, fetching, deleting records and the controller's orders
+all take `Partitions`, and it knows none of them. Next hop: Partition.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.log_manager import LogManager
+from kafka_edu.replication.partition import Partition
+from kafka_edu.replication.partition_view import partition_offsets, partition_snapshot
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.replication import PartitionOffline
+from kafka_edu.trace.tracer import Tracer
+
+
+class Partitions:
+    """The owner of the broker's partitions, in the order in which the controller named them."""
+
+    def __init__(
+        self, metadata_cache: MetadataCache, log_manager: LogManager, trace: Tracer | None = None
+    ) -> None:
+        self._metadata_cache = metadata_cache
+        self._log_manager = log_manager
+        self._trace = trace
+        self._online: dict[TopicPartition, Partition] = {}
+        self._offline: dict[TopicPartition, None] = {}
+        self._on_offline: list[Callable[[TopicPartition], None]] = []
+        if trace:
+            trace.on_snapshot(self._snapshots)
+            trace.on_gauges(self._gauges)
+
+    def __iter__(self) -> Iterator[Partition]:
+        """Iterate over a copy of the online partitions, so that the loop's body may remove some."""
+        return iter(list(self._online.values()))
+
+    def get(self, topic_partition: TopicPartition) -> Partition | None:
+        """Return the partition if it has a replica here that is not offline. O(1)."""
+        return self._online.get(topic_partition)
+
+    def get_or_raise(self, topic_partition: TopicPartition) -> Partition:
+        """Return the partition.
+
+        Raises KAFKA_STORAGE_ERROR (its disk failed), NOT_LEADER_OR_FOLLOWER (the partition exists,
+        on other brokers) or UNKNOWN_TOPIC_OR_PARTITION. O(1).
+        """
+        partition = self._online.get(topic_partition)
+        if partition is None:
+            if topic_partition in self._offline:
+                raise KafkaException(Errors.KAFKA_STORAGE_ERROR)
+            known = self._metadata_cache.contains(topic_partition)
+            raise KafkaException(
+                Errors.NOT_LEADER_OR_FOLLOWER if known else Errors.UNKNOWN_TOPIC_OR_PARTITION
+            )
+        return partition
+
+    def is_offline(self, topic_partition: TopicPartition) -> bool:
+        """Return whether the disk below the partition has failed."""
+        return topic_partition in self._offline
+
+    def add(self, partition: Partition) -> None:
+        """Host a new partition."""
+        self._online[partition.topic_partition] = partition
+
+    def remove(self, topic_partition: TopicPartition) -> Partition | None:
+        """Forget a partition whose replica here is deleted, and return it if it was online."""
+        self._offline.pop(topic_partition, None)
+        return self._online.pop(topic_partition, None)
+
+    def on_offline(self, notify: Callable[[TopicPartition], None]) -> None:
+        """Call `notify` after each partition that goes offline."""
+        self._on_offline.append(notify)
+
+    def take_offline(self, topic_partition: TopicPartition) -> None:
+        """Take a partition offline because its disk failed. Waiting requests end with an error."""
+        if topic_partition in self._offline:
+            return
+        self._offline[topic_partition] = None
+        partition = self._online.pop(topic_partition, None)
+        if partition is not None:
+            partition.delete()
+        if self._trace:
+            tp = topic_partition
+            self._trace(PartitionOffline(topic=tp.topic, partition=tp.partition))
+        for notify in self._on_offline:
+            notify(topic_partition)
+
+    def storage_failed(self, topic_partition: TopicPartition, failure: KafkaException) -> None:
+        """Take a partition offline after a failed read or write.
+
+        The log manager gives up the whole log dir of the partition.
+        """
+        partition = self._online.get(topic_partition)
+        if partition is not None and partition.log is not None:
+            cause = failure.__cause__
+            self._log_manager.handle_log_dir_failure(
+                partition.log.log_dir,
+                cause if isinstance(cause, OSError) else OSError(failure.message),
+            )
+        self.take_offline(topic_partition)
+
+    def _snapshots(self) -> Iterable[Event]:
+        return [s for p in self._online.values() if (s := partition_snapshot(p)) is not None]
+
+    def _gauges(self) -> Iterable[Event]:
+        return [g for p in self._online.values() if (g := partition_offsets(p)) is not None]
