@@ -14,9 +14,9 @@ from benchmarks.apache_kafka import SMALL, PeerMissing, apache_kafka, kafka_jars
 from kafka_edu.cli.demo_topic import wait_until_in_sync
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.tools.controlled_shutdown import main
+from tests.conformance.broker_processes import OF_A_SMALL_HEAP
 from tests.interop.client_contract import known_by_all, rd, until_all_tell
-from tests.interop.foreign import missing
-from tests.interop.peers import OF_A_SMALL_HEAP
+from tests.interop.external_programs import missing
 from tests.waiting import PATIENCE_S, wait_for
 
 TOPIC, ALONE = "led", "alone"

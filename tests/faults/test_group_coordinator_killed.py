@@ -14,9 +14,9 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
-from tests.interop.answers import ListeningBroker
+from tests.conformance.brokers import ListeningBroker
+from tests.conformance.replay import Asker
 from tests.interop.client_contract import rd
-from tests.interop.questions.asking import Asker
 from tests.waiting import PATIENCE_S, wait_for
 
 GROUP, TOPIC = "the-group", "t"

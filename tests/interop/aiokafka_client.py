@@ -1,5 +1,5 @@
-"""Drive aiokafka, unmodified. Importing this needs the group dev: ask `foreign.python_package`
-first.
+"""Drive aiokafka, unmodified. Importing this needs the group dev: ask
+`external_programs.python_package` first.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
 """Transactions by aiokafka, unmodified. Importing this needs the group dev: ask
-`foreign.python_package` first.
+`external_programs.python_package` first.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import InvalidProducerEpoch, ProducerFenced
 
-from tests.interop.transaction_story import PARTITIONS, STORY
+from tests.interop.transaction_case import PARTITIONS, STORY
 from tests.waiting import PATIENCE_S
 
 

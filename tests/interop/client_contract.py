@@ -28,8 +28,8 @@ from kafka_edu.protocol.messages.metadata import (
 )
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.record_batch import iter_headers
-from tests.interop.answers import ListeningBroker, SocketLine
-from tests.interop.questions.asking import Asker
+from tests.conformance.brokers import ListeningBroker, SocketLine
+from tests.conformance.replay import Asker
 from tests.waiting import PATIENCE_S
 
 PROGRAM_S: Final = 120

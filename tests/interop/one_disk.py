@@ -29,9 +29,9 @@ from kafka_edu.record.memory_records import build_records, read_all
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.zk.apache import free_port
-from tests.interop.answers import ListeningBroker
-from tests.interop.questions.asking import Asker
-from tests.interop.questions.basics import create, epoch_end, fetch, offsets, produce
+from tests.conformance.brokers import ListeningBroker
+from tests.conformance.cases.basics import create, epoch_end, fetch, offsets, produce
+from tests.conformance.replay import Asker
 from tests.waiting import wait_for
 
 PATIENCE_S: Final = 120

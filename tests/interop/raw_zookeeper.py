@@ -29,7 +29,7 @@ from kafka_edu.zk.jute.op_code import OpCode
 from kafka_edu.zk.jute.proto import OPEN_ACL_UNSAFE, AclList
 from kafka_edu.zk.jute.serialization import encode_acl
 from kafka_edu.zk.zk_client import Stat, WatchType, ZkErrorCode
-from tests.interop.foreign import require_apache_zookeeper
+from tests.interop.external_programs import require_apache_zookeeper
 from tests.interop.frames import read_frame
 
 TICK_MS: Final = 500

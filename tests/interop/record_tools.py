@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.apache_kafka import SMALL, apache_kafka, kafka_jars
-from tests.interop.peers import OF_A_SMALL_HEAP
-from tests.interop.tool_stories import OF_NOBODY, SETTINGS, STORIES, write_files
+from tests.conformance.broker_processes import OF_A_SMALL_HEAP
+from tests.interop.tool_cases import OF_NOBODY, SETTINGS, STORIES, write_files
 from tests.interop.tools import Cluster, record, tell
 
 NOWHERE = "127.0.0.1:1"

@@ -18,7 +18,7 @@ from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo ha
 from kazoo.exceptions import NoNodeError  # type: ignore[import-untyped]
 
 from benchmarks.apache_kafka import SMALL, ApacheKafka, apache_kafka
-from tests.interop.foreign import apache_kafka_jars
+from tests.interop.external_programs import apache_kafka_jars
 from tests.waiting import wait_for
 
 PATIENCE_S = 240.0

@@ -32,10 +32,10 @@ from kafka_edu.protocol.schema import Message
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from tests.conformance.cases import MODULES
+from tests.conformance.replay import read_steps
 from tests.interop.client_contract import create_topic, rd, read_all
 from tests.interop.frames import read_frame
-from tests.interop.questions import MODULES
-from tests.interop.questions.asking import read_steps
 
 PATIENCE_S: Final = 60
 TOPIC: Final = "bystander"

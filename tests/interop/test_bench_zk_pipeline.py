@@ -3,7 +3,7 @@
 import json
 
 from benchmarks import zk_pipeline
-from tests.interop.foreign import require_apache_zookeeper
+from tests.interop.external_programs import require_apache_zookeeper
 
 
 def test_all_ways_read_and_write(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.interop.client_contract import ClientContract
-from tests.interop.foreign import python_package
+from tests.interop.external_programs import python_package
 
 python_package("aiokafka")
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 
 from tests.interop.client_contract import Client, ClientContract, Program
-from tests.interop.foreign import java_program
+from tests.interop.external_programs import java_program
 
 
 def java_client(version: str, lacks: Mapping[str, str] | None = None) -> Program:

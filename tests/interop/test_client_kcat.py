@@ -22,7 +22,7 @@ from tests.interop.client_contract import (
     key,
     value,
 )
-from tests.interop.foreign import tool
+from tests.interop.external_programs import tool
 from tests.waiting import wait_for
 
 READ: str = "%p\t%o\t%k\t%s\n"

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 import pytest
 
 from tests.interop.client_contract import Client, ClientContract, Program
-from tests.interop.foreign import HERE, built, tool
+from tests.interop.external_programs import HERE, built, tool
 
 NAME: Final = (
     "sarama " + re.findall(r"IBM/sarama v(\S+)", (HERE / "sarama" / "go.mod").read_text())[0]

@@ -23,7 +23,7 @@ from kafka_edu.supervisor.running_proxy import RunningProxy, running_proxy
 from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused
 from tests.interop import test_client_confluent, test_client_java, test_client_kafka_python
 from tests.interop.client_contract import Client, create_topic, fill, leaders, read_all, value
-from tests.interop.foreign import python_package
+from tests.interop.external_programs import python_package
 from tests.waiting import wait_for
 
 COUNT: Final = 50

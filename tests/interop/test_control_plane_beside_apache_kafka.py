@@ -17,9 +17,9 @@ from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.network import ConnectionOpened, RequestReceived
 from kafka_edu.trace.events.replication import BecameFollower
 from kafka_edu.trace.reader import open_recording
+from tests.conformance.broker_processes import OF_A_SMALL_HEAP
 from tests.interop.client_contract import rd
-from tests.interop.foreign import apache_kafka_jars
-from tests.interop.peers import OF_A_SMALL_HEAP
+from tests.interop.external_programs import apache_kafka_jars
 from tests.waiting import PATIENCE_S, wait_for
 
 OURS, APACHE = 0, 7

@@ -42,7 +42,7 @@ from kafka_edu.record.memory_records import build_records
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import TimestampType, build_batch
 from tests.defaults import PRODUCER_ID_EXPIRATION_MS
-from tests.interop.foreign import apache_kafka_jars
+from tests.interop.external_programs import apache_kafka_jars
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "log"
 NOW = 1_700_000_000_000

@@ -4,7 +4,7 @@ import pytest
 
 from kafka_edu.cli.maven_jars import PeerMissing
 from tests.golden.errors.record import PROGRAMS, VERSIONS, golden_file, printed_by
-from tests.interop.foreign import missing
+from tests.interop.external_programs import missing
 
 
 @pytest.mark.parametrize("peer", PROGRAMS)

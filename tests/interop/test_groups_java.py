@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.interop.foreign import java_program
+from tests.interop.external_programs import java_program
 
 EAGER = "org.apache.kafka.clients.consumer.RangeAssignor"
 COOPERATIVE = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"

@@ -15,8 +15,8 @@ import pytest
 
 from kafka_edu.supervisor.cluster import Cluster as OurCluster
 from kafka_edu.supervisor.cluster import running_cluster
-from tests.interop.foreign import apache_kafka_jars
-from tests.interop.java_tool_stories import BROKERS, SETTINGS, STORIES, golden_name, tell
+from tests.interop.external_programs import apache_kafka_jars
+from tests.interop.java_tool_cases import BROKERS, SETTINGS, STORIES, golden_name, tell
 from tests.interop.tools import CLASSES, JAVA, Cluster, Printed, differences, golden
 
 Told = list[tuple[str, Printed]]

@@ -16,10 +16,10 @@ import pytest
 from confluent_kafka import Producer
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 
+from tests.conformance.cases.basics import create
 from tests.interop.client_contract import rd, read_to_end
-from tests.interop.foreign import apache_kafka_jars
+from tests.interop.external_programs import apache_kafka_jars
 from tests.interop.one_disk import PATIENCE_S, Disk, Make
-from tests.interop.questions.basics import create
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ from kafka_edu.protocol.messages.metadata import (
     MetadataResponse,
 )
 from kafka_edu.supervisor.running_proxy import running_proxy
-from tests.golden.listeners import listener_story as story
+from tests.golden.listeners import listener_cases as story
 from tests.golden.listeners.record import TwoDoors, ask, two_doors
-from tests.interop.foreign import apache_kafka_jars
+from tests.interop.external_programs import apache_kafka_jars
 from tests.waiting import wait_for
 
 HIGHEST: Final = {"2.0.1": 6, "2.8.2": 11}

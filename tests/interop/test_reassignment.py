@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient
 from kafka_edu.common.python_process import python_command
 from kafka_edu.supervisor.cluster import Cluster as OurCluster
 from kafka_edu.supervisor.cluster import running_cluster
-from tests.interop.foreign import apache_kafka_jars
+from tests.interop.external_programs import apache_kafka_jars
 from tests.interop.tools import MARKS, Cluster, Printed, normalised
 from tests.waiting import PATIENCE_S, wait_for
 

@@ -23,7 +23,7 @@ from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.zk.apache import free_port
 from tests.interop.client_contract import known_by_all
-from tests.interop.foreign import built, tool
+from tests.interop.external_programs import built, tool
 from tests.waiting import PATIENCE_S, wait_for
 
 #: As in the sample server.properties that the seed begins with: one broker cannot hold three

@@ -17,11 +17,11 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.python_process import python_command
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_edu.supervisor.cluster import running_cluster
-from tests.interop.answers import ListeningBroker
-from tests.interop.foreign import missing
-from tests.interop.questions.asking import Asker
+from tests.conformance.brokers import ListeningBroker
+from tests.conformance.replay import Asker
+from tests.interop.external_programs import missing
 from tests.interop.record_tools import apache_cluster, of
-from tests.interop.tool_stories import OF_NOBODY, OF_THE_ONE_BROKER, SETTINGS, STORIES, write_files
+from tests.interop.tool_cases import OF_NOBODY, OF_THE_ONE_BROKER, SETTINGS, STORIES, write_files
 from tests.interop.tools import Cluster, differences, golden, tell
 
 

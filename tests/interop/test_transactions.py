@@ -24,8 +24,8 @@ from confluent_kafka.admin import AdminClient
 
 from kafka_edu.common.python_process import python_command, python_environment
 from tests.interop.client_contract import create_topic, rd, read_to_end
-from tests.interop.foreign import java_program, python_package
-from tests.interop.transaction_story import COMMITTED, PARTITIONS, STORY, WRITTEN
+from tests.interop.external_programs import java_program, python_package
+from tests.interop.transaction_case import COMMITTED, PARTITIONS, STORY, WRITTEN
 from tests.waiting import PATIENCE_S, wait_for
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_edu.cli.maven_jars import PeerMissing
 from kafka_edu.supervisor.cluster import running_cluster
-from tests.interop.foreign import missing
+from tests.interop.external_programs import missing
 from tests.interop.zookeeper_shells import (
     ONE_SHOT,
     STORIES,

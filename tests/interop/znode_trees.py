@@ -25,10 +25,10 @@ from kafka_edu.protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from tests.interop.answers import ListeningBroker
+from tests.conformance.broker_processes import OF_A_SMALL_HEAP
+from tests.conformance.brokers import ListeningBroker
+from tests.conformance.replay import Asker
 from tests.interop.client_contract import rd
-from tests.interop.peers import OF_A_SMALL_HEAP
-from tests.interop.questions.asking import Asker
 from tests.waiting import PATIENCE_S, wait_for
 
 Tree = dict[str, str | None]

@@ -1,7 +1,7 @@
 """Whatever bytes arrive, no handler meets an unforeseen exception, and the next client is served.
 
-The frames are random, or real ones (those recorded in tests/golden/answers) with a few bytes
-changed, cut or doubled. One broker in virtual time gets them all in turn, each on its own
+The frames are random, or real ones (those recorded in tests/conformance/recordings) with a few
+bytes changed, cut or doubled. One broker in virtual time gets them all in turn, each on its own
 connection.
 """
 
@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from kafka_edu.protocol.headers import encode_request
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_edu.trace.events.server import RequestFailed
-from tests.interop.answers import SimulatedBroker
-from tests.interop.questions import COMMON, MODULES
-from tests.interop.questions.asking import Replay, read_steps
+from tests.conformance.brokers import SimulatedBroker
+from tests.conformance.cases import COMMON, MODULES
+from tests.conformance.replay import Replay, read_steps
 
 TRUE_FRAMES: Final = sorted(
     {

@@ -37,7 +37,7 @@ CODECS: Final = [
     if has()
 ]
 #: No lz4 in v0, because kafka-python needs the package xxhash there. Apache Kafka has it, see
-#: tests/interop/questions/records.py.
+#: tests/conformance/cases/records.py.
 NOT_HELD: Final = {(0, CompressionType.ZSTD), (1, CompressionType.ZSTD), (0, CompressionType.LZ4)}
 formats = st.sampled_from(
     [(magic, codec) for magic in (0, 1, 2) for codec in CODECS if (magic, codec) not in NOT_HELD]

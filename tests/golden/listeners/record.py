@@ -19,8 +19,8 @@ from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.headers import decode_response, encode_request
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_edu.protocol.schema import Message
-from tests.golden.listeners import listener_story as story
-from tests.interop.answers import SocketLine
+from tests.conformance.brokers import SocketLine
+from tests.golden.listeners import listener_cases as story
 from tests.waiting import wait_for
 
 HERE: Final = Path(__file__).parent

@@ -25,9 +25,9 @@ from kafka_edu.protocol.messages.write_txn_markers import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from tests.interop.answers import ListeningBroker
-from tests.interop.questions.asking import Asker
-from tests.interop.questions.groups import commit, describe, join, leave, subscription, sync
+from tests.conformance.brokers import ListeningBroker
+from tests.conformance.cases.groups import commit, describe, join, leave, subscription, sync
+from tests.conformance.replay import Asker
 
 TARGET: Final = Path(__file__).parent
 VERSIONS: Final = ("2.0.1", "2.8.2")

@@ -21,8 +21,8 @@ from kafka_edu.protocol.messages.fetch import (
     FetchResponse,
     FetchTopic,
 )
-from tests.interop.answers import ListeningBroker
-from tests.interop.questions.asking import Asker
+from tests.conformance.brokers import ListeningBroker
+from tests.conformance.replay import Asker
 
 TARGET = Path(__file__).parent / "transactions"
 TOPIC_CONFIG = {

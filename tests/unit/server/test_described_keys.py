@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import pytest
 
-from tests.interop.answers import SimulatedBroker
-from tests.interop.questions import load
-from tests.interop.questions.admin_configs import ALL_KEYS
-from tests.interop.questions.asking import Replay, read_steps
+from tests.conformance.brokers import SimulatedBroker
+from tests.conformance.cases import load
+from tests.conformance.cases.admin_configs import ALL_KEYS
+from tests.conformance.replay import Replay, read_steps
 
 Keys = dict[str, dict[str, Any]]
 

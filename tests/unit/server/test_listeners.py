@@ -14,7 +14,7 @@ from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRespon
 from kafka_edu.server.kafka_config import ConfigFileError, Setting, make_config
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
-from tests.golden.listeners import listener_story as story
+from tests.golden.listeners import listener_cases as story
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "listeners"
 CASES = (GOLDEN / "cases.txt").read_text().splitlines()

@@ -18,7 +18,7 @@ from kafka_edu.protocol.messages.renew_delegation_token import RenewDelegationTo
 from kafka_edu.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_edu.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kafka_edu.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
-from tests.interop.questions.asking import Asker
+from tests.conformance.replay import Asker
 
 SETTINGS: Final[dict[str, str]] = {}
 DIFFERENT: Final[dict[str, str]] = {}

@@ -4,8 +4,8 @@ from typing import Final
 
 from kafka_edu.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from tests.interop.questions.admin_topics import create
-from tests.interop.questions.asking import Asker
+from tests.conformance.cases.admin_topics import create
+from tests.conformance.replay import Asker
 
 SETTINGS: Final[dict[str, str]] = {}
 DIFFERENT: Final[dict[str, str]] = {

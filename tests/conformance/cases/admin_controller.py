@@ -23,8 +23,8 @@ from kafka_edu.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
 )
-from tests.interop.questions.admin_topics import create, extend
-from tests.interop.questions.asking import Asker
+from tests.conformance.cases.admin_topics import create, extend
+from tests.conformance.replay import Asker
 
 SETTINGS: Final[dict[str, str]] = {}
 NEVER_LED: Final = (

@@ -28,8 +28,7 @@ from kafka_edu.record.compression import CompressionType, compress
 from kafka_edu.record.legacy import build_message_set
 from kafka_edu.record.record import Record, encode_records
 from kafka_edu.record.record_batch import BatchHeader, assemble_batch
-from tests.interop.questions.asking import Asker
-from tests.interop.questions.basics import (
+from tests.conformance.cases.basics import (
     NOW,
     batch,
     create,
@@ -40,8 +39,9 @@ from tests.interop.questions.basics import (
     produce,
     resealed,
 )
-from tests.interop.questions.offsets import commit
-from tests.interop.questions.offsets import fetch as fetch_committed
+from tests.conformance.cases.offsets import commit
+from tests.conformance.cases.offsets import fetch as fetch_committed
+from tests.conformance.replay import Asker
 
 SETTINGS: Final[dict[str, str]] = {}
 DIFFERENT: Final = {

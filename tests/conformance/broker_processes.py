@@ -8,33 +8,31 @@ from typing import Final
 
 from benchmarks.apache_kafka import SMALL, apache_kafka, kafka_jars
 from kafka_edu.supervisor.cluster import running_cluster
-from tests.interop.answers import ListeningBroker, beside_controller
-from tests.interop.questions import Questions
+from tests.conformance.brokers import ListeningBroker, beside_controller
+from tests.conformance.cases import Cases
 
 #: The cleaner's buffer does not fit into a small heap otherwise.
 OF_A_SMALL_HEAP: Final = {"log.cleaner.dedupe.buffer.size": "4194304"}
 
 
 @contextlib.contextmanager
-def apache_broker(questions: Questions) -> Iterator[int]:
+def apache_broker(cases: Cases) -> Iterator[int]:
     """The port of the Apache Kafka 2.8.2 broker that is to be asked. Raises PeerMissing."""
-    properties = [
-        f"{key}={value}" for key, value in {**questions.settings, **OF_A_SMALL_HEAP}.items()
-    ]
-    with apache_kafka(kafka_jars(), _brokers(questions), properties, java=SMALL) as kafka:
+    properties = [f"{key}={value}" for key, value in {**cases.settings, **OF_A_SMALL_HEAP}.items()]
+    with apache_kafka(kafka_jars(), _brokers(cases), properties, java=SMALL) as kafka:
         yield _port(kafka.ports)
 
 
 @contextlib.contextmanager
-def our_broker(questions: Questions) -> Iterator[int]:
+def our_broker(cases: Cases) -> Iterator[int]:
     """The port of the broker process of this project that is to be asked."""
-    brokers = _brokers(questions)
-    with running_cluster("answers", brokers=brokers, props=dict(questions.settings)) as cluster:
+    brokers = _brokers(cases)
+    with running_cluster("answers", brokers=brokers, props=dict(cases.settings)) as cluster:
         yield _port([cluster.port(broker) for broker in range(brokers)])
 
 
-def _brokers(questions: Questions) -> int:
-    return 2 if questions.beside_controller else 1
+def _brokers(cases: Cases) -> int:
+    return 2 if cases.beside_controller else 1
 
 
 def _port(ports: Sequence[int]) -> int:

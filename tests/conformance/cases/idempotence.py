@@ -10,8 +10,8 @@ from kafka_edu.protocol.messages.describe_producers import DescribeProducersRequ
 from kafka_edu.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_edu.protocol.messages.produce import ProduceRequest
 from kafka_edu.record.compression import CompressionType
-from tests.interop.questions.asking import Asker
-from tests.interop.questions.basics import batch, create, produce
+from tests.conformance.cases.basics import batch, create, produce
+from tests.conformance.replay import Asker
 
 SETTINGS: Final[dict[str, str]] = {}
 DIFFERENT: Final[dict[str, str]] = {}

@@ -48,11 +48,10 @@ from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataReques
 from kafka_edu.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from kafka_edu.protocol.schema import Message, Struct
 from kafka_edu.protocol.types import ArrayType, BytesType, FixedType, RecordsType, StringType
-from tests.interop.questions.admin_configs import TOPIC, alter, change, describe
-from tests.interop.questions.admin_quotas import credentials, described, quotas, users
-from tests.interop.questions.asking import Asker
-from tests.interop.questions.basics import batch, create, epoch_end, fetch, offsets, produce
-from tests.interop.questions.groups import (
+from tests.conformance.cases.admin_configs import TOPIC, alter, change, describe
+from tests.conformance.cases.admin_quotas import credentials, described, quotas, users
+from tests.conformance.cases.basics import batch, create, epoch_end, fetch, offsets, produce
+from tests.conformance.cases.groups import (
     commit,
     heartbeat,
     join,
@@ -61,9 +60,10 @@ from tests.interop.questions.groups import (
     sync,
     wait_for_the_coordinator,
 )
-from tests.interop.questions.groups import describe as describe_groups
-from tests.interop.questions.offsets import fetch as fetch_committed
-from tests.interop.questions.transactions import add, add_offsets, commit_offsets, end, init
+from tests.conformance.cases.groups import describe as describe_groups
+from tests.conformance.cases.offsets import fetch as fetch_committed
+from tests.conformance.cases.transactions import add, add_offsets, commit_offsets, end, init
+from tests.conformance.replay import Asker
 
 SETTINGS: Final[dict[str, str]] = {}
 DIFFERENT: Final = {

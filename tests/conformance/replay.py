@@ -33,7 +33,7 @@ from typing import Any, Final, NamedTuple
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.headers import decode_response, encode_request
 from kafka_edu.protocol.schema import Message
-from tests.interop.answers import (
+from tests.conformance.brokers import (
     CLOSED,
     Broker,
     Line,
@@ -303,11 +303,11 @@ class Replay:
             line.close()
 
 
-GOLDEN: Final = Path(__file__).parents[2] / "golden" / "answers"
+RECORDINGS: Final = Path(__file__).parent / "recordings"
 
 
 def golden_path(name: str) -> Path:
-    return GOLDEN / f"{name}.jsonl"
+    return RECORDINGS / f"{name}.jsonl"
 
 
 def write_steps(name: str, steps: list[Step]) -> None:

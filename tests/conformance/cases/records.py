@@ -14,9 +14,8 @@ from kafka_edu.record.legacy import build_message_set, encode_message
 from kafka_edu.record.memory_records import build_records
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import TimestampType, build_batch
-from tests.interop.questions.admin_configs import alter
-from tests.interop.questions.asking import Asker
-from tests.interop.questions.basics import (
+from tests.conformance.cases.admin_configs import alter
+from tests.conformance.cases.basics import (
     NOW,
     batch,
     create,
@@ -26,6 +25,7 @@ from tests.interop.questions.basics import (
     offsets,
     produce,
 )
+from tests.conformance.replay import Asker
 
 SETTINGS: Final[dict[str, str]] = {}
 DIFFERENT: Final[dict[str, str]] = {}

@@ -12,8 +12,7 @@ from kafka_edu.protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from kafka_edu.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from tests.interop.questions.asking import Asker
-from tests.interop.questions.groups import (
+from tests.conformance.cases.groups import (
     commit,
     create_topics,
     describe,
@@ -22,6 +21,7 @@ from tests.interop.questions.groups import (
     sync,
     wait_for_the_coordinator,
 )
+from tests.conformance.replay import Asker
 
 SETTINGS: Final = {"offset.metadata.max.bytes": "20"}
 DIFFERENT: Final[dict[str, str]] = {}

@@ -39,7 +39,7 @@ from kafka_edu.protocol.messages.write_txn_markers import (
 )
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
-from tests.interop.questions.asking import Asker
+from tests.conformance.replay import Asker
 
 SETTINGS: Final = {
     "transaction.max.timeout.ms": "60000",

@@ -1,7 +1,7 @@
 """What Apache Kafka's own tools of 2.0.1 and 2.8.2 are asked on three brokers, each release on
 brokers of its own when it is recorded, then on ours.
 
-`python -m tests.interop.java_tool_stories` records what they print into
+`python -m tests.interop.java_tool_cases` records what they print into
 tests/golden/tools/java-VERSION-STORY.jsonl. Topics are placed by hand, for else the first replica
 is left to chance.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.apache_kafka import SMALL, apache_kafka, kafka_jars
-from tests.interop.peers import OF_A_SMALL_HEAP
+from tests.conformance.broker_processes import OF_A_SMALL_HEAP
 from tests.interop.tools import MARKS, Cluster, Printed, Step, comparable, record
 
 BROKERS: Final = 3

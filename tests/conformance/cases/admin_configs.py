@@ -10,8 +10,8 @@ from kafka_edu.protocol.messages.describe_configs import (
     DescribeConfigsResource,
 )
 from kafka_edu.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from tests.interop.questions.admin_topics import create
-from tests.interop.questions.asking import Asker
+from tests.conformance.cases.admin_topics import create
+from tests.conformance.replay import Asker
 
 #: So that the defaults, which are 2.0.1's here, are the same on both sides.
 SETTINGS: Final = {

@@ -26,7 +26,7 @@ from kafka_edu.protocol.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from kafka_edu.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from tests.interop.questions.asking import Asker
+from tests.conformance.replay import Asker
 
 SETTINGS: Final = {
     "group.max.size": "3",

@@ -1,15 +1,15 @@
-"""What Apache Kafka was recorded to answer (tests/golden/answers) it still answers, and so does a
-broker process of this project.
+"""What Apache Kafka was recorded to answer (tests/conformance/recordings) it still answers, and so
+does a broker process of this project.
 """
 
 import pytest
 
 from benchmarks.apache_kafka import PeerMissing
-from tests.interop.answers import ListeningBroker
-from tests.interop.foreign import missing
-from tests.interop.peers import apache_broker, our_broker
-from tests.interop.questions import MODULES, load
-from tests.interop.questions.asking import Replay, read_steps
+from tests.conformance.broker_processes import apache_broker, our_broker
+from tests.conformance.brokers import ListeningBroker
+from tests.conformance.cases import MODULES, load
+from tests.conformance.replay import Replay, read_steps
+from tests.interop.external_programs import missing
 
 
 @pytest.mark.timeout(240)
@@ -28,9 +28,9 @@ def test_apache_kafka_answers_as_recorded(name: str) -> None:
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("name", MODULES)
 def test_a_broker_process_answers_as_apache_kafka(name: str) -> None:
-    questions = load(name)
-    with our_broker(questions) as port:
+    cases = load(name)
+    with our_broker(cases) as port:
         differences = list(Replay(ListeningBroker("127.0.0.1", port)).differences(read_steps(name)))
-    assert {each.step for each in differences} == set(questions.different), "\n".join(
+    assert {each.step for each in differences} == set(cases.different), "\n".join(
         map(str, differences)
     )

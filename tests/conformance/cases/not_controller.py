@@ -17,7 +17,7 @@ from kafka_edu.protocol.messages.elect_leaders import ElectLeadersRequest
 from kafka_edu.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
 )
-from tests.interop.questions.admin_controller import (
+from tests.conformance.cases.admin_controller import (
     PREFERRED,
     UNCLEAN,
     elect,
@@ -25,9 +25,9 @@ from tests.interop.questions.admin_controller import (
     reassign,
     reassignments,
 )
-from tests.interop.questions.admin_refused import update_features
-from tests.interop.questions.admin_topics import create, extend
-from tests.interop.questions.asking import Asker
+from tests.conformance.cases.admin_refused import update_features
+from tests.conformance.cases.admin_topics import create, extend
+from tests.conformance.replay import Asker
 
 #: Two brokers; the one that is not the controller is asked.
 BESIDE_CONTROLLER: Final = True

@@ -37,7 +37,7 @@ from kafka_edu.protocol.schema import Message
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
-from tests.interop.questions.asking import Asker
+from tests.conformance.replay import Asker
 
 TOPIC: Final = "t"
 NOW: Final = 1_700_000_000_000

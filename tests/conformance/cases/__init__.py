@@ -3,20 +3,20 @@
 A module has `SETTINGS` (server properties beyond COMMON), perhaps BESIDE_CONTROLLER (there are two
 brokers, and the one that is not the controller is asked), `DIFFERENT` (label of a step → why this
 broker answers otherwise than Apache Kafka 2.8.2) and `ask_all(asker)`, which asks; see
-`asking.Asker`. It is entered in MODULES by its name. What Apache Kafka answers is recorded by
+`replay.Asker`. It is entered in MODULES by its name. What Apache Kafka answers is recorded by
 
-    python -m tests.golden.record_answers [NAME …]
+    python -m tests.conformance.record [NAME …]
 
-into tests/golden/answers/NAME.jsonl, and replayed from there: without Java against the simulated
-broker (tests/unit/server/test_golden_answers.py), and against a broker process and Apache Kafka
-itself (tests/interop/test_answers_beside_apache_kafka.py).
+into tests/conformance/recordings/NAME.jsonl, and replayed from there: without Java against the
+simulated broker (tests/conformance/test_simulated_broker.py), and against a broker process and
+Apache Kafka itself (tests/conformance/test_broker_processes.py).
 """
 
 import importlib
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from tests.interop.questions.asking import Asker
+from tests.conformance.replay import Asker
 
 MODULES: Final = (
     "admin_configs",
@@ -50,7 +50,7 @@ COMMON: Final = {
 }
 
 
-class Questions(NamedTuple):
+class Cases(NamedTuple):
     """One module of questions."""
 
     name: str
@@ -60,9 +60,9 @@ class Questions(NamedTuple):
     ask_all: Callable[[Asker], None]
 
 
-def load(name: str) -> Questions:
-    module = importlib.import_module(f"tests.interop.questions.{name}")
-    return Questions(
+def load(name: str) -> Cases:
+    module = importlib.import_module(f"tests.conformance.cases.{name}")
+    return Cases(
         name,
         COMMON | module.SETTINGS,
         getattr(module, "BESIDE_CONTROLLER", False),

@@ -46,7 +46,7 @@ from kafka_edu.protocol.messages.produce import (
 from kafka_edu.protocol.types import ZERO_UUID
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
-from tests.interop.questions.asking import Asker
+from tests.conformance.replay import Asker
 
 SETTINGS: Final[dict[str, str]] = {}
 DIFFERENT: Final = {

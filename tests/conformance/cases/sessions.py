@@ -8,8 +8,8 @@ from kafka_edu.protocol.messages.fetch import (
     FetchTopic,
     ForgottenTopic,
 )
-from tests.interop.questions.asking import Asker
-from tests.interop.questions.basics import batch, create, produce
+from tests.conformance.cases.basics import batch, create, produce
+from tests.conformance.replay import Asker
 
 SETTINGS: Final[dict[str, str]] = {}
 DIFFERENT: Final[dict[str, str]] = {}
