@@ -1,8 +1,9 @@
 """Run the test suite: the fast part, or with --full all of it.
 
 The fast part needs nothing but this installation and ends in five minutes on two cores. `--full`
-adds what takes longer or needs other programs: clusters of real processes, faults, foreign clients,
-dashboard, exercises. A test whose program is missing is skipped and says what to install.
+adds what takes longer or needs other programs: clusters of real processes, faults, clients and
+tools of others, dashboard, Spark. A test whose program is missing is skipped and says what to
+install.
 """
 
 from enum import StrEnum
@@ -18,8 +19,8 @@ from kafka_edu.common.python_process import (
     run_to_its_end,
 )
 
-#: Folders of tests/ that the fast part leaves out.
-SLOW_FOLDERS: Final = ("cluster", "faults", "interop", "tui", "exercises", "chapters", "spark")
+#: The markers of suites that the fast part leaves out; pyproject.toml says what each one needs.
+SLOW_SUITES: Final = ("cluster", "faults", "interop", "tools", "tui", "spark")
 
 
 class Part(StrEnum):
@@ -29,25 +30,25 @@ class Part(StrEnum):
 
 
 def pytest_arguments(root: Path, part: Part, extra: tuple[str, ...]) -> list[str]:
-    """The arguments of pytest for a part of the suite; a path in `extra` takes the place of the
-    part.
+    """Return the arguments of pytest for a part of the suite. A path in `extra` takes the place of
+    the part; `-m MARKERS` there takes the place of the part's markers.
     """
-    arguments = [f"--rootdir={root}", "-c", str(root / "pyproject.toml"), *extra]
+    arguments = [f"--rootdir={root}", "-c", str(root / "pyproject.toml")]
     if any(
         (root / argument.partition("::")[0]).exists()
         for argument in extra
         if not argument.startswith("-")
     ):
-        return arguments
-    tests = root / "tests"
-    slow = [str(tests / folder) for folder in SLOW_FOLDERS]
+        return [*arguments, *extra]
+    slow = " or ".join(SLOW_SUITES)
     match part:
         case Part.FAST:
-            return [*arguments, *(f"--ignore={folder}" for folder in slow), str(tests)]
+            arguments += ["-m", f"not ({slow})"]
         case Part.SLOW:
-            return [*arguments, *(folder for folder in slow if Path(folder).is_dir())]
+            arguments += ["-m", slow]
         case Part.FULL:
-            return [*arguments, str(tests)]
+            pass
+    return [*arguments, *extra, str(root / "tests")]
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -55,7 +56,7 @@ def pytest_arguments(root: Path, part: Part, extra: tuple[str, ...]) -> list[str
     "--full",
     "part",
     flag_value=Part.FULL,
-    help="Also clusters, faults, foreign clients, dashboard and exercises.",
+    help="Also clusters, faults, clients and tools of others, dashboard and Spark.",
 )
 @click.option("--slow", "part", flag_value=Part.SLOW, help="Only what --full adds.")
 @click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)

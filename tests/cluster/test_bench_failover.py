@@ -7,6 +7,8 @@ import pytest
 from benchmarks import failover
 from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
 
+pytestmark = pytest.mark.cluster
+
 
 @pytest.mark.timeout(300)
 def test_a_broker_is_stopped_and_the_controller_killed_under_the_probes(tmp_path):

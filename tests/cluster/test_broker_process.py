@@ -30,6 +30,8 @@ from kafka_edu.trace.trace_client import EventsAddress, TraceClient
 from kafka_edu.zk.apache import ApacheZooKeeper
 from tests.waiting import PATIENCE_S, wait_for
 
+pytestmark = pytest.mark.cluster
+
 
 class Processes:
     """Child processes of a test. None outlives it."""

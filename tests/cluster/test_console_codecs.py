@@ -3,10 +3,14 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.supervisor.cluster import running_cluster
 from kafka_edu.tools.console_producer import CODECS
 from tests.waiting import PATIENCE_S
+
+pytestmark = pytest.mark.cluster
 
 
 def test_the_console_consumer_reads_what_the_console_producer_wrote_by_every_codec(

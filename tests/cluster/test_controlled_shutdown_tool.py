@@ -19,6 +19,8 @@ from tests.interop.client_contract import known_by_all, rd, until_all_tell
 from tests.interop.external_programs import missing
 from tests.waiting import PATIENCE_S, wait_for
 
+pytestmark = pytest.mark.cluster
+
 TOPIC, ALONE = "led", "alone"
 PARTITIONS = 6
 

@@ -26,6 +26,7 @@ from tests.cluster.processes import (
 from tests.waiting import wait_for
 
 pytestmark = [
+    pytest.mark.cluster,
     pytest.mark.timeout(300),
     pytest.mark.skipif(
         not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc"

@@ -12,6 +12,7 @@ from tests.cluster.processes import processes_of
 from tests.demos import play
 
 pytestmark = [
+    pytest.mark.cluster,
     pytest.mark.timeout(900),
     pytest.mark.skipif(
         not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc"

@@ -9,7 +9,7 @@ import pytest
 from exercises.ch02_timing_wheel.ex01_timing_wheel_add.live import check_live
 from exercises.runner.manifest import ROOT, find_exercise
 
-pytestmark = pytest.mark.timeout(280)
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(280)]
 
 
 def test_the_reference_times_the_operations_of_broker_2() -> None:

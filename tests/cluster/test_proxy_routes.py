@@ -27,7 +27,7 @@ client=web-*      to=east,west
 """
 WEB_CLIENTS: Final = tuple(f"web-{i}" for i in range(8))
 PROPS: Final = {"auto.create.topics.enable": "false"}
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
 
 class World(NamedTuple):

@@ -30,6 +30,7 @@ from tests.cluster.processes import processes_of, start_all, wait_until_gone, wa
 from tests.waiting import PATIENCE_S, wait_for
 
 pytestmark = [
+    pytest.mark.cluster,
     pytest.mark.timeout(240),
     pytest.mark.skipif(
         not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc"

@@ -25,6 +25,8 @@ from kafka_edu.trace.events.replication import (
 from kafka_edu.trace.reader import merge, open_recording
 from kafka_edu.trace.trace_client import TraceClient
 
+pytestmark = pytest.mark.cluster
+
 TOPIC = "t"
 
 

@@ -33,6 +33,8 @@ from kafka_edu.trace.events.server import BrokerRegistered, SessionLost
 from kafka_edu.trace.reader import open_recording
 from tests.waiting import PATIENCE_S, wait_for
 
+pytestmark = pytest.mark.cluster
+
 RATE = 400
 
 

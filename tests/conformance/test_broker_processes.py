@@ -11,6 +11,8 @@ from tests.conformance.cases import MODULES, load
 from tests.conformance.replay import Replay, read_steps
 from tests.interop.external_programs import missing
 
+pytestmark = pytest.mark.interop
+
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("name", MODULES)

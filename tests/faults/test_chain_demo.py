@@ -8,6 +8,8 @@ import pytest
 
 from tests.demos import play
 
+pytestmark = pytest.mark.faults
+
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("options", [(), ("--controller",)], ids=["a leader", "the controller"])

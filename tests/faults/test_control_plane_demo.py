@@ -9,6 +9,8 @@ import pytest
 
 from tests.demos import play
 
+pytestmark = pytest.mark.faults
+
 
 @pytest.mark.timeout(400)
 def test_a_backlog_of_produce_before_leader_and_isr_and_stop_replica(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from tests.conformance.replay import Asker
 from tests.interop.client_contract import rd
 from tests.waiting import PATIENCE_S, wait_for
 
+pytestmark = pytest.mark.faults
+
 GROUP, TOPIC = "the-group", "t"
 PARTITIONS = 4
 PROPS = {

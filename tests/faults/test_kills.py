@@ -9,6 +9,8 @@ import pytest
 
 from tests.demos import play
 
+pytestmark = pytest.mark.faults
+
 
 @pytest.mark.timeout(600)
 def test_five_brokers_killed_the_controller_among_them_and_every_record_accounted_for(

@@ -9,6 +9,8 @@ import pytest
 
 from tests.demos import play
 
+pytestmark = pytest.mark.faults
+
 
 @pytest.mark.timeout(400)
 def test_a_second_start_is_refused_and_the_first_broker_is_unharmed(tmp_path: Path) -> None:

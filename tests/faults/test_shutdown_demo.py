@@ -10,6 +10,8 @@ import pytest
 
 from tests.demos import play
 
+pytestmark = pytest.mark.faults
+
 
 @pytest.mark.timeout(400)
 def test_sigterm_beside_kill(tmp_path: Path) -> None:

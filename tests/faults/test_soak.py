@@ -10,6 +10,8 @@ import pytest
 
 from kafka_edu.common.python_process import python_command, python_environment
 
+pytestmark = pytest.mark.faults
+
 
 def soak(folder: Path, *options: str) -> "subprocess.Popen[str]":
     command = python_command(

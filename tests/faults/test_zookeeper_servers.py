@@ -23,6 +23,8 @@ from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
 from tests.cluster.processes import start_all
 from tests.waiting import PATIENCE_S, wait_for
 
+pytestmark = pytest.mark.faults
+
 RATE = 400
 ALONE = -2
 

@@ -21,6 +21,8 @@ from benchmarks.apache_kafka import SMALL, ApacheKafka, apache_kafka
 from tests.interop.external_programs import apache_kafka_jars
 from tests.waiting import wait_for
 
+pytestmark = pytest.mark.tools
+
 PATIENCE_S = 240.0
 CHROOT = "/kafka"
 

@@ -37,6 +37,8 @@ from tests.conformance.replay import read_steps
 from tests.interop.client_contract import create_topic, rd, read_all
 from tests.interop.frames import read_frame
 
+pytestmark = pytest.mark.interop
+
 PATIENCE_S: Final = 60
 TOPIC: Final = "bystander"
 ANNOUNCED: Final = 100_000_000

@@ -2,8 +2,12 @@
 
 import json
 
+import pytest
+
 from benchmarks import zk_pipeline
 from tests.interop.external_programs import require_apache_zookeeper
+
+pytestmark = pytest.mark.interop
 
 
 def test_all_ways_read_and_write(tmp_path):

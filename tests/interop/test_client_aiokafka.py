@@ -1,15 +1,23 @@
 """aiokafka, unmodified."""
 
+from typing import ClassVar
+
 import pytest
 
-from tests.interop.client_contract import ClientContract
+from tests.interop.client_contract import Client, ClientContract, Program
 from tests.interop.external_programs import python_package
 
-python_package("aiokafka")
-
-from tests.interop.aiokafka_client import AioKafka  # noqa: E402 - it may not be installed
+pytestmark = pytest.mark.interop
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 class TestAioKafka(ClientContract):
-    client = AioKafka()
+    client: ClassVar[Client] = Program("aiokafka", ())
+
+    @pytest.fixture(scope="class", autouse=True)
+    @classmethod
+    def _client(cls) -> None:
+        python_package("aiokafka")
+        from tests.interop.aiokafka_client import AioKafka
+
+        cls.client = AioKafka()

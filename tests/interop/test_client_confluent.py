@@ -4,6 +4,7 @@ import time
 from typing import Any, ClassVar
 
 import confluent_kafka
+import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
@@ -23,6 +24,8 @@ from tests.interop.client_contract import (
     value,
 )
 from tests.waiting import wait_for
+
+pytestmark = pytest.mark.interop
 
 
 class Confluent:

@@ -8,6 +8,8 @@ import pytest
 from tests.interop.client_contract import Client, ClientContract, Program
 from tests.interop.external_programs import java_program
 
+pytestmark = pytest.mark.interop
+
 
 def java_client(version: str, lacks: Mapping[str, str] | None = None) -> Program:
     """The client of that version, built; skips where it cannot be had."""

@@ -6,6 +6,7 @@ import time
 from typing import ClassVar
 
 import kafka
+import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from kafka.structs import OffsetAndMetadata
@@ -24,6 +25,8 @@ from tests.interop.client_contract import (
     value,
 )
 from tests.waiting import wait_for
+
+pytestmark = pytest.mark.interop
 
 
 class KafkaPython:

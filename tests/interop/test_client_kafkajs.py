@@ -8,6 +8,8 @@ import pytest
 from tests.interop.client_contract import Client, ClientContract, Program
 from tests.interop.external_programs import HERE, built, tool
 
+pytestmark = pytest.mark.interop
+
 NAME: Final = (
     "kafkajs"
     f" {json.loads((HERE / 'kafkajs' / 'package.json').read_text())['dependencies']['kafkajs']}"

@@ -25,6 +25,8 @@ from tests.interop.client_contract import (
 from tests.interop.external_programs import tool
 from tests.waiting import wait_for
 
+pytestmark = pytest.mark.interop
+
 READ: str = "%p\t%o\t%k\t%s\n"
 
 

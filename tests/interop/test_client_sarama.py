@@ -10,6 +10,8 @@ import pytest
 from tests.interop.client_contract import Client, ClientContract, Program
 from tests.interop.external_programs import HERE, built, tool
 
+pytestmark = pytest.mark.interop
+
 NAME: Final = (
     "sarama " + re.findall(r"IBM/sarama v(\S+)", (HERE / "sarama" / "go.mod").read_text())[0]
 )

@@ -49,7 +49,8 @@ CLIENTS: Final[dict[str, Callable[[], Client]]] = {
 ASK_FOR_METADATA_ALONE: Final = ("confluent-kafka", "aiokafka")
 #: A target that takes long to answer is not down.
 PATIENT: Final = ("--refresh-ms", "200", "--timeout-ms", "30000")
-pytestmark = pytest.mark.timeout(300)  # for the first one has its client fetched and built
+#: The first test of each client fetches and builds that client, hence the long time-out.
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")

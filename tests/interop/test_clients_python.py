@@ -37,6 +37,8 @@ from kafka_edu.record.record_batch import build_batch
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.waiting import PATIENCE_S, wait_for
 
+pytestmark = pytest.mark.interop
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:

@@ -22,6 +22,8 @@ from tests.interop.client_contract import rd
 from tests.interop.external_programs import apache_kafka_jars
 from tests.waiting import PATIENCE_S, wait_for
 
+pytestmark = pytest.mark.interop
+
 OURS, APACHE = 0, 7
 TOPIC = "t"
 PROPS = {"control.plane.listener.name": "CONTROL", "auto.leader.rebalance.enable": "false"}

@@ -44,6 +44,8 @@ from kafka_edu.record.record_batch import TimestampType, build_batch
 from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 from tests.interop.external_programs import apache_kafka_jars
 
+pytestmark = pytest.mark.interop
+
 GOLDEN = Path(__file__).parents[1] / "golden" / "log"
 NOW = 1_700_000_000_000
 CODECS = (CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4)

@@ -6,6 +6,8 @@ from kafka_edu.cli.maven_jars import PeerMissing
 from tests.golden.errors.record import PROGRAMS, VERSIONS, golden_file, printed_by
 from tests.interop.external_programs import missing
 
+pytestmark = pytest.mark.interop
+
 
 @pytest.mark.parametrize("peer", PROGRAMS)
 @pytest.mark.parametrize("version", VERSIONS)

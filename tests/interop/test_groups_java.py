@@ -8,6 +8,8 @@ import pytest
 
 from tests.interop.external_programs import java_program
 
+pytestmark = pytest.mark.interop
+
 EAGER = "org.apache.kafka.clients.consumer.RangeAssignor"
 COOPERATIVE = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
 

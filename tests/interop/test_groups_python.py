@@ -16,6 +16,8 @@ from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.interop.client_contract import rd
 from tests.waiting import PATIENCE_S, wait_for
 
+pytestmark = pytest.mark.interop
+
 PARTITIONS = 4
 RECORDS = 200
 

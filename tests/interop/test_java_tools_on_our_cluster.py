@@ -19,6 +19,8 @@ from tests.interop.external_programs import apache_kafka_jars
 from tests.interop.java_tool_cases import BROKERS, SETTINGS, STORIES, golden_name, tell
 from tests.interop.tools import CLASSES, JAVA, Cluster, Printed, differences, golden
 
+pytestmark = pytest.mark.tools
+
 Told = list[tuple[str, Printed]]
 AT_ONCE = 2  # the tools have time-outs of their own, of five seconds and less
 PATIENCE_S = 600

@@ -21,6 +21,8 @@ from tests.interop.client_contract import rd, read_to_end
 from tests.interop.external_programs import apache_kafka_jars
 from tests.interop.one_disk import PATIENCE_S, Disk, Make
 
+pytestmark = pytest.mark.interop
+
 
 @pytest.fixture
 def zookeeper(tmp_path: Path) -> Iterator[str]:

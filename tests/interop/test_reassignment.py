@@ -23,6 +23,8 @@ from tests.interop.external_programs import apache_kafka_jars
 from tests.interop.tools import MARKS, Cluster, Printed, normalised
 from tests.waiting import PATIENCE_S, wait_for
 
+pytestmark = pytest.mark.tools
+
 SEGMENT = "00000000000000000000.log"
 JAVA, OURS = MARKS
 

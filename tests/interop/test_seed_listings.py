@@ -26,6 +26,8 @@ from tests.interop.client_contract import known_by_all
 from tests.interop.external_programs import built, tool
 from tests.waiting import PATIENCE_S, wait_for
 
+pytestmark = pytest.mark.tools
+
 #: As in the sample server.properties that the seed begins with: one broker cannot hold three
 #: replicas of __consumer_offsets.
 SETTINGS: Final = {

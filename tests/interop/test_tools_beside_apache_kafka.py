@@ -24,6 +24,8 @@ from tests.interop.record_tools import apache_cluster, of
 from tests.interop.tool_cases import OF_NOBODY, OF_THE_ONE_BROKER, SETTINGS, STORIES, write_files
 from tests.interop.tools import Cluster, differences, golden, tell
 
+pytestmark = pytest.mark.tools
+
 
 def await_coordinator(bootstrap: str) -> None:
     """Before a console consumer has three seconds for all it does: who asks first has the topic of

@@ -28,6 +28,8 @@ from tests.interop.external_programs import java_program, python_package
 from tests.interop.transaction_case import COMMITTED, PARTITIONS, STORY, WRITTEN
 from tests.waiting import PATIENCE_S, wait_for
 
+pytestmark = pytest.mark.interop
+
 
 class Client(Protocol):
     """One client library, driven."""

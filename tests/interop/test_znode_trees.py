@@ -10,6 +10,8 @@ from kafka_edu.supervisor.cluster import running_cluster
 from tests.interop.znode_trees import BROKERS, SETTINGS, STEPS, Story, Tree, golden
 from tests.waiting import wait_for
 
+pytestmark = pytest.mark.tools
+
 #: What our brokers speak among themselves, and so write: as of that release.
 PROTOCOLS = {"2.0.1": "2.0", "2.8.2": "2.8"}
 #: Kafka's brokers take their first producer ids when they start, ours when somebody asks.

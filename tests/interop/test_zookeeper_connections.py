@@ -15,6 +15,8 @@ from kafka_edu.zk.jute.op_code import OpCode
 from kafka_edu.zk.zk_client import ZkErrorCode
 from tests.interop.raw_zookeeper import PATIENCE_S, SESSION_MS, TICK_MS, Raw, Server, create, read
 
+pytestmark = pytest.mark.tools
+
 
 def test_sessions_are_negotiated(server: Server) -> None:
     for asked, given in ((1, 2 * TICK_MS), (3000, 3000), (1_000_000, 20 * TICK_MS)):

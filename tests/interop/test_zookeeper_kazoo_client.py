@@ -23,6 +23,8 @@ from kafka_edu.zk.zk_client import (
 )
 from tests.interop.raw_zookeeper import PATIENCE_S, SESSION_MS, Raw, Server, make_server
 
+pytestmark = pytest.mark.tools
+
 
 class Told:
     """What a KazooZkClient told, in order, and a way to wait for it."""

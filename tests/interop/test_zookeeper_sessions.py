@@ -12,6 +12,8 @@ from kafka_edu.zk.jute.op_code import OpCode
 from kafka_edu.zk.zk_client import WatchType, ZkErrorCode
 from tests.interop.raw_zookeeper import SESSION_MS, TICK_MS, Raw, create, make_server, read
 
+pytestmark = pytest.mark.tools
+
 
 def test_a_session_moves_to_another_connection(
     connect: Callable[..., Raw], zk: Raw, root: str

@@ -20,6 +20,8 @@ from tests.interop.zookeeper_shells import (
     tell,
 )
 
+pytestmark = pytest.mark.tools
+
 
 @pytest.fixture(scope="module")
 def connect() -> Iterator[str]:

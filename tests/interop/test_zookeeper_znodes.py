@@ -21,6 +21,8 @@ from kafka_edu.zk.jute.serialization import decode_acl, encode_acl
 from kafka_edu.zk.zk_client import Stat, WatchType, ZkErrorCode
 from tests.interop.raw_zookeeper import Raw, create, delete, read
 
+pytestmark = pytest.mark.tools
+
 
 def test_create_modes_and_stat(zk: Raw, root: str) -> None:
     assert zk.create(f"{root}/p", b"xyz") == f"{root}/p"

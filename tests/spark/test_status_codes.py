@@ -10,9 +10,13 @@ from kafka_edu.clients.web_log import WebLog
 from kafka_edu.spark.web_log_topic import create_topic, fill_topic
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
-pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
+pytestmark = pytest.mark.spark
 
-from kafka_edu.spark.status_codes import count_status_codes, read_topic, spark_session, status_of
+
+@pytest.fixture(scope="module", autouse=True)
+def _pyspark() -> None:
+    """Skip where PySpark is not installed, so each test imports what needs it."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +26,8 @@ def cluster() -> Iterator[Cluster]:
 
 
 def test_the_pattern_finds_the_status_of_every_line() -> None:
+    from kafka_edu.spark.status_codes import status_of
+
     log = WebLog(3)
     for _ in range(2000):
         line = next(log)
@@ -30,6 +36,8 @@ def test_the_pattern_finds_the_status_of_every_line() -> None:
 
 @pytest.mark.timeout(300)
 def test_spark_counts_what_was_written(cluster: Cluster) -> None:
+    from kafka_edu.spark.status_codes import count_status_codes
+
     create_topic(cluster.bootstrap_servers, "web", 3, 3)
     truth = fill_topic(cluster.bootstrap_servers, "web", 5000, seed=11)
     assert count_status_codes(cluster.bootstrap_servers, "web", "local[2]") == {
@@ -41,6 +49,8 @@ def test_spark_counts_what_was_written(cluster: Cluster) -> None:
 def test_rows_have_the_connectors_columns_and_a_range_gives_just_its_records(
     cluster: Cluster,
 ) -> None:
+    from kafka_edu.spark.status_codes import read_topic, spark_session
+
     create_topic(cluster.bootstrap_servers, "rows", 1, 3)
     fill_topic(cluster.bootstrap_servers, "rows", 100, seed=12)
     with spark_session("rows", "local[1]") as spark:

@@ -16,6 +16,8 @@ import pytest
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.waiting import PATIENCE_S, wait_for
 
+pytestmark = pytest.mark.tui
+
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "watched"
 

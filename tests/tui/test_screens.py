@@ -28,6 +28,8 @@ from tui.widgets.broker_cards import BrokerCard
 from tui.widgets.partition_matrix import MatrixRows
 from tui.widgets.timer_tabs import TimerTabs
 
+pytestmark = pytest.mark.tui
+
 RECORDING = Path(__file__).parent / "recordings" / "leader-killed.jsonl.gz"
 Result = TypeVar("Result")
 Event = TypeVar("Event", bound=tuple[object, ...])

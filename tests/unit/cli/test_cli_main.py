@@ -2,6 +2,7 @@
 command.
 """
 
+import re
 from pathlib import Path
 
 import click
@@ -12,7 +13,9 @@ from kafka_edu.cli import bench_command
 from kafka_edu.cli.bench_command import bench, find_benchmarks
 from kafka_edu.cli.command_table import CommandEntry
 from kafka_edu.cli.main import VERSION, LazyGroup, build
-from kafka_edu.cli.test_command import SLOW_FOLDERS, Part, pytest_arguments
+from kafka_edu.cli.test_command import SLOW_SUITES, Part, pytest_arguments
+
+TESTS = Path(__file__).parents[2]
 
 
 def test_version() -> None:
@@ -81,17 +84,35 @@ def test_unknown_benchmark_names_those_there_are() -> None:
 
 
 def test_fast_and_slow_make_the_full_suite(tmp_path: Path) -> None:
-    tests = tmp_path / "tests"
-    (tests / "cluster").mkdir(parents=True)
+    (tmp_path / "tests").mkdir()
     fast, slow, full = (
         pytest_arguments(tmp_path, part, ("-x",)) for part in (Part.FAST, Part.SLOW, Part.FULL)
     )
-    assert [argument for argument in fast if argument.startswith("--ignore")] == [
-        f"--ignore={tests / folder}" for folder in SLOW_FOLDERS
+    markers = " or ".join(SLOW_SUITES)
+    assert fast[3:] == ["-m", f"not ({markers})", "-x", str(tmp_path / "tests")]
+    assert slow[3:] == ["-m", markers, "-x", str(tmp_path / "tests")]
+    assert full[3:] == ["-x", str(tmp_path / "tests")]
+
+
+def test_markers_of_the_caller_come_last_so_that_pytest_takes_them(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    arguments = pytest_arguments(tmp_path, Part.FAST, ("-m", "cluster"))
+    assert arguments[-3:] == ["-m", "cluster", str(tmp_path / "tests")]
+
+
+def test_every_slow_suite_is_a_declared_marker(pytestconfig: pytest.Config) -> None:
+    declared = {line.partition(":")[0] for line in pytestconfig.getini("markers")}
+    assert declared.issuperset(SLOW_SUITES)
+
+
+def test_every_file_in_the_folder_of_a_slow_suite_has_a_marker() -> None:
+    unmarked = [
+        path.name
+        for suite in SLOW_SUITES
+        for path in (TESTS / suite).glob("test_*.py")
+        if not re.search(rf"mark\.({'|'.join(SLOW_SUITES)})\b", path.read_text(encoding="utf-8"))
     ]
-    assert fast[-1] == full[-1] == str(tests)
-    assert slow[-2:] == ["-x", str(tests / "cluster")], "folders that are not there are left out"
-    assert not any(argument.startswith("--ignore") for argument in full)
+    assert unmarked == []
 
 
 def test_a_path_takes_the_place_of_the_suite(tmp_path: Path) -> None:
