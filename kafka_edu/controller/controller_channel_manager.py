@@ -39,7 +39,7 @@ OnResponse = Callable[[int, Message, Message], None]
 
 
 class ControllerChannels(Protocol):
-    """What the controller needs of its channels. Tests use channels that only record."""
+    """The interface of the channels. Tests use channels that only record."""
 
     def add_broker(self, broker: Broker) -> None: ...
 

@@ -14,7 +14,7 @@ ROUND_MS: Final = 200
 
 
 class Advanced(Protocol):
-    """What the reaper needs of a DelayedOperationPurgatory."""
+    """The part of a DelayedOperationPurgatory that the reaper uses."""
 
     @property
     def name(self) -> str: ...

@@ -18,7 +18,7 @@ class MemberKey(NamedTuple):
 
 
 class Expects(Protocol):
-    """What a DelayedHeartbeat needs of GroupRebalancer, which decides whether it is fulfilled."""
+    """The part of GroupRebalancer that decides whether a DelayedHeartbeat is fulfilled."""
 
     def is_heartbeat_fulfilled(
         self, group: GroupMetadata, member_id: str, is_pending: bool

@@ -38,7 +38,7 @@ class SyncKey(NamedTuple):
 
 
 class Rebalancing(Protocol):
-    """What the operations need of GroupRebalancer, which decides what follows."""
+    """The part of GroupRebalancer that decides what follows when a wait is over."""
 
     def on_complete_join(self, group: GroupMetadata) -> None: ...
 
@@ -86,8 +86,8 @@ class InitialDelayedJoin(DelayedJoin):
     """Waits for more members in the first rebalance of an empty group.
 
     The consumers of a service start one after the other, and each would cause a rebalance. So the
-    group waits for group.initial.rebalance.delay.ms, whoever has joined. Each newcomer makes it
-    wait once more, up to the rebalance time-out in total.
+    group waits for group.initial.rebalance.delay.ms, even if all known members have joined. Each
+    newcomer makes it wait once more, up to the rebalance time-out in total.
 
     An example: the delay is 3 s, the rebalance time-out 300 s, and members join at 0 s, 2 s and 4
     s. The wait ends at 9 s, because no member joined between 6 s and 9 s.

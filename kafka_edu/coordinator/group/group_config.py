@@ -1,7 +1,7 @@
-"""The settings of the group coordinator, with Kafka's names (Kafka: GroupConfig,
-OffsetConfig.scala).
+"""The settings of the group coordinator, with Kafka's names.
 
-There are no defaults here; only `server.kafka_config_keys` has defaults.
+(Kafka: GroupConfig, OffsetConfig.scala.) There are no defaults here; only
+`server.kafka_config_keys` has defaults.
 """
 
 from typing import NamedTuple

@@ -33,7 +33,7 @@ GROUPS_AT_A_TIME: Final = 100
 
 
 class Told(Protocol):
-    """What the loader needs of GroupCoordinator, which notifies the members of groups."""
+    """The part of GroupCoordinator that notifies the members of loaded and unloaded groups."""
 
     def on_group_loaded(self, group: GroupMetadata) -> None: ...
 

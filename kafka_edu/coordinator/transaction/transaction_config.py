@@ -28,4 +28,4 @@ class TransactionConfig(NamedTuple):
     """request.timeout.ms: of markers and tombstones."""
     inter_broker_listener_name: str
     write_txn_markers_version: int
-    """Of WriteTxnMarkers between brokers: 1 since inter.broker.protocol.version 2.8."""
+    """The version of WriteTxnMarkers between brokers: 1 since inter.broker.protocol.version 2.8."""

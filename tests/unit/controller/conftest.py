@@ -1,5 +1,6 @@
-"""Brokers that are nothing but a controller each, on a ZooKeeper in memory, in virtual time.
-Requests are recorded, and answered at once.
+"""Brokers that consist only of a controller, with ZooKeeper in memory and virtual time.
+
+Their requests are recorded and answered at once.
 """
 
 import asyncio
@@ -49,8 +50,9 @@ SESSION_TIMEOUT_MS = 6000
 
 
 class RecordingChannels:
-    """ControllerChannels of which every broker answers at once; `dead_disks` and `undeletable` make
-    them answer badly.
+    """ControllerChannels in which every broker answers at once.
+
+    `dead_disks` and `undeletable` make the brokers answer with errors.
     """
 
     def __init__(self, cluster: "ControllerCluster", on_response: OnResponse) -> None:
@@ -74,7 +76,7 @@ class RecordingChannels:
         if broker_id in self.brokers:
             type(request).decode(
                 request.encode(api_version), api_version
-            )  # it fits into that version
+            )  # the response fits the version of the request
             self._cluster.requests.append((broker_id, request))
             asyncio.get_running_loop().call_soon(self._respond, broker_id, request)
 
@@ -118,7 +120,7 @@ class ControllerBroker:
             self.controller.on_watch(event)
 
         def on_session(state: SessionState) -> None:
-            if self.first_session:  # before, there is no controller yet
+            if self.first_session:  # there was no controller before
                 self.controller.on_session(state)
 
         self.first_session = 0
@@ -148,7 +150,7 @@ class ControllerBroker:
 
 
 class ControllerCluster:
-    """What a test is written against."""
+    """The interface that tests use."""
 
     def __init__(self, inter_broker_protocol: ProtocolVersion = (2, 8)) -> None:
         self.loop = SimLoop()
@@ -200,7 +202,7 @@ class ControllerCluster:
             self.settle()
 
     def kill(self, broker_id: int) -> None:
-        """kill -9, and the time until its session is over."""
+        """kill -9, and then the time until the broker's session expires."""
         broker = self.brokers.pop(broker_id)
         self.loop.kill(broker.process)
         self.settle(2 * SESSION_TIMEOUT_MS)
@@ -223,7 +225,7 @@ class ControllerCluster:
         self.settle()
 
     def states(self, topic: str = "t") -> list[str]:
-        """The states of a topic's partitions as they stand in ZooKeeper."""
+        """Return the states of a topic's partitions in ZooKeeper."""
 
         async def read() -> list[str]:
             assignment = (await self.admin.get_assignment_for_topics([topic]))[topic]
@@ -238,8 +240,9 @@ class ControllerCluster:
         return self.run(read())
 
     def write_isr(self, tp: TopicPartition, isr: Sequence[int], *, notify: bool = True) -> None:
-        """As a leader does it: write the ISR, and the notification; that comes up to 2.5 s later,
-        and never if the leader is dead by then.
+        """Write an ISR and its notification, as a leader does.
+
+        The notification comes up to 2.5 s later, and never if the leader is dead by then.
         """
 
         async def write() -> None:
@@ -260,7 +263,7 @@ class ControllerCluster:
             self.settle()
 
     def sent(self) -> list[str]:
-        """The requests since the last call, in words: who was told what."""
+        """Return the requests since the last call in words: each broker with its news."""
         words = [f"{broker_id} {describe(request)}" for broker_id, request in self.requests]
         self.requests.clear()
         return words

@@ -1,6 +1,4 @@
-"""The same actions as in tests/golden/zk: our controller must leave the same states as Apache Kafka
-2.8.2 did.
-"""
+"""The actions of tests/golden/zk: our controller must leave the same states as Kafka 2.8.2."""
 
 import json
 from pathlib import Path
@@ -16,8 +14,9 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "zk"
 
 
 def kafka_states(version: str, step: str) -> list[str]:
-    """The states that a step of the recording left, each as `ControllerCluster.states` writes it,
-    but without the controller's epoch.
+    """Return the states that a step of the recording left.
+
+    They have the form of `ControllerCluster.states`, without the controller's epoch.
     """
     recording = json.loads((GOLDEN / f"apache-kafka-{version}.json").read_text())
     last = {}
@@ -38,12 +37,13 @@ def our_states(cluster: "ControllerCluster", topic: str = "golden-a") -> list[st
 
 
 def test_the_life_of_a_topic(cluster: "ControllerCluster") -> None:
-    """Created, grown, a broker killed and back, its preferred leadership given back, another broker
-    shut down in order.
+    """Create and grow a topic, and let brokers die, come back and shut down.
+
+    One broker is killed and restarted and gets its leadership back; another is shut down in order.
     """
     cluster.start(
         2, 0, 1, config=CONTROLLER_DEFAULTS._replace(auto_leader_rebalance_enable=False)
-    )  # there, too, broker 2 was the controller
+    )  # broker 2 was the controller there, too
     cluster.create_topic("golden-a", [0, 1, 2], [1, 2, 0], [2, 0, 1])
     assert our_states(cluster) == kafka_states("2.8.2", "create topic with config and assignment")
 
@@ -71,7 +71,7 @@ def test_the_life_of_a_topic(cluster: "ControllerCluster") -> None:
 
 
 def test_a_deleted_topic_is_taken_apart_in_the_same_order(cluster: "ControllerCluster") -> None:
-    """As 2.0.1 did it: from below, then its configs, the order last."""
+    """Kafka 2.0.1 deleted the znodes from below, then the topic's configs, and the order last."""
     cluster.start(0)
     cluster.create_topic("golden-b", [0])
     paths = [

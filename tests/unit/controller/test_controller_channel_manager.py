@@ -1,4 +1,4 @@
-"""The controller's wires: order, retries, and the end of a broker, over the simulated network."""
+"""The controller's channels: order, retries and the end of a broker, on the simulated network."""
 
 from collections.abc import Sequence
 from random import Random

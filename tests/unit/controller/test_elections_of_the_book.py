@@ -1,8 +1,7 @@
-"""The book's elections (000 §6.4.3; 003, 分區leader的選舉), sentence by sentence: who leads, and
-what is said of why.
+"""The elections of the book, sentence by sentence: who leads, and the reason that is given.
 
-The book's cluster: brokers 0, 1 and 2; a topic "topic-leader" of three partitions, three replicas
-each.
+(000 §6.4.3; 003, 分區leader的選舉.) The book's cluster has brokers 0, 1 and 2, and a topic
+"topic-leader" of three partitions with three replicas each.
 """
 
 from collections.abc import Sequence
@@ -62,8 +61,9 @@ def test_6_4_3_a_new_partition_is_led_by_the_first_live_one_of_ar() -> None:
 def test_6_4_3_by_the_order_of_ar_and_not_of_the_isr(
     partition: int, isr: tuple[int, ...], leader: int
 ) -> None:
-    """注意这里是根据AR的顺序而不是ISR的顺序进行选举的. Broker 0 goes: only partition 2 changes its
-    leader, to 1, though 2 stands before it in the ISR.
+    """注意这里是根据AR的顺序而不是ISR的顺序进行选举的.
+
+    Broker 0 goes. Only partition 2 changes its leader, to 1, although 2 comes before 1 in the ISR.
     """
     elected, said = decide(ElectionStrategy.OFFLINE_PARTITION, isr, TOPIC_LEADER[partition], (1, 2))
     assert elected is not None

@@ -1,6 +1,4 @@
-"""What the controller does, as transcripts: what happens, what then stands in ZooKeeper, and which
-broker is told what.
-"""
+"""Transcripts of the controller: an action, then the content of ZooKeeper and the requests."""
 
 from typing import TYPE_CHECKING
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 T0 = TopicPartition("t", 0)
 
 
-def test_the_first_broker_is_elected_and_tells_the_others(cluster: "ControllerCluster") -> None:
+def test_the_first_broker_is_elected_and_notifies_the_others(cluster: "ControllerCluster") -> None:
     cluster.start(1, 2, 3)
     assert cluster.controller.id == 1
     assert cluster.controller.controller.epoch == 1
@@ -217,7 +215,7 @@ def test_controller_znode_written_by_hand_is_a_new_election(
     assert len(cluster.brokers[1].facts("ControllerResigned")) == 1
 
 
-def test_a_controller_znode_of_nobody_that_names_a_broker_is_removed(
+def test_a_controller_znode_without_a_session_that_names_a_broker_is_removed(
     cluster: "ControllerCluster",
 ) -> None:
     cluster.run(cluster.hand.create("/controller", ControllerZNode.encode(1, 0)))
@@ -225,7 +223,7 @@ def test_a_controller_znode_of_nobody_that_names_a_broker_is_removed(
     assert cluster.controller.controller.epoch == 1
 
 
-def test_the_epoch_written_by_hand_fences_the_controller_until_it_is_elected_anew(
+def test_an_epoch_written_by_hand_fences_the_controller_until_it_is_elected_again(
     cluster: "ControllerCluster",
 ) -> None:
     cluster.start(1)
@@ -266,7 +264,7 @@ def test_a_paused_controller_is_fenced_when_it_wakes_up(cluster: "ControllerClus
     assert sorted(cluster.run(cluster.admin.get_all_brokers_in_cluster())) == [1, 2, 3]
 
 
-def test_nobody_of_the_isr_is_left_and_unclean_is_off(cluster: "ControllerCluster") -> None:
+def test_no_replica_of_the_isr_is_left_and_unclean_is_off(cluster: "ControllerCluster") -> None:
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 3])
     cluster.write_isr(T0, [2])
@@ -287,7 +285,7 @@ def test_nobody_of_the_isr_is_left_and_unclean_is_off(cluster: "ControllerCluste
     assert cluster.states() == ["t-0 leader=2 epoch=2 isr=2 controller=1"]
 
 
-def test_nobody_of_the_isr_is_left_and_the_topic_allows_unclean(
+def test_no_replica_of_the_isr_is_left_and_the_topic_allows_unclean(
     cluster: "ControllerCluster",
 ) -> None:
     cluster.start(1, 2, 3)
@@ -330,7 +328,9 @@ def test_unclean_election_by_the_brokers_default(cluster: "ControllerCluster") -
 
 
 def test_controlled_shutdown_and_its_three_cases(cluster: "ControllerCluster") -> None:
-    """The book's: more than one replica and it leads (t-0); more than one and it follows (t-1); one
+    """The three cases of the book.
+
+    More than one replica, and the broker leads (t-0); more than one, and it follows (t-1); one
     replica (t-2).
     """
     cluster.start(1, 2, 3)
@@ -357,8 +357,9 @@ def test_controlled_shutdown_and_its_three_cases(cluster: "ControllerCluster") -
 
 
 def test_controlled_shutdown_moves_many_leaderships_in_steps(cluster: "ControllerCluster") -> None:
-    """Each step's orders leave before the next step is written: no partition waits for all others
-    to be moved.
+    """The requests of each step are sent before the next step is written.
+
+    So no partition waits until all others are moved.
     """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", *[[2, 3]] * 450)
@@ -375,7 +376,9 @@ def test_controlled_shutdown_moves_many_leaderships_in_steps(cluster: "Controlle
     assert all(" leader=3 epoch=1 isr=3 " in state for state in cluster.states())
 
 
-def test_controlled_shutdown_leaves_what_nobody_else_can_lead(cluster: "ControllerCluster") -> None:
+def test_controlled_shutdown_leaves_partitions_that_no_other_broker_can_lead(
+    cluster: "ControllerCluster",
+) -> None:
     cluster.start(1, 2)
     cluster.create_topic("t", [2, 1])
     cluster.write_isr(T0, [2])
@@ -385,17 +388,18 @@ def test_controlled_shutdown_leaves_what_nobody_else_can_lead(cluster: "Controll
     assert cluster.states() == ["t-0 leader=1 epoch=1 isr=1 controller=1"]
 
 
-def test_controlled_shutdown_does_not_wait_for_what_is_being_deleted(
+def test_controlled_shutdown_does_not_wait_for_topics_that_are_being_deleted(
     cluster: "ControllerCluster",
 ) -> None:
-    """Nobody moves the leaders of a topic that is queued for deletion, and they are none of those
-    that remain (Kafka: partitionLeadersOnBroker).
+    """The leaders of a topic that is queued for deletion are not moved.
+
+    They are not among those that remain, either (Kafka: partitionLeadersOnBroker).
     """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 3])
     term = cluster.controller.controller._term
     assert term is not None
-    term.context.topics_to_be_deleted.add("t")  # as while something holds the deletion up
+    term.context.topics_to_be_deleted.add("t")  # as if something holds up the deletion
     assert cluster.run(cluster.controller.controller.controlled_shutdown(2, -1)) == []
     assert cluster.states() == ["t-0 leader=2 epoch=0 isr=2,3 controller=1"]
 
@@ -544,7 +548,7 @@ def test_at_level_2_0_the_requests_are_those_of_2_0(cluster_2_0: "ControllerClus
 
 
 def test_every_fact_of_an_event_names_its_cause(cluster: "ControllerCluster") -> None:
-    """znode → watch → queued → started → elected: one chain."""
+    """One chain of causes: znode → watch → queued → started → elected."""
     cluster.start(1, 2)
     cluster.create_topic("t", [1, 2])
     envelopes = {e.seq: e for e in cluster.controller.events.events}
@@ -592,5 +596,5 @@ def test_the_snapshot_is_the_whole_context(cluster: "ControllerCluster") -> None
         (WatchType.CHILDREN_CHANGED, "/config/changes", "NoneType"),
     ],
 )
-def test_what_a_watch_means(type_: WatchType, path: str, name: str) -> None:
+def test_the_event_of_each_watch(type_: WatchType, path: str, name: str) -> None:
     assert type(event_of_watch(WatchedEvent(type_, path))).__name__ == name

@@ -1,4 +1,4 @@
-"""The strategies, against the book's words (000 §6.4.3, 003)."""
+"""The election strategies, compared with the book's words (000 §6.4.3, 003)."""
 
 import pytest
 
@@ -18,10 +18,10 @@ from kafka_edu.controller.leader_election import (
     [
         ([1, 2, 0], [2, 0, 1], {0, 2}, 2, 2),  # by AR order
         ([1, 2, 0], [0, 2, 1], {0, 2}, 2, 2),  # not by ISR order
-        ([2, 0, 1], [0, 1], {0, 1, 2}, 0, 0),  # 2 lives, but is not in sync
-        ([1, 2, 0], [1], {0, 2}, None, 2),  # nobody of the ISR lives
+        ([2, 0, 1], [0, 1], {0, 1, 2}, 0, 0),  # 2 is alive, but not in sync
+        ([1, 2, 0], [1], {0, 2}, None, 2),  # no replica of the ISR is alive
         ([1, 2, 0], [], {0}, None, 0),
-        ([1, 2, 0], [1, 2, 0], set(), None, None),  # nobody lives at all
+        ([1, 2, 0], [1, 2, 0], set(), None, None),  # no replica is alive
         ([], [], {1}, None, None),
     ],
 )
@@ -54,7 +54,7 @@ def test_controlled_shutdown_passes_over_those_that_are_going() -> None:
     )
 
 
-def test_what_becomes_of_the_isr() -> None:
+def test_the_isr_after_an_election() -> None:
     before = LeaderAndIsr(1, 7, (1, 3, 2), 40)
     offline = elect(ElectionStrategy.OFFLINE_PARTITION, before, (1, 2, 3), {2, 3})
     assert offline == LeaderAndIsr(2, 8, (3, 2), 40)

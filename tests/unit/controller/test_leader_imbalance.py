@@ -1,6 +1,4 @@
-"""auto.leader.rebalance, as a pure function of the context: what is measured, and what is given
-back.
-"""
+"""auto.leader.rebalance as a pure function of the context: the measurement and the decision."""
 
 import pytest
 from hypothesis import given
@@ -17,7 +15,7 @@ from kafka_edu.zk.zk_data import TopicAssignment
 def context_of(
     leaders: list[tuple[int, tuple[int, ...]]], live: tuple[int, ...] = (1, 2)
 ) -> ControllerContext:
-    """Partitions of "t" with AR [2, 1], each with a leader and an ISR."""
+    """Return a context with partitions of "t" with AR [2, 1], each with a leader and an ISR."""
     context = ControllerContext(1, 1)
     context.set_live_brokers(Broker(broker_id, ()) for broker_id in live)
     context.add_topic("t", TopicAssignment.of({number: [2, 1] for number in range(len(leaders))}))
@@ -33,7 +31,7 @@ BOTH = (2, 1)
 
 
 @pytest.mark.parametrize(("elsewhere", "given_back"), [(0, 0), (1, 0), (2, 2), (10, 10)])
-def test_ten_percent_are_borne(elsewhere: int, given_back: int) -> None:
+def test_an_imbalance_of_ten_percent_is_accepted(elsewhere: int, given_back: int) -> None:
     context = context_of([(1 if number < elsewhere else 2, BOTH) for number in range(10)])
     (measured,) = measure_imbalance(context, 10)
     assert measured[:3] == (2, 10, elsewhere)
@@ -67,7 +65,7 @@ def test_not_while_replicas_are_being_moved_nor_of_a_topic_that_is_being_deleted
     ),
     st.integers(0, 100),
 )
-def test_what_is_given_back_can_be_led_there_and_is_led_elsewhere(
+def test_leaderships_given_back_are_led_elsewhere_and_can_move(
     leaders: list[tuple[int, tuple[int, ...]]], allowed: int
 ) -> None:
     for broker_id, preferred, elsewhere, to_give_back in measure_imbalance(

@@ -1,6 +1,4 @@
-"""What the controller reads before it writes: nothing twice, and again what others have written
-since.
-"""
+"""The reads of the controller before its writes: no state twice, except if another wrote since."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -27,7 +25,7 @@ PATH = TopicPartitionStateZNode.path(T0)
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often states were read and written, by all together."""
+    """Return how often states were read and written, by all controllers together."""
     counter: Counter[str] = Counter()
     get, multi = MemoryZkClient.get, MemoryZkClient.multi
 
@@ -51,8 +49,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def test_a_failover_reads_each_state_once(
     cluster: "ControllerCluster", asked: Counter[str]
 ) -> None:
-    """Of 30 partitions the dead controller led 10, and was in every ISR: 30 states, out of 30 ISRs,
-    10 elections.
+    """The dead controller led 10 of 30 partitions, and was in every ISR.
+
+    So 30 states are read, it leaves 30 ISRs, and there are 10 elections.
     """
     cluster.start(1, 2, 3, config=CONTROLLER_DEFAULTS._replace(auto_leader_rebalance_enable=False))
     cluster.create_topic("t", *([[1, 2, 3], [2, 3, 1], [3, 1, 2]] * 10))
@@ -64,7 +63,7 @@ def test_a_failover_reads_each_state_once(
 def test_a_controlled_shutdown_reads_nothing(
     cluster: "ControllerCluster", asked: Counter[str]
 ) -> None:
-    """20 leaderships move, and it leaves 10 ISRs where it follows."""
+    """20 leaderships move, and the broker leaves the 10 ISRs in which it follows."""
     cluster.start(1, 2, 3)
     cluster.create_topic("t", *([[2, 3], [2, 1], [1, 2]] * 10))
     asked.clear()
@@ -75,8 +74,10 @@ def test_a_controlled_shutdown_reads_nothing(
 def test_a_dead_broker_leaves_the_isrs_that_the_election_left_it_in(
     cluster: "ControllerCluster", asked: Counter[str]
 ) -> None:
-    """10 elections take it out of the ISR at once; that it is not in these any more is looked at,
-    for it needs no write; it goes out of 20 others.
+    """10 elections remove the dead broker from the ISR at once.
+
+    For these partitions nothing more must be written, so the controller reads them again to be
+    sure. It removes the broker from 20 other ISRs.
     """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", *([[1, 2, 3], [2, 3, 1], [3, 1, 2]] * 10))
@@ -86,11 +87,13 @@ def test_a_dead_broker_leaves_the_isrs_that_the_election_left_it_in(
 
 
 @pytest.mark.parametrize(("dies", "stays"), [(2, 3), (3, 2)])
-def test_who_joined_the_isr_unseen_counts_when_one_of_it_dies(
+def test_a_replica_that_joined_the_isr_unseen_counts_when_another_dies(
     cluster: "ControllerCluster", dies: int, stays: int
 ) -> None:
-    """By the context nobody is left of the ISR when 2 dies, and nothing is to be written when 3
-    does.
+    """A follower joins the ISR, and the controller has not seen it yet.
+
+    By the context, no replica of the ISR is left when 2 dies, and nothing must be written when 3
+    dies.
     """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 3])
@@ -101,9 +104,10 @@ def test_who_joined_the_isr_unseen_counts_when_one_of_it_dies(
     assert cluster.controller.facts("LeaderElectionFailed") == []
 
 
-def test_who_left_the_isr_unseen_does_not_lead(cluster: "ControllerCluster") -> None:
-    """By the context 3 is in sync; the write that makes it the leader is refused, and by what is
-    read then nobody may lead.
+def test_a_replica_that_left_the_isr_unseen_does_not_lead(cluster: "ControllerCluster") -> None:
+    """By the context, 3 is in sync. The write that makes 3 the leader is refused.
+
+    By the state that is read then, no replica may lead.
     """
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 3])
@@ -112,10 +116,10 @@ def test_who_left_the_isr_unseen_does_not_lead(cluster: "ControllerCluster") -> 
     assert cluster.states() == ["t-0 leader=-1 epoch=1 isr=2 controller=1"]
 
 
-def test_an_unclean_leader_is_not_elected_over_one_who_joined_the_isr_unseen(
+def test_no_unclean_leader_is_elected_if_a_replica_joined_the_isr_unseen(
     cluster: "ControllerCluster",
 ) -> None:
-    """By the context 1 would be the first of AR that is alive, and the ISR is dead."""
+    """By the context, 1 would be the first of AR that is alive, and the ISR is dead."""
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [2, 1, 3], config={"unclean.leader.election.enable": "true"})
     cluster.write_isr(T0, [2])
@@ -132,7 +136,7 @@ def test_the_preferred_leader_that_joined_the_isr_unseen_leads_when_asked(
     cluster.run(cluster.controller.controller.controlled_shutdown(1, -1))
     term = cluster.controller.controller._term
     assert term is not None
-    term.context.shutting_down_broker_ids.clear()  # it has thought better of it
+    term.context.shutting_down_broker_ids.clear()  # it has changed its mind
     cluster.write_isr(T0, [2, 1], notify=False)
     (result,) = cluster.run(
         cluster.controller.controller.elect_leaders([T0], ElectionType.PREFERRED)
@@ -140,7 +144,7 @@ def test_the_preferred_leader_that_joined_the_isr_unseen_leads_when_asked(
     assert (result.error, result.leader) == (0, 1)
 
 
-def test_a_state_that_is_gone_is_refused_and_not_made_anew(cluster: "ControllerCluster") -> None:
+def test_a_deleted_state_is_refused_and_not_created_again(cluster: "ControllerCluster") -> None:
     cluster.start(1, 2)
     cluster.create_topic("t", [2, 1])
     cluster.run(cluster.hand.delete(PATH))
@@ -151,7 +155,7 @@ def test_a_state_that_is_gone_is_refused_and_not_made_anew(cluster: "ControllerC
     assert f"NO_NODE {PATH}" in str(refused[0])
 
 
-def test_what_a_later_controller_has_written_ends_the_term(cluster: "ControllerCluster") -> None:
+def test_a_state_written_by_a_later_controller_ends_the_term(cluster: "ControllerCluster") -> None:
     cluster.start(1)
     cluster.create_topic("t", [1])
     term = cluster.controller.controller._term
@@ -164,8 +168,9 @@ def test_what_a_later_controller_has_written_ends_the_term(cluster: "ControllerC
 
 
 def test_rounds(cluster: "ControllerCluster") -> None:
-    """The first is decided by the context; what was refused or left alone comes again, as it stands
-    in ZooKeeper.
+    """The first round is decided by the context.
+
+    Partitions that were refused or left alone come again, with their state in ZooKeeper.
     """
     cluster.start(1, 2)
     cluster.create_topic("t", [1, 2], [1, 2], [1, 2])

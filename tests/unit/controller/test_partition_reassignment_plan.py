@@ -1,4 +1,4 @@
-"""The sets of a reassignment, and which wishes are taken up."""
+"""The sets of a reassignment, and the requests that are accepted."""
 
 import pytest
 from hypothesis import given
@@ -32,7 +32,7 @@ def test_a_reassignment_a_new_target_over_it_and_its_cancellation() -> None:
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
-        ((2, 1), ReplicaAssignment((2, 1))),  # another order, nobody comes or goes
+        ((2, 1), ReplicaAssignment((2, 1))),  # another order, but no broker is added or removed
         ((1,), ReplicaAssignment((1, 2), (), (2,))),
         ((1, 2, 3), ReplicaAssignment((1, 2, 3), (3,), ())),
     ],
@@ -49,7 +49,7 @@ def test_a_replica_leaves_every_set() -> None:
     )
 
 
-def test_nobody_goes_before_the_whole_target_is_in_sync() -> None:
+def test_no_replica_is_removed_before_the_whole_target_is_in_sync() -> None:
     moving = ReplicaAssignment((1, 2)).reassign_to((3, 4))
     assert missing_replicas(moving, (1, 2)) == (3, 4)
     assert missing_replicas(moving, (1, 2, 4)) == (3,)
@@ -61,7 +61,7 @@ BROKER_LISTS = st.lists(st.integers(0, 7), min_size=1, max_size=5, unique=True)
 
 
 @given(origin=BROKER_LISTS, targets=st.lists(BROKER_LISTS, max_size=4))
-def test_whatever_targets_follow_each_other_the_origin_and_the_last_target_are_known(
+def test_after_any_sequence_of_targets_the_origin_and_the_last_target_are_known(
     origin: list[int], targets: list[list[int]]
 ) -> None:
     assignment = ReplicaAssignment(tuple(origin))
@@ -104,7 +104,7 @@ def context() -> ControllerContext:
         (None, Errors.NO_REASSIGNMENT_IN_PROGRESS),
     ],
 )
-def test_what_is_refused(
+def test_requests_that_are_refused(
     context: ControllerContext, target: tuple[int, ...] | None, error: Errors
 ) -> None:
     plan = plan_reassignments(context, {T0: target}, new_replicas_must_live=True)
@@ -121,7 +121,7 @@ def test_a_replica_that_stays_may_be_dead(context: ControllerContext) -> None:
     assert plan_reassignments(context, {T0: (2, 3)}, new_replicas_must_live=True).refused == {}
 
 
-def test_what_does_not_exist_or_is_about_to_go(context: ControllerContext) -> None:
+def test_unknown_and_deleted_partitions_are_refused(context: ControllerContext) -> None:
     unknown = Errors.UNKNOWN_TOPIC_OR_PARTITION
     assert (
         plan_reassignments(context, {NOPE: (1,)}, new_replicas_must_live=True).refused[NOPE].error
@@ -134,7 +134,9 @@ def test_what_does_not_exist_or_is_about_to_go(context: ControllerContext) -> No
     )
 
 
-def test_only_what_moves_can_be_cancelled_and_is_listed(context: ControllerContext) -> None:
+def test_only_running_reassignments_are_listed_and_can_be_cancelled(
+    context: ControllerContext,
+) -> None:
     plan = plan_reassignments(context, {T0: None, T1: None}, new_replicas_must_live=True)
     assert plan.accepted == {T1: ReplicaAssignment((1,))}
     assert plan.refused[T0].error is Errors.NO_REASSIGNMENT_IN_PROGRESS

@@ -1,5 +1,6 @@
-"""Reassignments phase by phase: what then stands in ZooKeeper, and which broker is told what. The
-test plays the leaders: it writes the ISRs.
+"""Reassignments phase by phase: the content of ZooKeeper, and the requests to brokers.
+
+The test plays the leaders: it writes the ISRs.
 """
 
 from typing import TYPE_CHECKING
@@ -107,7 +108,7 @@ def test_a_partition_moves_and_its_leader_with_it(cluster: "ControllerCluster") 
         "1 StopReplica t-0/delete",
         "2 StopReplica t-0/delete",
     ]
-    # Each look at the ISR is told: the write of the new epoch wakes the watch too.
+    # Each check of the ISR emits an event: the write of the new epoch also fires the watch.
     assert list(dict.fromkeys(phases(cluster, begun))) == [
         "ReassignmentStarted",
         "ReassignmentWaits",
@@ -251,7 +252,7 @@ def test_an_order_that_is_deleted_by_hand_leaves_the_watch(cluster: "ControllerC
     assert set(listed(cluster)) == {T0, T1}
 
 
-def test_the_latest_wish_counts_whichever_way_it_comes(cluster: "ControllerCluster") -> None:
+def test_the_latest_request_counts_by_api_or_by_znode(cluster: "ControllerCluster") -> None:
     cluster.start(1, 2, 3)
     cluster.create_topic("t", [1], [1])
     order(cluster, {T0: [2], T1: [2]})
@@ -343,8 +344,9 @@ def test_a_topic_is_deleted_only_when_its_partitions_have_arrived(
 
 
 def test_many_partitions_arrive_in_one_event(cluster: "ControllerCluster") -> None:
-    """Their watches fire in a burst; one event deals with all, and each broker gets one request a
-    step.
+    """The watches fire in a burst.
+
+    One event processes all of them, and each broker gets one request for each step.
     """
     cluster.start(1, 2)
     cluster.create_topic("t", *([1] for _ in range(50)))
@@ -389,7 +391,7 @@ def test_no_leadership_is_given_back_while_partitions_move(cluster: "ControllerC
     assert cluster.states()[0].startswith("t-0 leader=3 ")
 
 
-def test_who_begins_to_look_sees_what_moves(cluster: "ControllerCluster") -> None:
+def test_a_new_subscriber_gets_the_running_reassignments(cluster: "ControllerCluster") -> None:
     cluster.start(1, 2)
     cluster.create_topic("t", [1])
     alter(cluster, {T0: [2]})
@@ -402,8 +404,9 @@ def test_who_begins_to_look_sees_what_moves(cluster: "ControllerCluster") -> Non
 
 @pytest.mark.parametrize("delay", range(0, 60, 2))
 def test_a_controller_may_die_at_any_moment(cluster: "ControllerCluster", delay: int) -> None:
-    """Killed so many tenths of a millisecond after the last replica has joined: the next one leaves
-    the partition where it was to go.
+    """The controller is killed some tenths of a millisecond after the last replica has joined.
+
+    The next controller leaves the partition on its target.
     """
     cluster.start(1, 2, 3, 4)
     cluster.create_topic("t", [2, 3])

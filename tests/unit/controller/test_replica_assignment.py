@@ -1,4 +1,4 @@
-"""Assignment as Kafka assigns."""
+"""The placement of replicas, as in Kafka."""
 
 from collections import Counter
 from random import Random
@@ -86,7 +86,7 @@ def test_partitions_are_added_behind_those_there_are() -> None:
         ({}, 1, 1, Errors.INVALID_REPLICATION_FACTOR),
     ],
 )
-def test_what_cannot_be_assigned(
+def test_assignments_that_are_refused(
     racks: dict[int, str | None], partitions: int, factor: int, error: Errors
 ) -> None:
     with pytest.raises(KafkaException) as refused:

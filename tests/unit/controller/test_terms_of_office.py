@@ -1,6 +1,4 @@
-"""Coming into office and leaving it: what is left of a term (nothing), and what else changes while
-it lasts.
-"""
+"""Beginning and end of a term: nothing of it is left; and other changes while it lasts."""
 
 import asyncio
 import contextlib
@@ -33,7 +31,7 @@ T0 = TopicPartition("t", 0)
 
 
 def watches_of(cluster: "ControllerCluster", broker_id: int) -> list[str]:
-    """What a broker has set in ZooKeeper and not been told of, by path."""
+    """Return the watches that a broker has set in ZooKeeper and that have not fired, by path."""
     tree = cluster.zookeeper.server.tree
     session = cluster.brokers[broker_id].zk.session_id
     (cnxn,) = [
@@ -71,8 +69,9 @@ def test_only_the_controller_watches_the_cluster(cluster: "ControllerCluster") -
 
 
 def test_resignation_frees_everything(cluster: "ControllerCluster") -> None:
-    """Tasks, timers, channels, context; and a watch that is left in ZooKeeper, which cannot be told
-    to forget it, is spent once and not set again.
+    """Tasks, timers, channels and the context are freed.
+
+    A watch that is left in ZooKeeper cannot be removed. It fires once and is not set again.
     """
     cluster.start(1, 2)
     cluster.create_topic("t", [1, 2])
@@ -145,8 +144,9 @@ def test_the_same_broker_elected_again_has_one_timer_and_one_set_of_watches(
 def test_a_controller_znode_without_a_session_behind_it_goes(
     cluster: "ControllerCluster", data: bytes
 ) -> None:
-    """Made by hand without -e while there is a controller: it would stay for ever, and nobody would
-    rule.
+    """The znode was created by hand, without -e, while there is a controller.
+
+    It would stay for ever, and no broker would be the controller.
     """
     cluster.start(1, 2)
     cluster.run(cluster.hand.multi([DeleteOp("/controller"), CreateOp("/controller", data)]))
@@ -165,9 +165,7 @@ def test_a_controller_znode_without_a_session_behind_it_goes(
 def test_a_controller_znode_that_is_written_and_gone_before_anybody_looks(
     cluster: "ControllerCluster", gap_ms: float
 ) -> None:
-    """The watch tells of the write; what is found is nothing, and of that nobody will be told
-    again.
-    """
+    """The watch reports a write, but the znode is already gone. No other watch fires for that."""
     cluster.start(1, 2)
 
     async def write_twice() -> None:
@@ -192,7 +190,7 @@ def test_a_corrupt_controller_znode_that_was_there_first_goes_too(
 def test_a_corrupt_controller_znode_with_a_session_behind_it_is_waited_out(
     cluster: "ControllerCluster",
 ) -> None:
-    """It is not ours to delete: whoever made it is there."""
+    """It is not ours to delete, because the session that created it is alive."""
     other = MemoryZkClient(cluster.zookeeper, 6_000, "somebody")
     cluster.run(other.start(lambda _: None, lambda _: None, 1000))
     cluster.run(other.create("/controller", b"{", ephemeral=True))
@@ -206,7 +204,11 @@ def test_a_corrupt_controller_znode_with_a_session_behind_it_is_waited_out(
 def test_a_broker_whose_id_was_taken_while_its_session_was_lost_ends(
     cluster: "ControllerCluster",
 ) -> None:
-    """Registered nowhere it would go on serving what it led, and nobody would miss it."""
+    """A broker that has lost its registration for good must end.
+
+    Otherwise it would continue to serve its partitions, and no other broker would notice that it is
+    missing.
+    """
     cluster.start(1, 2)
     data, _ = cluster.run(cluster.hand.get("/brokers/ids/2"))
     cluster.loop.pause(cluster.brokers[2].process)
@@ -219,7 +221,7 @@ def test_a_broker_whose_id_was_taken_while_its_session_was_lost_ends(
     assert str(error) == "while our session was lost, another broker has registered as 2"
 
 
-def test_a_broker_that_changes_its_listeners_is_told_of_and_reached_there(
+def test_new_listeners_of_a_broker_are_sent_to_all_and_used(
     cluster: "ControllerCluster",
 ) -> None:
     cluster.start(1, 2)
@@ -244,8 +246,9 @@ def test_a_broker_that_changes_its_listeners_is_told_of_and_reached_there(
 
 
 def test_a_bounce_is_not_hidden_by_a_change_of_listeners(cluster: "ControllerCluster") -> None:
-    """The watch told of a write; by the time it is looked at, the znode is another life's: that
-    broker must fail and start.
+    """The watch reported a write. When it is processed, the znode is that of another life.
+
+    So the broker must fail and start.
     """
     cluster.start(1, 2)
     cluster.create_topic("t", [2, 1])
@@ -259,7 +262,7 @@ def test_a_bounce_is_not_hidden_by_a_change_of_listeners(cluster: "ControllerClu
     assert cluster.states() == ["t-0 leader=1 epoch=1 isr=1 controller=1"]
 
 
-def test_a_transition_that_is_refused_is_told(cluster: "ControllerCluster") -> None:
+def test_a_refused_transition_emits_an_event(cluster: "ControllerCluster") -> None:
     cluster.start(1)
     cluster.create_topic("t", [1])
     term = cluster.controller.controller._term
@@ -284,8 +287,9 @@ def test_a_transition_that_is_refused_is_told(cluster: "ControllerCluster") -> N
 def test_auto_leader_rebalance_keeps_to_its_interval_and_its_percentage(
     cluster: "ControllerCluster",
 ) -> None:
-    """leader.imbalance.check.interval.seconds 300, first after 5 s;
-    leader.imbalance.per.broker.percentage 10: one of ten may be led elsewhere, two not.
+    """leader.imbalance.check.interval.seconds is 300, and the first check is after 5 s.
+
+    With leader.imbalance.per.broker.percentage 10, one of ten may be led elsewhere, but not two.
     """
     cluster.start(1, 2)
     cluster.create_topic("t", *([2, 1],) * 10)
@@ -358,7 +362,7 @@ def test_auto_leader_rebalance_leaves_what_is_not_in_sync(cluster: "ControllerCl
     ].elected == 1
 
 
-def test_elections_that_are_asked_for_say_what_came_of_each(cluster: "ControllerCluster") -> None:
+def test_requested_elections_return_the_result_of_each(cluster: "ControllerCluster") -> None:
     cluster.start(1, 2)
     cluster.create_topic("t", [2, 1], [1, 2])
     asked = [T0, TopicPartition("t", 1), TopicPartition("gone", 0)]

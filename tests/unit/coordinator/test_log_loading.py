@@ -1,4 +1,4 @@
-"""A coordinator's log is read whole, piece by piece, while requests go on."""
+"""A coordinator's log is read completely, piece by piece, while requests are handled."""
 
 import asyncio
 
@@ -65,7 +65,7 @@ def test_every_batch_is_applied_in_order_and_so_is_what_comes_meanwhile() -> Non
     asyncio.run(main())
 
 
-def test_it_ends_early_when_the_partition_is_lost() -> None:
+def test_loading_ends_early_when_the_partition_is_lost() -> None:
     async def main() -> None:
         log = open_log()
         append(log, b"a" * PIECE_BYTES)

@@ -3,7 +3,7 @@ from kafka_edu.protocol.api_versions_table import API_LEVELS, MAX_VERSIONS, SERV
 from kafka_edu.protocol.messages import REGISTRY
 
 
-def test_what_is_advertised_can_be_encoded_and_decoded() -> None:
+def test_advertised_versions_can_be_encoded_and_decoded() -> None:
     assert set(API_LEVELS["2.8"]) == SERVED <= set(REGISTRY) == set(MAX_VERSIONS)
     for table in API_LEVELS.values():
         for key, (low, high) in table.items():

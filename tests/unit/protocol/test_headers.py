@@ -27,7 +27,7 @@ from kafka_edu.protocol.types import ProtocolError
 
 
 def _frame(parts: list[Part]) -> bytes:
-    """The frame of `parts` without its size, which must be right."""
+    """Return the frame of `parts` without its size; the size must be right."""
     data = b"".join(map(part_bytes, parts))
     assert int.from_bytes(data[:4], "big") == len(data) - 4
     return data[4:]

@@ -1,5 +1,6 @@
-"""Our codecs against bytes that Apache Kafka 2.8.2 wrote (tests/golden/protocol/README.md says
-how).
+"""Compare our codecs with bytes that Apache Kafka 2.8.2 wrote.
+
+tests/golden/protocol/README.md explains how the bytes were made.
 """
 
 import base64
@@ -64,7 +65,7 @@ def _snake(name: str) -> str:
 
 
 def _value(field: Field, wire: object, value: object) -> object:
-    """What the field holds in our class, of what Kafka's JSON shows."""
+    """Return the value of the field in our class, from the value in Kafka's JSON."""
     if value is None:
         return None
     if isinstance(wire, ArrayType):

@@ -1,6 +1,4 @@
-"""The declarative schema: what a declaration means, on a small message that uses every type and
-rule.
-"""
+"""The declarative schema, on a small message that uses every type and rule."""
 
 import copy
 import pickle
@@ -134,7 +132,7 @@ def test_a_flexible_layout_has_lengths_plus_one_and_tags_in_order() -> None:
     assert Flexible.decode(message.encode(0), 0) == message
 
 
-def test_what_is_left_out_gets_its_default_and_nobody_elses() -> None:
+def test_an_omitted_field_gets_a_default_of_its_own() -> None:
     first, second = Sample(), Sample()
     assert (first.gone, first.tagged, first.maybe_blob, first.names, first.one.since_1) == (
         5,
@@ -181,7 +179,7 @@ def test_an_unknown_version_is_the_callers_mistake() -> None:
             call()
 
 
-def test_a_set_field_that_the_version_lacks_is_an_error_unless_it_may_be_ignored() -> None:
+def test_a_set_field_that_the_version_lacks_is_an_error_unless_ignorable() -> None:
     with pytest.raises(
         KafkaException,
         match=r"Sample.tagged = 'x' cannot be sent in version 1: it is part of versions 2\+",

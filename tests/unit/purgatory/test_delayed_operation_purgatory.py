@@ -1,4 +1,4 @@
-"""A purgatory completes each operation once: by an event, by its time-out, by force (spec D1)."""
+"""A purgatory completes each operation once: by an event, by its time-out or by force (spec D1)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ OTHER = TopicPartition("web", 1)
 
 
 class WaitsForOffset(DelayedOperation):
-    """Done when a watermark has come to `at_least`: a DelayedProduce in little."""
+    """Completes when a watermark has reached `at_least`, like a small DelayedProduce."""
 
     __slots__ = ("answers", "at_least", "hw", "then")
 
@@ -202,7 +202,7 @@ def test_purges_the_completed_after_the_interval(time: MockTime, hw: list[int]) 
     assert told.of(PurgatoryPurged) == [PurgatoryPurged(purgatory="Fetch", purged=11, watched=0)]
 
 
-def test_a_completion_that_completes_others_is_worked_off_in_the_same_call(
+def test_completions_caused_by_a_completion_are_processed_in_the_same_call(
     purgatory: Purgatory, hw: list[int]
 ) -> None:
     def raise_hw() -> None:
@@ -263,7 +263,7 @@ def test_an_operation_that_raises_leaves_the_purgatory_usable(
     assert purgatory.check_and_complete(KEY) == 1
 
 
-def test_tells_what_waits_why_and_what_completed_it(time: MockTime, hw: list[int]) -> None:
+def test_emits_what_waits_why_and_what_completed_it(time: MockTime, hw: list[int]) -> None:
     told = Told()
     trace = Tracer(1, time)
     trace.add_sink(told)
@@ -358,7 +358,9 @@ def test_tells_what_waits_why_and_what_completed_it(time: MockTime, hw: list[int
     assert told.envelopes[-1].cause == 77
 
 
-def test_names_at_most_fifty_the_longest_waiting_first(time: MockTime, hw: list[int]) -> None:
+def test_gauges_list_at_most_fifty_operations_the_oldest_first(
+    time: MockTime, hw: list[int]
+) -> None:
     trace = Tracer(1, time)
     purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms, trace)
     for n in range(60):
@@ -393,7 +395,7 @@ class Breaks(WaitsForOffset):
 
 @pytest.mark.parametrize("where", ["try_complete", "on_complete"])
 @pytest.mark.parametrize("somebodys", [True, False])
-def test_an_operations_bug_costs_its_own_request_and_not_the_others(
+def test_a_bug_of_an_operation_fails_only_its_own_request(
     time: MockTime, hw: list[int], where: str, somebodys: bool
 ) -> None:
     purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms)
@@ -451,7 +453,7 @@ def test_a_bug_when_the_time_is_up_leaves_the_other_time_outs_alone(
     assert before.answers == after.answers == ["answer", "expired"]
 
 
-def test_an_operation_that_could_not_be_told_of_is_not_answered_later(
+def test_an_operation_whose_event_failed_is_not_answered_later(
     time: MockTime, hw: list[int]
 ) -> None:
     tracer = Tracer(1, time)

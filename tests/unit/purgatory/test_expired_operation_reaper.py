@@ -1,5 +1,6 @@
-"""The reaper waits for the next bucket, at most 200 ms a round, and wakes for an earlier one. Time
-here moves only when the test moves it.
+"""The reaper waits for the next bucket, at most 200 ms a round, and wakes for an earlier one.
+
+In these tests, only the test moves the time.
 """
 
 import asyncio
@@ -15,8 +16,9 @@ from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
 
 
 class StepTime(MockTime):
-    """Sleeps last until `step` has moved the clock past them; it remembers how long each was to
-    be.
+    """A clock whose sleeps end when `step` has moved it past them.
+
+    It records the length of each sleep.
     """
 
     def __init__(self) -> None:

@@ -19,7 +19,9 @@ TEXT = b"GET /index.html 200\n" * 10_000 + os.urandom(5000)
 
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("data", [b"", b"x", TEXT], ids=["empty", "one", "200 KB"])
-def test_what_goes_in_comes_out(codec: CompressionType, data: bytes) -> None:
+def test_compressed_data_is_decompressed_to_the_same_bytes(
+    codec: CompressionType, data: bytes
+) -> None:
     assert decompress(codec, memoryview(compress(codec, data))) == data
 
 

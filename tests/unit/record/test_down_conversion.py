@@ -72,7 +72,7 @@ def test_it_begins_at_the_first_offset_and_leaves_out_markers() -> None:
     assert read_all(converted(marker, 1)) == []
 
 
-def test_zstd_is_refused_if_it_comes_first_and_else_ends_the_answer() -> None:
+def test_zstd_is_refused_if_it_comes_first_else_it_ends_the_response() -> None:
     zstd = build_batch(
         [r._replace(offset=60 + r.offset) for r in RECORDS], compression=CompressionType.ZSTD
     )
@@ -83,7 +83,7 @@ def test_zstd_is_refused_if_it_comes_first_and_else_ends_the_answer() -> None:
     assert read_all(data) == as_in(1, RECORDS)
 
 
-def test_an_answer_that_grows_is_cut_off_and_one_that_shrinks_is_filled_up() -> None:
+def test_a_response_that_grows_is_cut_off_and_one_that_shrinks_is_filled() -> None:
     many = [Record(i, 1000 + i, None, b"") for i in range(200)]
     batches = build_batch(many), build_batch([r._replace(offset=200 + r.offset) for r in many])
     data = converted(b"".join(batches), 1)
@@ -100,7 +100,7 @@ def test_an_answer_that_grows_is_cut_off_and_one_that_shrinks_is_filled_up() -> 
 
 
 @pytest.mark.parametrize("cut", [1, 12, 40])
-def test_what_is_cut_off_in_the_log_is_not_there(cut: int) -> None:
+def test_a_cut_off_entry_of_the_log_is_left_out(cut: int) -> None:
     assert read_all(converted(build_batch(RECORDS)[:cut], 0)) == []
     assert len(converted(build_batch(RECORDS)[:cut], 0)) == cut
     one = build_batch(RECORDS)
@@ -121,7 +121,7 @@ def test_a_file_is_converted_piece_by_piece() -> None:
         part_bytes(lazily_down_converted(FileRegion(file, 6, 900_000), 1, 0))
 
 
-def test_a_batch_that_cannot_be_read_breaks_the_answer_off() -> None:
+def test_a_batch_that_cannot_be_read_ends_the_response_with_an_error() -> None:
     bad = bytearray(
         build_batch(
             [r._replace(offset=r.offset + 10) for r in RECORDS], compression=CompressionType.GZIP

@@ -63,7 +63,7 @@ def test_a_cut_off_message_or_nothing_at_all_is_no_error() -> None:
     ],
     ids=["v0 and v1", "v1 and v2", "a v2 batch", "two wrappers", "zstd", "wrapper of nothing"],
 )
-def test_what_may_not_be_mixed_is_an_invalid_record(sent: bytes) -> None:
+def test_mixed_formats_and_second_wrappers_are_invalid_records(sent: bytes) -> None:
     with pytest.raises(InvalidRecordError):
         read_old_produce(sent)
 

@@ -80,8 +80,10 @@ def test_a_small_record_takes_fifteen_bytes() -> None:
 
 
 def test_a_batch_as_apache_kafka_wrote_it() -> None:
-    """One record, key `k`, value `v`, recorded by hand from the format's description and checked by
-    Kafka's DumpLogSegments (see golden/log).
+    """One record, key `k`, value `v`.
+
+    The bytes were written by hand from the description of the format, and checked by Kafka's
+    DumpLogSegments (see golden/log).
     """
     batch = build_batch([Record(0, 0, b"k", b"v")])
     assert batch[HEADER_BYTES:] == unhexlify("10000000026b027600")

@@ -1,4 +1,4 @@
-"""The timer benchmark runs, its contestants are timers, and its report has the common form."""
+"""The timer benchmark: it runs, its contestants are timers, and its report has the common form."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""Every figure that the books give for the timing wheel, run (spec T3). Book: 000 §6.2; 002:
-§3.4.4.
+"""Every figure of the books about the timing wheel, as a test (spec T3).
+
+Book: 000 §6.2; 002: §3.4.4.
 """
 
 from dataclasses import dataclass, field
@@ -30,7 +31,7 @@ class Named(TimerTask):
 
 @dataclass
 class Book:
-    """A timer that starts at 0 and is asked where its tasks are."""
+    """A timer that starts at 0 and can be asked where its tasks are."""
 
     tick_ms: int = 1
     wheel_size: int = 20
@@ -49,7 +50,7 @@ class Book:
         return task
 
     def until(self, now_ms: int) -> None:
-        """Live through every millisecond on which something is due."""
+        """Advance the clock through every millisecond at which something is due."""
         end_ms = self.start_ms + now_ms
         while (due_ms := self.timer.next_expiration_ms()) is not None and due_ms <= end_ms:
             self.time.advance(max(due_ms - self.time.hi_res_clock_ms(), 0))
@@ -83,8 +84,9 @@ def test_000_one_wheel_2_8_and_19_ms() -> None:
 
 
 def test_000_three_levels_350_and_450_ms() -> None:
-    """图 6-8. 350 ms → level 2, bucket 17. 450 ms → level 3, bucket 1, with 446, 455 and 473: all
-    of [400, 800), due at 400.
+    """图 6-8. 350 ms → level 2, bucket 17. 450 ms → level 3, bucket 1.
+
+    446, 455 and 473 ms go into the same bucket: it holds all of [400, 800), due at 400.
     """
     book = Book()
     assert where(book.add("350", 350)) == (2, 17)
@@ -99,8 +101,10 @@ def test_000_three_levels_350_and_450_ms() -> None:
 
 
 def test_000_demotions_of_450_ms_at_400_440_and_450() -> None:
-    """降级: at 400, 50 ms are left: level 2, [40, 60) from there; at 440, 10 ms are left: level 1,
-    [10, 11); at 450 it is due.
+    """降级 of the task of 450 ms.
+
+    At 400, 50 ms are left: level 2, [40, 60) from then. At 440, 10 ms are left: level 1, [10, 11).
+    At 450 it is due.
     """
     book = Book()
     task = book.add("450", 450)
@@ -122,8 +126,9 @@ def test_000_demotions_of_450_ms_at_400_440_and_450() -> None:
 
 
 def test_000_a_clock_is_three_wheels_of_60_60_and_12() -> None:
-    """秒钟 1 s x 60, 分钟 1 min x 60, 时钟 1 h x 12. (The book's text has 1 ms for the first: see
-    Errata.)
+    """秒钟 1 s x 60, 分钟 1 min x 60, 时钟 1 h x 12.
+
+    The text of the book has 1 ms for the first (see Errata).
     """
     queue = DelayQueue()
     seconds = TimingWheel(SECOND, 60, 0, queue, level=1)
@@ -151,8 +156,10 @@ def test_000_a_clock_is_three_wheels_of_60_60_and_12() -> None:
 
 
 def test_002_tasks_a_to_d_and_the_polls_of_200_ms() -> None:
-    """图 3-74. tick 1 s, 8 buckets, polls of at most 200 ms. A is due when added; B and C are in
-    bucket 1, D in 3; 200 … 800 give nothing.
+    """图 3-74. tick 1 s, 8 buckets, polls of at most 200 ms.
+
+    A is due when it is added. B and C are in bucket 1, D is in bucket 3. The polls at 200 … 800 ms
+    return nothing.
     """
     book = Book(tick_ms=SECOND, wheel_size=8)
     assert book.timer.wheel.interval_ms == 8 * SECOND
@@ -173,7 +180,7 @@ def test_002_tasks_a_to_d_and_the_polls_of_200_ms() -> None:
 
 
 def test_002_a_poll_need_not_wait_its_whole_200_ms() -> None:
-    """At 900 ms the reaper waits 100 ms and not 200 for the bucket of 1 s."""
+    """At 900 ms the reaper waits 100 ms, not 200 ms, for the bucket of 1 s."""
     book = Book(tick_ms=SECOND, wheel_size=8)
     book.add("B", SECOND)
     book.time.advance(900)
@@ -232,8 +239,10 @@ def test_002_a_task_is_due_exactly_at_its_time() -> None:
 
 
 def test_002_20_60_70_120_and_3600_s_on_three_wheels() -> None:
-    """20 s on level 0, 60 and 70 s in bucket 1 of level 1, 120 s in its bucket 2, 3600 s in bucket
-    1 of level 2. (002 counts levels from 0.)
+    """20, 60, 70, 120 and 3600 s on three wheels (002 counts levels from 0).
+
+    20 s is on level 0, 60 and 70 s are in bucket 1 of level 1, 120 s is in bucket 2 of level 1, and
+    3600 s is in bucket 1 of level 2.
     """
     book = Book(tick_ms=SECOND, wheel_size=60)
     tasks = [book.add(f"{s} s", s * SECOND) for s in (20, 60, 70, 120, 3600)]
@@ -245,10 +254,10 @@ def test_002_20_60_70_120_and_3600_s_on_three_wheels() -> None:
 
 
 def test_002_tasks_7_8_and_9_at_time_0_7_and_8() -> None:
-    """图 3-78. Two wheels of 8: ⑦ in 7-8 of level 0, ⑧ and ⑨ in 8-16 of level 1; they come down
-    when level 0 has gone round.
+    """图 3-78. Two wheels of 8 buckets.
 
-    002 puts both back into level 0 at time 8. ⑧ is due then, and so it is run in the same step; ⑨
+    ⑦ is in 7-8 of level 0; ⑧ and ⑨ are in 8-16 of level 1. They move down when level 0 has gone
+    round. 002 puts both back into level 0 at time 8. ⑧ is due then, so it runs in the same step; ⑨
     goes into bucket 1.
     """
     book = Book(wheel_size=8)

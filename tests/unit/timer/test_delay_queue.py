@@ -34,7 +34,7 @@ def test_buckets_of_one_time_come_in_the_order_of_coming() -> None:
     assert polled == [(7, one) for one in same]
 
 
-def test_tells_of_an_earlier_bucket_only() -> None:
+def test_calls_back_only_for_an_earlier_bucket() -> None:
     queue = DelayQueue()
     told: list[int | None] = []
     queue.on_earlier = lambda: told.append(queue.next_expiration_ms())

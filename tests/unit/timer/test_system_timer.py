@@ -1,4 +1,4 @@
-"""The timer: runs each task once, tells what it does."""
+"""The timer: it runs each task once and emits events."""
 
 from collections.abc import Callable
 from typing import Any
@@ -185,7 +185,7 @@ def traced(level: Level) -> tuple[SystemTimer, MockTime, Told, Tracer]:
     return SystemTimer("Produce", time.hi_res_clock_ms, trace), time, told, trace
 
 
-def test_tells_each_task_at_level_all() -> None:
+def test_emits_each_task_at_level_all() -> None:
     timer, time, told, _ = traced(Level.ALL)
     kept, dropped = Task(50, label="kept"), Task(3, label="dropped")
     timer.add(kept)
@@ -246,7 +246,7 @@ def test_what_a_task_does_is_caused_by_its_expiry() -> None:
     assert isinstance(told.envelopes[-2].event, TimerTaskExpired)
 
 
-def test_tells_only_new_wheels_at_level_state() -> None:
+def test_emits_only_new_wheels_at_level_state() -> None:
     timer, time, told, _ = traced(Level.STATE)
     task = Task(50)
     timer.add(task)

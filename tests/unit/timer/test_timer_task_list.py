@@ -33,7 +33,7 @@ def test_removes_the_first_the_middle_and_the_last() -> None:
     assert bucket.size == 0
 
 
-def test_does_not_remove_what_is_elsewhere() -> None:
+def test_does_not_remove_an_entry_of_another_list() -> None:
     here, there = TimerTaskList(), TimerTaskList()
     one, other = entries(2)
     here.add(one)
@@ -65,7 +65,7 @@ def test_flush_empties_the_list_and_forgets_its_time() -> None:
     assert list(bucket) == [three[1]]
 
 
-def test_cancelling_a_task_takes_its_entry_out_and_tells() -> None:
+def test_cancelling_a_task_removes_its_entry_and_calls_back() -> None:
     told: list[tuple[TimerTaskEntry, TimerTaskList]] = []
     bucket = TimerTaskList(on_cancelled=lambda entry, where: told.append((entry, where)))
     task = TimerTask(5)

@@ -45,7 +45,7 @@ def test_the_ends_of_each_level(deadline_ms: int, where: tuple[int, int]) -> Non
     assert place(wheel(), deadline_ms) == where
 
 
-def test_wheels_are_made_when_a_task_asks_for_them_and_told_lowest_first() -> None:
+def test_wheels_are_created_when_a_task_needs_them_and_reported_lowest_first() -> None:
     made: list[tuple[int, int, int, int]] = []
     lowest = TimingWheel(
         1,
@@ -65,7 +65,7 @@ def test_wheels_are_made_when_a_task_asks_for_them_and_told_lowest_first() -> No
     assert len(made) == 3
 
 
-def test_buckets_are_made_when_a_task_asks_for_them() -> None:
+def test_buckets_are_created_when_a_task_needs_them() -> None:
     lowest = wheel()
     assert lowest.buckets == [None] * 20
     place(lowest, 7)

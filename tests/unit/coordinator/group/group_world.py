@@ -1,7 +1,8 @@
-"""The group coordinator without broker, network and tasks: real are the coordinator, its
-purgatories and its wheel; the log is a list, the clock is moved.
+"""The group coordinator without broker, network and tasks.
 
-Members are named by the test; `World.members` translates to the ids that the coordinator gave.
+The coordinator, its purgatories and its timing wheel are real; the log is a list, and the test
+moves the clock. The test names the members; `World.members` translates the names to the ids that
+the coordinator gave.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,7 +47,7 @@ def subscription(*topics: str) -> bytes:
 
 
 class Answer(Generic[T]):
-    """The answer to one request, given exactly once, now or later."""
+    """The response to one request, given exactly once, now or later."""
 
     def __init__(self) -> None:
         self._given: list[T] = []
@@ -66,7 +67,7 @@ class Answer(Generic[T]):
 
 
 class ListLog:
-    """In place of Append: keeps batches, and answers at once, or when `release` says so."""
+    """Takes the place of Append: it keeps batches, and answers at once or at `release`."""
 
     def __init__(self) -> None:
         self.batches: list[bytes] = []
@@ -100,7 +101,7 @@ class ListLog:
             respond({tp: status})
 
     def release(self) -> None:
-        """The ISR has what was held back."""
+        """Answer the appends that were held back: the ISR has them now."""
         held, self._held = self._held, []
         for answer in held:
             answer()
@@ -109,7 +110,7 @@ class ListLog:
         return [record for batch in self.batches for record in read_records(batch)]
 
     def load(self) -> dict[str, LoadedGroup]:
-        """What the next coordinator would read."""
+        """Return the records that the next coordinator would read."""
         loader = GroupLoader()
         offset = 0
         for batch in self.batches:
@@ -154,7 +155,7 @@ class World:
         return found
 
     def advance(self, ms: int) -> None:
-        """Let time pass, and what is due happen when it is due."""
+        """Let time pass; everything that is due happens when it is due."""
         end = self.time.hi_res_clock_ms() + ms
         while True:
             due = [
@@ -186,8 +187,9 @@ class World:
         kind: str = "consumer",
         new: bool = False,
     ) -> Answer[JoinGroupResult]:
-        """JoinGroup of the member that the test calls `name`; with `new` as one who has no id (any
-        more).
+        """Send JoinGroup of the member that the test calls `name`.
+
+        With `new`, the member has no id, or has lost it.
         """
         offered = {"range": subscription("t")} if protocols is None else protocols
         answer = Answer[JoinGroupResult]()
@@ -222,7 +224,7 @@ class World:
         generation: int | None = None,
         instance: str | None = None,
     ) -> Answer[SyncGroupResult]:
-        """SyncGroup; `assignments` by the names of members."""
+        """Send SyncGroup; `assignments` is by the names of members."""
         answer = Answer[SyncGroupResult]()
         request = SyncGroupRequest(
             group_id=GROUP,
@@ -271,7 +273,7 @@ class World:
         return answer
 
     def committed(self, *, require_stable: bool = False) -> dict[TopicPartition, int | Errors]:
-        """What a client reads back: the offset, or why not."""
+        """Return what a client reads back: the offset, or the error."""
         error, found = self.coordinator.handle_fetch_offsets(
             GROUP, None, require_stable=require_stable
         )
@@ -282,7 +284,7 @@ class World:
         }
 
     def stable(self, *names: str) -> None:
-        """A group of these members, the first leads, each assigned its own name."""
+        """Make a group of these members; the first leads, and each is assigned its own name."""
         first, *others = names
         self.join(first)
         self.sync(first, {first: first.encode()})

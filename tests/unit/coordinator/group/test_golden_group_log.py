@@ -1,5 +1,6 @@
-"""`__consumer_offsets` as Apache Kafka 2.0.1 and 2.8.2 wrote it (tests/golden/log): what we read of
-it, and that we write the very same bytes.
+"""`__consumer_offsets` as Apache Kafka 2.0.1 and 2.8.2 wrote it (tests/golden/log).
+
+We read its content correctly, and we write the same bytes.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Time-outs, static members, pending members, sizes and what the log's errors mean."""
+"""Time-outs, static members, pending members, sizes, and the meaning of the log's errors."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def test_a_group_that_nobody_stays_in_becomes_empty() -> None:
     assert world.log.load()[GROUP].value is not None
 
 
-def test_who_does_not_join_again_within_the_rebalance_time_out_is_out() -> None:
+def test_a_member_that_does_not_join_again_within_the_rebalance_time_out_is_removed() -> None:
     world = World()
     world.stable("a", "b")
     newcomer = world.join("c", rebalance_ms=5_000)
@@ -73,7 +73,7 @@ def test_who_does_not_join_again_within_the_rebalance_time_out_is_out() -> None:
     assert not newcomer.waits
 
 
-def test_who_does_not_sync_within_the_rebalance_time_out_is_out() -> None:
+def test_a_member_that_does_not_sync_within_the_rebalance_time_out_is_removed() -> None:
     world = World()
     world.join("a", rebalance_ms=5_000)
     world.advance(2_500)
@@ -118,7 +118,7 @@ def test_heartbeats_are_expected_again_when_the_assignment_is_given() -> None:
     assert not world.group.members
 
 
-def test_a_new_member_is_told_its_id_and_the_rebalance_waits_for_it() -> None:
+def test_a_new_member_gets_its_id_and_the_rebalance_waits_for_it() -> None:
     world = World()
     world.stable("a")
     pending = world.join("b", require_id=True)
@@ -198,7 +198,7 @@ def test_a_static_member_that_wants_another_protocol_makes_the_group_gather() ->
     assert (back.now.generation_id, back.now.protocol_name) == (2, "sticky")
 
 
-def test_who_waits_under_the_old_id_is_fenced_at_once() -> None:
+def test_requests_that_wait_under_the_old_id_are_fenced_at_once() -> None:
     world = World()
     world.stable("b")
     first = world.join("a", instance="ia")
@@ -230,7 +230,7 @@ def test_a_static_member_leaves_by_its_instance_id_alone() -> None:
     assert not world.group.members
 
 
-def test_a_full_group_takes_nobody_and_keeps_those_it_has() -> None:
+def test_a_full_group_accepts_no_new_member_and_keeps_its_members() -> None:
     world = World(GROUP_DEFAULTS._replace(initial_rebalance_delay_ms=0, max_size=2))
     world.stable("a", "b")
     refused = world.join("c")
@@ -254,7 +254,7 @@ def test_the_protocol_that_most_members_like_best_is_chosen() -> None:
     assert [member.metadata for member in answers[0].now.members] == [y, y, y]
 
 
-def test_who_speaks_another_protocol_or_type_is_refused() -> None:
+def test_a_member_with_another_protocol_or_type_is_refused() -> None:
     world = World()
     world.stable("a")
     assert world.join("b", protocols={"own": b""}).now.error is Errors.INCONSISTENT_GROUP_PROTOCOL
@@ -300,7 +300,7 @@ def test_an_assignment_that_is_overtaken_by_a_rebalance_is_void() -> None:
     assert world.group.state is GroupState.PREPARING_REBALANCE
 
 
-def test_whoever_waits_is_told_when_the_group_goes_to_another_broker() -> None:
+def test_waiting_members_are_answered_when_the_group_goes_to_another_broker() -> None:
     world = World()
     world.stable("a")
     joining = world.join("b")
@@ -312,7 +312,7 @@ def test_whoever_waits_is_told_when_the_group_goes_to_another_broker() -> None:
     assert (world.heartbeats.num_delayed, world.rebalances.num_delayed) == (0, 0)
 
 
-def test_while_it_is_loaded_heartbeats_are_answered_blindly() -> None:
+def test_while_a_group_is_loaded_heartbeats_are_answered_without_a_check() -> None:
     world = World()
     world.stable("a")
     world.manager.unload(0)
@@ -323,7 +323,7 @@ def test_while_it_is_loaded_heartbeats_are_answered_blindly() -> None:
     assert world.coordinator.handle_list_groups(())[0] is Errors.COORDINATOR_LOAD_IN_PROGRESS
 
 
-def test_every_change_of_state_is_told_with_its_cause() -> None:
+def test_every_change_of_state_emits_an_event_with_its_cause() -> None:
     world = World()
     world.stable("a")
     changes = [

@@ -58,7 +58,7 @@ def test_an_offset_counts_when_the_log_has_it() -> None:
     assert world.committed(require_stable=True) == {T0: 5}
 
 
-def test_of_two_commits_on_their_way_the_later_in_the_log_counts() -> None:
+def test_of_two_unfinished_commits_the_later_one_in_the_log_counts() -> None:
     world = World()
     world.log.hold = True
     world.commit({T0: 5})
@@ -77,7 +77,7 @@ def test_a_commit_that_fails_changes_nothing() -> None:
     assert world.committed(require_stable=True) == {T0: 5}
 
 
-def test_too_long_a_text_leaves_the_others_alone() -> None:
+def test_an_offset_with_too_long_a_text_does_not_affect_the_others() -> None:
     world = World(offsets=OFFSET_DEFAULTS._replace(max_metadata_size=3))
     world.commit({T0: 1})
     values = {T0: OffsetAndMetadata(2, metadata="äöü"), T1: OffsetAndMetadata(2, metadata="long")}
@@ -109,7 +109,7 @@ def test_offsets_of_an_aborted_transaction_are_dropped() -> None:
     assert world.committed(require_stable=True) == {}
 
 
-def test_a_commit_outside_that_comes_later_goes_before_the_transactions() -> None:
+def test_a_later_commit_outside_counts_before_that_of_the_transaction() -> None:
     world = World()
     txn_commit(world, {T0: 5})
     world.commit({T0: 9})
@@ -117,7 +117,7 @@ def test_a_commit_outside_that_comes_later_goes_before_the_transactions() -> Non
     assert world.committed() == {T0: 9}
 
 
-def test_a_transaction_that_says_its_member_is_fenced_by_it() -> None:
+def test_a_transactional_commit_that_names_its_member_is_fenced_by_it() -> None:
     world = World()
     world.stable("a")
     member = world.members["a"]
@@ -230,7 +230,7 @@ def test_a_stable_group_loses_the_offsets_of_topics_it_does_not_read_any_more() 
     assert world.group.state is GroupState.STABLE
 
 
-def test_a_clients_own_time_goes_before_the_brokers() -> None:
+def test_the_clients_expire_time_has_priority_over_the_brokers() -> None:
     world = World()
     value = OffsetAndMetadata(
         1, -1, "", world.time.milliseconds(), world.time.milliseconds() + 1_000
@@ -245,7 +245,7 @@ def test_a_clients_own_time_goes_before_the_brokers() -> None:
     assert world.manager.get_group(GROUP) is None
 
 
-def test_an_offset_on_its_way_keeps_its_group_alive() -> None:
+def test_an_offset_that_is_being_written_keeps_its_group_alive() -> None:
     world = World()
     world.log.hold = True
     answer = world.commit({T0: 1})
@@ -333,8 +333,9 @@ def test_records_are_written_as_the_oldest_broker_can_read_them(
 
 
 def test_the_bytes_are_kafkas() -> None:
-    """Laid out by hand after the schemas: version, then the fields; strings with an int16
-    length.
+    """The expected bytes were written by hand from the schemas.
+
+    They are the version, then the fields; strings have an int16 length.
     """
     assert offset_key("g", T1) == bytes.fromhex("0001 0001 67 0001 74 00000001")
     value = OffsetAndMetadata(7, 2, "m", 1_000, None)

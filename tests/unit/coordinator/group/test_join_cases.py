@@ -1,8 +1,8 @@
-"""The cases of seed 002, chapter 6 (figures 6-18 to 6-20), and the four scenarios of seed 001, as
-Kafka 2.0 plays them.
+"""The cases of seed 002, chapter 6 (figures 6-18 to 6-20), and the four scenarios of seed 001.
 
-Seed 002 lets a group begin in Stable; since 0.10.2 it begins in Empty (see SPEC, errata). And its
-case 4 contradicts its own rule 2: once somebody has made the group gather, whoever joins waits.
+Kafka 2.0 behaves as here. In seed 002 a group begins in Stable; since 0.10.2 it begins in Empty
+(see SPEC, errata). Case 4 of seed 002 contradicts its own rule 2: once a member has made the group
+gather, every member that joins waits.
 """
 
 from kafka_edu.common.errors import Errors
@@ -60,7 +60,7 @@ def test_case_3_followers_that_join_before_the_leader_are_answered_at_once() -> 
 
 
 def test_case_4_a_newcomer_makes_the_group_gather_and_from_then_on_everybody_waits() -> None:
-    """Also the second, a follower: the book answers it at once, against its rule 2."""
+    """The second follower waits too; the book answers it at once, against its own rule 2."""
     world = World()
     world.stable("a", "b", "c")
     newcomer = world.join("d")
@@ -77,7 +77,7 @@ def test_case_4_a_newcomer_makes_the_group_gather_and_from_then_on_everybody_wai
     assert newcomer.now.members == second.now.members == third.now.members == ()
 
 
-def test_scenario_1_of_001_a_new_member_is_told_to_the_others_by_their_heartbeats() -> None:
+def test_scenario_1_of_001_the_others_learn_of_a_new_member_by_their_heartbeats() -> None:
     world = World()
     world.stable("a", "b")
     world.join("c")

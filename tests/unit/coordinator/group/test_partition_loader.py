@@ -1,5 +1,6 @@
-"""A partition is loaded and unloaded in the background: what comes meanwhile, what is lost
-meanwhile, and what cannot be read.
+"""A partition is loaded and unloaded in the background.
+
+Requests may come meanwhile, leadership may be lost meanwhile, and a log may be unreadable.
 """
 
 import asyncio
@@ -44,13 +45,13 @@ class Loading:
         )
 
     def write(self, earlier: World) -> None:
-        """What another coordinator has written."""
+        """Append what another coordinator has written."""
         assert self.log is not None
         for batch in earlier.log.batches:
             self.log.append_as_leader(batch, 0, NOW, origin=AppendOrigin.COORDINATOR)
 
     async def work(self) -> None:
-        """Let the loader's task do all that there is to do."""
+        """Let the loader's task do all its work."""
         task = asyncio.ensure_future(self.loader.run())
         for _ in range(200):
             await asyncio.sleep(0)

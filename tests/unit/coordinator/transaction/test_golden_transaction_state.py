@@ -1,5 +1,6 @@
-"""What Apache Kafka 2.8.2 wrote into `__transaction_state`, read and written again, byte for byte
-(tests/golden/log/README.md).
+"""`__transaction_state` as Apache Kafka 2.8.2 wrote it, read and written again, byte for byte.
+
+See tests/golden/log/README.md.
 """
 
 from pathlib import Path

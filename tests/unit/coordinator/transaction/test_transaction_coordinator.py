@@ -1,4 +1,4 @@
-"""What the coordinator decides, writes down and answers, on real logs."""
+"""The transaction coordinator on real logs: its decisions, records and responses."""
 
 import asyncio
 import functools
@@ -70,7 +70,7 @@ async def test_a_transaction_from_beginning_to_end(world):
 
 
 @in_world
-async def test_what_is_in_the_transaction_already_is_not_written_again(world):
+async def test_partitions_already_in_the_transaction_are_not_written_again(world):
     a = await world.start()
     world.add(a, DATA[0], DATA[1])
     before = len(world.states_logged())
@@ -79,7 +79,7 @@ async def test_what_is_in_the_transaction_already_is_not_written_again(world):
 
 
 @in_world
-async def test_end_asked_again_and_otherwise(world):
+async def test_repeated_and_contradictory_end_requests(world):
     a = await world.start()
     assert world.end(a) is Errors.INVALID_TXN_STATE, "nothing was begun"
     world.add(a)
@@ -96,7 +96,7 @@ async def test_end_asked_again_and_otherwise(world):
 
 
 @in_world
-async def test_who_may_ask(world):
+async def test_requests_of_a_wrong_producer_are_refused(world):
     a = await world.start()
     assert world.add(UNKNOWN) is Errors.INVALID_PRODUCER_ID_MAPPING
     assert world.add(UNKNOWN, transactional_id="unheard of") is Errors.INVALID_PRODUCER_ID_MAPPING
@@ -110,7 +110,7 @@ async def test_who_may_ask(world):
 
 
 @in_world
-async def test_what_init_refuses(world):
+async def test_requests_that_init_refuses(world):
     for timeout_ms in (0, -1, CONFIG.transaction_max_timeout_ms + 1):
         assert (await world.init(timeout_ms=timeout_ms)).error is Errors.INVALID_TRANSACTION_TIMEOUT
     assert (await world.init("")).error is Errors.INVALID_REQUEST
@@ -202,7 +202,7 @@ async def test_one_change_at_a_time(world):
     ],
 )
 @in_world
-async def test_what_the_log_refuses_is_told_and_forgotten(world, error, told):
+async def test_a_change_that_the_log_refuses_is_reported_and_forgotten(world, error, told):
     a = await world.start()
     world.replicas.errors[STATE] = error
     assert world.add(a) is told
@@ -245,7 +245,7 @@ async def test_overdue_transactions_are_aborted_and_their_producers_fenced(world
 
 
 @in_world
-async def test_a_new_coordinator_knows_what_the_old_one_told(world):
+async def test_a_new_coordinator_knows_what_the_old_one_answered(world):
     a = await world.start()
     b = await world.start("b")
     world.add(a, DATA[0])
@@ -266,7 +266,7 @@ async def test_a_new_coordinator_knows_what_the_old_one_told(world):
 
 @pytest.mark.parametrize("commit", [True, False])
 @in_world
-async def test_a_new_coordinator_writes_the_markers_that_the_old_one_owes(world, commit):
+async def test_a_new_coordinator_writes_the_missing_markers_of_the_old_one(world, commit):
     a = await world.start()
     world.add(a)
     world.replicas.errors = dict.fromkeys(DATA[1:], Errors.NOT_LEADER_OR_FOLLOWER)
@@ -309,8 +309,9 @@ async def test_a_coordinator_that_is_replaced_changes_nothing_any_more(world):
 )
 @in_world
 async def test_markers_that_are_fenced_are_given_up(world, error):
-    """Somebody else has ended the transaction: this coordinator does not know yet that it was
-    replaced.
+    """Another coordinator has ended the transaction.
+
+    This one does not know yet that it was replaced.
     """
     a = await world.start()
     world.add(a, DATA[0], DATA[1])
@@ -357,7 +358,7 @@ async def test_markers_wait_for_leaders_and_need_none_where_the_topic_is_gone(wo
 
 @in_world
 async def test_a_partition_that_the_metadata_does_not_name_yet_still_needs_its_marker(world):
-    """A broker that has just begun may coordinate before it has been told of all partitions."""
+    """A broker that has just started may coordinate before it has received all partitions."""
     a = await world.start()
     world.add(a, DATA[0])
     world.write(a, DATA[0], 0)
@@ -393,7 +394,7 @@ async def test_the_last_record_is_tried_again_until_it_is_in_the_log(world):
 
 
 @in_world
-async def test_ids_of_which_nothing_is_heard_expire(world):
+async def test_unused_ids_expire(world):
     await world.start()
     b = await world.start("b")
     world.add(b, transactional_id="b")

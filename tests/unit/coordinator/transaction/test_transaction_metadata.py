@@ -171,7 +171,7 @@ TRANSITS = st.builds(
 
 
 @given(st.text(max_size=20), TRANSITS)
-def test_records_say_what_they_were_told(
+def test_records_are_read_as_they_were_written(
     transactional_id: str, transit: TxnTransitMetadata
 ) -> None:
     assert read_transaction_key(transaction_key(transactional_id)) == transactional_id

@@ -1,5 +1,7 @@
-"""A transaction coordinator on real logs in memory: one broker leads everything, a second one may
-lead some; appends can be held back or fail.
+"""A transaction coordinator on real logs in memory.
+
+One broker leads everything; a second one may lead some partitions. Appends can be held back or
+fail.
 """
 
 import asyncio
@@ -63,7 +65,7 @@ class FakePartition:
 
 
 class FakeReplicas:
-    """Appends for real, answers when told to."""
+    """Really appends, and answers when the test says so."""
 
     def __init__(self, time: MockTime) -> None:
         self._time = time
@@ -80,9 +82,9 @@ class FakeReplicas:
             for tp in (STATE, OFFSETS, *DATA)
         }
         self.errors: dict[TopicPartition, Errors] = {}
-        """What appends to a partition are refused with."""
+        """The errors with which appends to a partition are refused."""
         self.held: list[Callable[[], None]] | None = None
-        """Answers that wait, while this is a list."""
+        """The responses that wait, while this is a list."""
 
     def get(self, tp: TopicPartition) -> FakePartition | None:
         return FakePartition(self.logs[tp]) if tp in self.logs else None
@@ -124,7 +126,7 @@ class FakeReplicas:
 
 
 class World:
-    """What outlives a coordinator: the logs, the ids given out, the clock."""
+    """The parts that outlive a coordinator: the logs, the ids given out, the clock."""
 
     def __init__(self, leaders: dict[TopicPartition, int] | None = None) -> None:
         self.time = MockTime()
@@ -142,7 +144,7 @@ class World:
         self.restart()
 
     def learn(self) -> None:
-        """Tell the metadata cache who leads."""
+        """Set the leaders in the metadata cache."""
         topics: dict[str, UpdateMetadataTopicState] = {}
         for tp, leader in self.leaders.items():
             state = UpdateMetadataPartitionState(
@@ -178,9 +180,9 @@ class World:
         )
 
     def restart(self) -> None:
-        """A new coordinator, which knows nothing but what the log says, once `loaded`."""
+        """A new coordinator, which knows only the content of the log, after `loaded`."""
         self.epoch += 1
-        # Fakes where only their methods are used; tests are not type-checked.
+        # Fakes are enough where only their methods are used; tests are not type-checked.
         self.states = TransactionStateManager(
             CONFIG, self.replicas, self.replicas, self.time, lambda: 1, self._failed, self.trace
         )
@@ -220,7 +222,7 @@ class World:
         return self.next_id
 
     async def settle(self) -> None:
-        """Let all that can go on do so; the clock moves by what is slept."""
+        """Run all tasks that can continue; the clock moves by the time that they sleep."""
         for _ in range(20):
             await asyncio.sleep(0)
         assert not self.failures, self.failures
@@ -231,7 +233,7 @@ class World:
         expected: ProducerIdAndEpoch | None = None,
         timeout_ms: int = 60_000,
     ) -> InitProducerIdResult:
-        """The answer; one with the error for what is raised, as the API makes it."""
+        """Return the response; a raised error becomes a response with that error, as in the API."""
         answers: list[InitProducerIdResult] = []
         try:
             await self.coordinator.handle_init_producer_id(
@@ -246,7 +248,7 @@ class World:
     async def start(
         self, transactional_id: str = "a", timeout_ms: int = 60_000
     ) -> ProducerIdAndEpoch:
-        """Initialise, which must succeed, again after an abort of what was open."""
+        """Initialise the producer, again after an abort of an open transaction. It must succeed."""
         answer = await self.init(transactional_id, timeout_ms=timeout_ms)
         if answer.error is Errors.CONCURRENT_TRANSACTIONS:
             answer = await self.init(transactional_id, timeout_ms=timeout_ms)
@@ -256,7 +258,7 @@ class World:
     def add(
         self, producer: ProducerIdAndEpoch, *partitions: TopicPartition, transactional_id: str = "a"
     ) -> Errors | None:
-        """The answer; None if there is none yet."""
+        """Return the response; None if there is none yet."""
         answers: list[Errors] = []
         self.coordinator.handle_add_partitions_to_transaction(
             transactional_id, producer, partitions or DATA, answers.append
@@ -271,7 +273,7 @@ class World:
         return answers[0] if answers else None
 
     def write(self, producer: ProducerIdAndEpoch, tp: TopicPartition, sequence: int) -> None:
-        """One record of the producer's in its transaction. Raises what the log raises."""
+        """Append one record of the producer in its transaction. Raises the errors of the log."""
         batch = build_batch(
             [Record(0, self.time.milliseconds(), b"k", b"v")],
             producer_id=producer.producer_id,
@@ -296,7 +298,7 @@ class World:
         return found
 
     def markers_in(self, tp: TopicPartition) -> list[tuple[int, int, str, int]]:
-        """(producer id, epoch, COMMIT or ABORT, coordinator epoch) of each marker, in order."""
+        """Return (producer id, epoch, COMMIT or ABORT, coordinator epoch) of each marker."""
         found = []
         for batch in self.batches(tp):
             header = next(iter_headers(batch))[1]
@@ -313,8 +315,9 @@ class World:
         return found
 
     def states_logged(self) -> list[tuple[str, str]]:
-        """(transactional id, state) of each record of `__transaction_state`; a tombstone's state is
-        empty.
+        """Return (transactional id, state) of each record of `__transaction_state`.
+
+        The state of a tombstone is empty.
         """
         found = []
         for batch in self.batches(STATE):
