@@ -47,6 +47,7 @@ from kafka_edu.record.record_batch import (
     BatchHeader,
     iter_headers,
 )
+from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.log import (
     BatchValidated,
     DuplicateBatch,
@@ -493,6 +494,7 @@ class Log(LocalLog):
             and stable != before
             and (stable != high_watermark or before == self._held_back_at or trace.hops)
         ):
+            held_back = stable != high_watermark or before == self._held_back_at
             trace(
                 LastStableOffsetMoved(
                     topic=self.topic_partition.topic,
@@ -500,7 +502,8 @@ class Log(LocalLog):
                     from_offset=before,
                     to_offset=stable,
                     high_watermark=high_watermark,
-                )
+                ),
+                Level.STATE if held_back else Level.HOPS,
             )
         self._held_back_at = stable if stable < high_watermark else None
 

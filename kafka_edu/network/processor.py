@@ -22,7 +22,7 @@ from kafka_edu.network.request_channel import Request, RequestChannel
 from kafka_edu.protocol.api_keys import CONTROL_PLANE_KEYS, ApiKey
 from kafka_edu.protocol.headers import decode_request_header
 from kafka_edu.protocol.types import ProtocolError
-from kafka_edu.trace.event import SLOW_MS, Event
+from kafka_edu.trace.event import SLOW_MS, Event, Level
 from kafka_edu.trace.events.network import (
     ConnectionClosed,
     ConnectionFailed,
@@ -181,7 +181,8 @@ class Processor:
                     size_bytes=len(frame),
                     processor=self.index,
                     queue_size=self._request_channel.queue_size,
-                )
+                ),
+                Level.STATE if header.api_key in CONTROL_PLANE_KEYS else Level.HOPS,
             )
         if self._blocked or not self._request_channel.try_send_request(request):
             self._blocked.append(request)
@@ -302,7 +303,8 @@ class Processor:
             for request, size in sent:
                 if trace.hops or request.cause or is_slow(request):
                     with trace.because(request.cause):
-                        trace(self._time_split(request, size))
+                        level = Level.STATE if is_slow(request) else trace.level_of_cause
+                        trace(self._time_split(request, size), level)
         channel.unmute(len(sent))
         if channel.in_progress:
             self._send_held(channel)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import ClassVar, Protocol
 
 from kafka_edu.timer.timer_task import TimerTask
+from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.purgatory import Requirement
 
 
@@ -104,11 +105,12 @@ class DelayedOperation(TimerTask):
         """
         return False
 
-    def tell_cause(self, key: Hashable | None) -> int:
+    def tell_cause(self, key: Hashable | None, level: Level) -> int:
         """Emit the facts that complete the operation now; return the last one's number, or 0.
 
         These are facts that level `state` leaves out. `key` is the key whose event completes it;
-        None if it is completed at once. Not called for a time-out.
+        None if it is completed at once. `level` is that of the completion: only at STATE are they
+        emitted again for sinks that have not got them. Not called for a time-out.
         """
         return 0
 

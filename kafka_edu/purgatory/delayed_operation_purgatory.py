@@ -10,7 +10,7 @@ from typing import Final, Generic, TypeVar
 
 from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
 from kafka_edu.timer.system_timer import SystemTimer
-from kafka_edu.trace.event import SLOW_MS, Event
+from kafka_edu.trace.event import SLOW_MS, Event, Level
 from kafka_edu.trace.events.purgatory import (
     OperationCompleted,
     OperationWatched,
@@ -237,7 +237,10 @@ class DelayedOperationPurgatory(Generic[Operation]):
             key = "" if self._key is None else str(self._key)
             waited_ms = self._now_ms() - operation.watched_ms
             happened = by is CompletedBy.EVENT or by is CompletedBy.AT_ONCE
-            with trace.because((operation.tell_cause(self._key) if happened else 0) or trace.cause):
+            news = operation.is_news() or self._waited_long(operation)
+            level = Level.STATE if news else trace.level_of_cause
+            cause = operation.tell_cause(self._key, level) if happened else 0
+            with trace.because(cause or trace.cause):
                 seq = trace(
                     OperationCompleted(
                         purgatory=self.name,
@@ -246,7 +249,8 @@ class DelayedOperationPurgatory(Generic[Operation]):
                         by=by.value,
                         key=key,
                         waited_ms=waited_ms,
-                    )
+                    ),
+                    level,
                 )
             with trace.because(seq):
                 self._as(CompletedBy.FORCED, None, operation.on_complete)

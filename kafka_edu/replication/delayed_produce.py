@@ -13,6 +13,7 @@ from kafka_edu.log.log_append_info import RecordError
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.purgatory import Requirement
 
 
@@ -144,7 +145,7 @@ class DelayedProduce(DelayedOperation):
     def is_news(self) -> bool:
         return self._news is not None
 
-    def tell_cause(self, key: Hashable | None) -> int:
+    def tell_cause(self, key: Hashable | None, level: Level) -> int:
         """The move of the high watermark of `key` completes it, if it was successful there. Without
         a key its own append moved it.
         """
@@ -154,7 +155,7 @@ class DelayedProduce(DelayedOperation):
             if partition is not None and status.error is Errors.NONE:
                 partition.first_ack_pending = False
                 if key is None or key == tp:
-                    told = partition.tell_high_watermark() or told
+                    told = partition.tell_high_watermark(level) or told
         return told
 
     def on_complete(self) -> None:

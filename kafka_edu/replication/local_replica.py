@@ -20,6 +20,7 @@ from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.replication.fetch_params import NO_LEADER_EPOCH, FetchIsolation
 from kafka_edu.replication.log_read_result import EMPTY_RECORDS, EpochAndOffset, LogReadResult
 from kafka_edu.replication.truncation import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.replication import HighWatermarkAdvanced
 from kafka_edu.trace.tracer import Tracer
 
@@ -109,9 +110,9 @@ class LocalReplica:
         self.high_watermark_told = 0
         trace = self._trace
         if trace is not None and (trace.hops or trace.cause) and offset > before:
-            self._tell_high_watermark(trace)
+            self._tell_high_watermark(trace, trace.level_of_cause)
 
-    def _tell_high_watermark(self, trace: Tracer) -> None:
+    def _tell_high_watermark(self, trace: Tracer, level: Level) -> None:
         tp, log = self.topic_partition, self.local_log()
         self.high_watermark_told = trace(
             HighWatermarkAdvanced(
@@ -122,7 +123,8 @@ class LocalReplica:
                 after=self.high_watermark.message_offset,
                 log_end_offset=log.log_end_offset,
                 is_leader=self.is_leader,
-            )
+            ),
+            level,
         )
 
     def high_watermark_metadata(self) -> LogOffsetMetadata:

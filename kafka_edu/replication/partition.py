@@ -47,6 +47,7 @@ from kafka_edu.replication.log_read_result import LogReadResult
 from kafka_edu.replication.reader_at_end import ReaderAtEnd
 from kafka_edu.replication.replica import Replica
 from kafka_edu.replication.truncation import TruncatesLogs
+from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.purgatory import Requirement
 from kafka_edu.trace.events.replication import (
     BecameFollower,
@@ -367,7 +368,12 @@ class Partition(LocalReplica):
         trace = self._trace
         if trace is not None and trace.hops:
             fetched = self._tell_fetched(
-                trace, follower_id, read.fetch_offset_metadata.message_offset, read.log_end_offset
+                trace,
+                follower_id,
+                read.fetch_offset_metadata.message_offset,
+                read.log_end_offset,
+                self.high_watermark.message_offset,
+                Level.HOPS,
             )
             with trace.because(fetched):
                 advanced = self._maybe_increment_leader_hw(log, now_ms)
@@ -381,7 +387,13 @@ class Partition(LocalReplica):
         return True
 
     def _tell_fetched(
-        self, trace: Tracer, follower_id: int, fetch_offset: int, log_end_offset: int
+        self,
+        trace: Tracer,
+        follower_id: int,
+        fetch_offset: int,
+        log_end_offset: int,
+        high_watermark: int,
+        level: Level,
     ) -> int:
         tp = self.topic_partition
         return trace(
@@ -391,16 +403,13 @@ class Partition(LocalReplica):
                 follower=follower_id,
                 fetch_offset=fetch_offset,
                 leader_log_end_offset=log_end_offset,
-                high_watermark=(
-                    self.high_watermark_before
-                    if self.high_watermark_told == 0 and not trace.hops
-                    else self.high_watermark.message_offset
-                ),
+                high_watermark=high_watermark,
                 leader_epoch=self.leader_epoch,
-            )
+            ),
+            level,
         )
 
-    def tell_high_watermark(self) -> int:
+    def tell_high_watermark(self, level: Level) -> int:
         """Emit the last move of the HW and the fetch that made it, unless they are told; return the
         number of the move, or 0.
 
@@ -411,7 +420,7 @@ class Partition(LocalReplica):
         trace = self._trace
         if (
             trace is None
-            or self.high_watermark_told
+            or self._high_watermark_told_at(trace, level)
             or not self.is_leader
             or self.high_watermark.message_offset <= self.high_watermark_before
         ):
@@ -420,11 +429,23 @@ class Partition(LocalReplica):
             fetched = 0
             if self._moved_by >= 0:
                 fetched = self._tell_fetched(
-                    trace, self._moved_by, self._moved_at, self.local_log().log_end_offset
+                    trace,
+                    self._moved_by,
+                    self._moved_at,
+                    self.local_log().log_end_offset,
+                    self.high_watermark_before,
+                    level,
                 )
             with trace.because(fetched or self.role_told):
-                self._tell_high_watermark(trace)
+                self._tell_high_watermark(trace, level)
         return self.high_watermark_told
+
+    def _high_watermark_told_at(self, trace: Tracer, level: Level) -> bool:
+        """Return whether the last move of the HW is a fact for sinks of that level. A move told at
+        HOPS is none for sinks of STATE: they get it once it completes a produce at that level.
+        """
+        told = self.high_watermark_told
+        return told != 0 and (level is not Level.STATE or trace.level_of(told) is Level.STATE)
 
     def _check_and_complete_all(self) -> None:
         """The HW moved: whoever waits for that looks again, because of the move."""

@@ -45,6 +45,7 @@ from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.replication_config import ReplicationConfig
 from kafka_edu.replication.truncation import UNDEFINED_EPOCH, TruncatesLogs, offset_truncation_state
+from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.replication import (
     FetcherPartitionDelayed,
     FollowerAppended,
@@ -400,7 +401,10 @@ class ReplicaFetcher:
             trace.hops
             or (partition.first_append_pending and log.log_end_offset != asked.fetch_offset)
         ):
+            level = Level.HOPS
             if log.log_end_offset != asked.fetch_offset:
+                if partition.first_append_pending:
+                    level = Level.STATE
                 partition.first_append_pending = False
             with trace.because(partition.role_told):
                 trace(
@@ -413,7 +417,8 @@ class ReplicaFetcher:
                         high_watermark=partition.high_watermark.message_offset,
                         leader=self.leader,
                         leader_epoch=partition.leader_epoch,
-                    )
+                    ),
+                    level,
                 )
         if (
             log.log_end_offset != asked.fetch_offset

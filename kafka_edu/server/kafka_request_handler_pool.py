@@ -108,7 +108,8 @@ class KafkaRequestHandlerPool:
                     api_key=header.api_key,
                     handler=index,
                     queued_us=queued_us,
-                )
+                ),
+                trace.level_of_cause,
             )
         began = self._time.nanoseconds()
         with trace.because(dequeued):
@@ -125,7 +126,8 @@ class KafkaRequestHandlerPool:
                     handler=index,
                     handler_us=handler_us,
                     answered=request.response_ns != 0,
-                )
+                ),
+                trace.level_of_cause,
             )
 
     def _ended(self, index: int, task: asyncio.Task[None]) -> None:

@@ -9,6 +9,8 @@ the broker: it gets a Gap, and a new snapshot, when it has caught up.
 import hmac
 import json
 import os
+from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 from kafka_edu.common.time import Time
@@ -76,7 +78,7 @@ class Subscriber:
         if self._dropped or self._wire.unsent > MAX_UNSENT_BYTES:
             self._dropped += 1
             return
-        self._lines.append(encode(envelope))
+        self._lines.append(self._server.line(envelope))
         if len(self._lines) >= 256:
             self.flush()
 
@@ -86,7 +88,10 @@ class Subscriber:
             lines, self._lines = self._lines, []
             self._wire.send([b"".join(lines)])
 
-    def tick(self, tracer: Tracer) -> None:
+    def tick(self, tracer: Tracer, gauges: Callable[[], list[bytes]]) -> None:
+        """Send what has gathered, and the gauges; after a drop, once the wire is empty, a Gap and a
+        new snapshot.
+        """
         if self._dropped and self._wire.unsent == 0:
             dropped, self._dropped = self._dropped, 0
             gap = Envelope(
@@ -100,7 +105,7 @@ class Subscriber:
             self._lines.append(encode(gap))
             self._lines.extend(snapshot_lines(tracer))
         if self.wants_gauges and not self._dropped and self._wire.unsent < MAX_UNSENT_BYTES:
-            self._lines.extend(encode(envelope) for envelope in tracer.gauges())
+            self._lines.extend(gauges())
         self.flush()
 
     def all_sent(self) -> None: ...
@@ -122,6 +127,8 @@ class EventServer:
         self._cluster = cluster
         self._listener: Listener | None = None
         self._subscribers: list[Subscriber] = []
+        self._encoded: Envelope | None = None
+        self._line = b""
 
     async def listen(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Open the door; returns its port."""
@@ -143,6 +150,14 @@ class EventServer:
         self._subscribers.append(subscriber)
         self._tracer.add_sink(subscriber)
 
+    def line(self, envelope: Envelope) -> bytes:
+        """Return the event as a line. The tracer hands each event to all subscribers one after
+        another, so remembering one line is enough to encode each event once.
+        """
+        if envelope is not self._encoded:
+            self._encoded, self._line = envelope, encode(envelope)
+        return self._line
+
     def gone(self, subscriber: Subscriber) -> None:
         if subscriber in self._subscribers:
             self._subscribers.remove(subscriber)
@@ -152,8 +167,15 @@ class EventServer:
         """Ten times a second: gauges to those who look. With nobody looking it does nothing."""
         while True:
             await self._time.sleep(GAUGE_PERIOD_MS)
-            for subscriber in self._subscribers:
-                subscriber.tick(self._tracer)
+            self.tick()
+
+    def tick(self) -> None:
+        """Sample and encode the gauges once, if a subscriber wants them, and send what has gathered
+        for each.
+        """
+        gauges = cache(lambda: [encode(envelope) for envelope in self._tracer.gauges()])
+        for subscriber in tuple(self._subscribers):
+            subscriber.tick(self._tracer, gauges)
 
     def close(self) -> None:
         if self._listener is not None:

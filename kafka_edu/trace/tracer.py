@@ -12,12 +12,25 @@ one loop; nothing in it locks.
 
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from kafka_edu.common.time import Time
-from kafka_edu.trace.event import Envelope, Event, Level
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Level
 
 T = TypeVar("T")
+
+LEVELS: Final = tuple(Level)
+RANKS: Final = {level: rank for rank, level in enumerate(LEVELS)}
+FACTS_REMEMBERED: Final = 1 << 20
+"""Of so many facts the tracer remembers the level, one byte each: 1 MiB, and only while the sinks
+want different levels."""
+
+
+@cache
+def level_of_type(cls: type[Event]) -> Level:
+    """Return the level that an event class is registered with."""
+    return EVENT_TYPES[cls.__name__].level
 
 
 class Sink(Protocol):
@@ -49,11 +62,19 @@ class Tracer:
         self.seq = 0
         """The number of the last fact."""
         self._sinks: tuple[Sink, ...] = ()
+        self._mixed: bytearray | None = None
+        """The rank of each recent fact's level, by its number, while the sinks want different
+        levels; else None, because then every sink wants every fact.
+        """
         self._snapshots: list[Callable[[], Iterable[Event]]] = []
         self._gauges: list[Callable[[], Iterable[Event]]] = []
 
-    def __call__(self, event: Event) -> int:
-        """Tell one fact; returns its number, for use as a cause. O(sinks)."""
+    def __call__(self, event: Event, level: Level | None = None) -> int:
+        """Emit one fact and return its number, for use as a cause. O(sinks).
+
+        A sink gets the facts of its own level. `level` is that of the event's class, unless this
+        one fact has another: a slow request's hops have level STATE.
+        """
         self.seq = seq = self.seq + 1
         envelope = Envelope(
             self.broker,
@@ -63,9 +84,33 @@ class Tracer:
             self.time.nanoseconds() // 1000,
             event,
         )
+        if self._mixed is None:
+            for sink in self._sinks:
+                sink.accept(envelope)
+            return seq
+        rank = RANKS[level or level_of_type(type(event))]
+        self._mixed[seq % FACTS_REMEMBERED] = rank
         for sink in self._sinks:
-            sink.accept(envelope)
+            if rank <= RANKS[sink.level]:
+                sink.accept(envelope)
         return seq
+
+    def level_of(self, seq: int) -> Level:
+        """Return the level at which fact `seq` was emitted. STATE where all sinks want the same
+        level, or where the fact is too old: more than FACTS_REMEMBERED facts ago.
+        """
+        if self._mixed is None or self.seq - seq >= FACTS_REMEMBERED:
+            return Level.STATE
+        return LEVELS[self._mixed[seq % FACTS_REMEMBERED]]
+
+    @property
+    def level_of_cause(self) -> Level:
+        """The level of a hop that is worth a fact because its cause is one: STATE if the cause was
+        emitted at that level, else HOPS.
+        """
+        if self.cause and self.level_of(self.cause) is Level.STATE:
+            return Level.STATE
+        return Level.HOPS
 
     def __bool__(self) -> bool:
         return True
@@ -100,6 +145,10 @@ class Tracer:
     def _levels_changed(self) -> None:
         self.all = any(sink.level is Level.ALL for sink in self._sinks)
         self.hops = self.all or any(sink.level is Level.HOPS for sink in self._sinks)
+        if len({sink.level for sink in self._sinks}) < 2:
+            self._mixed = None
+        elif self._mixed is None:
+            self._mixed = bytearray(FACTS_REMEMBERED)
 
     def on_snapshot(self, source: Callable[[], Iterable[Event]]) -> None:
         """Register a part that can tell its whole state as events of Kind.SNAPSHOT."""

@@ -164,7 +164,8 @@ class ProduceApi:
                         )
                         for tp, status in results.items()
                     ),
-                )
+                ),
+                self._trace.level_of_cause,
             )
         with because(self._trace, answered):
             call.respond(ProduceResponse(responses=list(topics.values())))

@@ -165,7 +165,7 @@ def test_events_tell_what_holds_readers_back_and_what_was_aborted() -> None:
     class Quiet:
         hops = False
 
-        def __call__(self, event: tuple[object, ...]) -> int:
+        def __call__(self, event: tuple[object, ...], level: object = None) -> int:
             told.append(event)
             return 0
 

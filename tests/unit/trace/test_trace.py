@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import io
+import json
 import weakref
 from typing import NamedTuple, get_type_hints
 
@@ -278,11 +279,97 @@ def test_a_slow_subscriber_gets_a_gap_and_a_new_snapshot() -> None:
     wire.unsent = 1 << 30
     for zxid in range(5):
         tracer(ProbeZnode(path="/a", zxid=zxid))
-    server._subscribers[0].tick(tracer)
+    server.tick()
     wire.unsent = 0
-    server._subscribers[0].tick(tracer)
+    server.tick()
     lines = b"".join(wire.sent).splitlines(keepends=True)
     decoder = Decoder(lines[0])
     told: list[Event] = [e.event for e in map(decoder.decode, lines[1:]) if e]
     assert Gap(dropped=5) in told
     assert [type(e).__name__ for e in told[-3:]] == ["SnapshotBegins", "ProbeState", "SnapshotEnds"]
+
+
+@event(level=Level.HOPS)
+class ProbeHop(NamedTuple):
+    """For these tests: one hop of a request."""
+
+    number: int
+
+
+class FreeWire:
+    """A wire that takes everything at once."""
+
+    peer = local = "x:0"
+    unsent = 0
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+
+    def send(self, parts: list[bytes]) -> None:
+        self.sent += parts
+
+    def pause_reading(self) -> None: ...
+    def resume_reading(self) -> None: ...
+    def close(self) -> None: ...
+
+    def facts(self) -> list[Event]:
+        lines = b"".join(self.sent).splitlines(keepends=True)
+        decoder = Decoder(lines[0])
+        found = [e.event for e in map(decoder.decode, lines[1:]) if e]
+        return [one for one in found if EVENT_TYPES[type(one).__name__].kind is Kind.FACT]
+
+
+def subscribed(server: EventServer, level: Level, gauges: bool = False) -> FreeWire:
+    wire = FreeWire()
+    subscriber = server._on_wire(wire)  # type: ignore[arg-type]  # sends bytes alone
+    hello = json.dumps({"token": server.token, "level": level.value, "gauges": gauges})
+    subscriber.data_received(memoryview(hello.encode() + b"\n"))
+    return wire
+
+
+def test_a_subscriber_gets_its_own_level_whatever_the_others_ask_for() -> None:
+    tracer = Tracer(1, MockTime())
+    server = EventServer(tracer, SocketTransport(), MockTime(), "secret")
+    state, hops = subscribed(server, Level.STATE), subscribed(server, Level.HOPS)
+    hop, fact = ProbeHop(number=1), ProbeZnode(path="/a", zxid=1)
+    slow, late = ProbeHop(number=2), ProbeHop(number=3)
+    told = tracer(hop)
+    with tracer.because(told):
+        tracer(ProbeHop(number=4), tracer.level_of_cause)
+    tracer(fact)
+    told = tracer(slow, Level.STATE)
+    with tracer.because(told):
+        tracer(late, tracer.level_of_cause)
+    server.tick()
+    assert state.facts() == [fact, slow, late]
+    assert hops.facts() == [hop, ProbeHop(number=4), fact, slow, late]
+
+
+def test_each_event_and_each_gauge_is_encoded_once_for_all_subscribers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tracer = Tracer(1, MockTime())
+    sampled: list[int] = []
+
+    def gauges() -> list[Event]:
+        sampled.append(1)
+        return [ProbeState(values=(("gauge", 1),))]
+
+    tracer.on_gauges(gauges)
+    server = EventServer(tracer, SocketTransport(), MockTime(), "secret")
+    wires = [subscribed(server, Level.STATE, gauges=True) for _ in range(3)]
+    encoded: list[str] = []
+
+    def counting(envelope: Envelope) -> bytes:
+        encoded.append(envelope.name)
+        return encode(envelope)
+
+    monkeypatch.setattr("kafka_edu.trace.socket_sink.encode", counting)
+    facts = [ProbeZnode(path="/a", zxid=zxid) for zxid in range(5)]
+    for fact in facts:
+        tracer(fact)
+    server.tick()
+    assert [wire.facts() for wire in wires] == [facts] * 3
+    assert sorted(encoded) == ["ProbeState"] + ["ProbeZnode"] * 5
+    assert len(sampled) == 1
+    assert all(wire.sent[-1].endswith(wires[0].sent[-1]) for wire in wires)
