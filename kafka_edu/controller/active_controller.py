@@ -337,7 +337,7 @@ class ActiveController:
         if broker_epoch not in (-1, broker.epoch) and broker_epoch < broker.epoch:
             raise KafkaException(
                 Errors.STALE_BROKER_EPOCH,
-                f"broker {broker_id} has epoch {broker.epoch} by now, not {broker_epoch}",
+                f"broker {broker_id} now has epoch {broker.epoch}, not {broker_epoch}",
             )
         context.shutting_down_broker_ids.add(broker_id)
         replicated = [
@@ -599,7 +599,7 @@ class ActiveController:
         The default holds for all topics that do not set the key themselves.
         """
         await self._partitions.trigger_online_partition_state_change(
-            "unclean election is allowed now", topic
+            "unclean election is now allowed", topic
         )
 
     def set_unclean_by_default(self, enabled: bool) -> None:

@@ -104,7 +104,7 @@ class ControllerBrokersRequestBatch:
     def new_batch(self) -> None:
         """Begin a batch. If the batch before was not sent, the step before has a bug."""
         if self._leader_and_isr or self._stop_replica or self._update_metadata_brokers:
-            raise RuntimeError("the batch before was neither sent nor cleared")
+            raise RuntimeError("the previous batch was neither sent nor cleared")
 
     def clear(self) -> None:
         """Forget what was collected, because the step has failed."""

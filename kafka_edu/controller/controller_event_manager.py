@@ -153,5 +153,9 @@ class ControllerEventManager:
 def _report(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         task.get_loop().call_exception_handler(
-            {"message": "the controller's event task has ended", "exception": error, "task": task}
+            {
+                "message": "a bug has ended the controller's event task",
+                "exception": error,
+                "task": task,
+            }
         )

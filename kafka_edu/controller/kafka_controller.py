@@ -510,7 +510,7 @@ class KafkaController:
         """
         await self._look_at_controller()
         if self._term is not None:
-            await self._resign("/controller_epoch is not ours any more")
+            await self._resign("/controller_epoch is no longer ours")
             await self._zk.delete_stray_controller(self._zk.session_id)
 
     async def _elect(self) -> None:

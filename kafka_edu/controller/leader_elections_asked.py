@@ -76,7 +76,7 @@ async def elect_leaders(
     strategy = (
         ElectionStrategy.PREFERRED_REPLICA if preferred else ElectionStrategy.OFFLINE_PARTITION
     )
-    reason = f"a {election_type.name.lower()} election was asked for"
+    reason = f"a {election_type.name.lower()} election was requested"
     elected = await machine.handle_state_changes(
         chosen, PartitionState.ONLINE, reason, strategy, allow_unclean=not preferred
     )

@@ -81,7 +81,7 @@ def reason_against(
     if len(set(target)) < len(target):
         return f"a broker is named twice: {list(target)}"
     if any(broker_id < 0 for broker_id in target):
-        return f"a broker's id is not negative: {list(target)}"
+        return f"a broker id must not be negative: {list(target)}"
     dead = (
         []
         if live is None

@@ -71,7 +71,7 @@ class ZkPartitionStateMachine:
                 state = PartitionState.ONLINE
             else:
                 state = PartitionState.OFFLINE
-            self._context.put_partition_state(tp, state, "as ZooKeeper shows it")
+            self._context.put_partition_state(tp, state, "this is its state in ZooKeeper")
         await self.trigger_online_partition_state_change("the controller started")
 
     async def trigger_online_partition_state_change(

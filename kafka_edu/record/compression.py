@@ -142,7 +142,7 @@ def _snappy_unpack(data: memoryview) -> bytes:
         position += 4
         if not 0 < size <= len(data) - position:
             raise CompressionError(
-                f"snappy: a chunk of {size} bytes where {len(data) - position} are left"
+                f"snappy: a chunk of {size} bytes, but only {len(data) - position} bytes are left"
             )
         parts.append(_snappy_block(data[position : position + size]))
         total += len(parts[-1])
@@ -155,7 +155,7 @@ def _snappy_unpack(data: memoryview) -> bytes:
 def _snappy_block(block: memoryview) -> bytes:
     raw = bytes(block)
     if not raw or cramjam.snappy.decompress_raw_len(raw) > MAX_DECOMPRESSED_BYTES:
-        raise _too_much("snappy") if raw else CompressionError("snappy: an empty block")
+        raise _too_much("snappy") if raw else CompressionError("snappy: the block is empty")
     return bytes(cramjam.snappy.decompress_raw(raw))
 
 
@@ -190,7 +190,7 @@ def _lz4_unpack(data: memoryview, magic: int) -> bytes:
         stored, size = size & _LZ4_STORED, size & ~_LZ4_STORED
         if size > len(block) or size > len(data) - position:
             raise CompressionError(
-                f"lz4: a block of {size} bytes where {len(data) - position} are left"
+                f"lz4: a block of {size} bytes, but only {len(data) - position} bytes are left"
             )
         raw = bytes(data[position : position + size])
         if stored:

@@ -39,7 +39,7 @@ def read_end_transaction_marker(batch: Buffer) -> EndTransactionMarker | None:
     if not records:
         return None
     if records[0].key is None or records[0].value is None:
-        raise InvalidRecordError("a control batch without a control record")
+        raise InvalidRecordError("the control batch has no control record")
     try:
         _, kind = _KEY.unpack_from(records[0].key)
         _, coordinator_epoch = _VALUE.unpack_from(records[0].value)

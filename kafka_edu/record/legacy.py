@@ -74,7 +74,7 @@ def iter_messages(buffer: Buffer, *, checked: bool = True) -> Iterator[LegacyMes
         if end > len(view):
             return
         if magic == MAGIC_V2:
-            raise InvalidRecordError("a v2 batch among messages of an older format")
+            raise InvalidRecordError("a v2 batch is among messages of an older format")
         yield _message(view[position:end], checked)
         position = end
 
@@ -107,7 +107,7 @@ def _read_bytes(raw: memoryview, at: int) -> tuple[bytes | None, int]:
     if length < 0:
         return None, at
     if at + length > len(raw):
-        raise CorruptRecordError(f"a field of {length} bytes reaches past its message")
+        raise CorruptRecordError(f"a field of {length} bytes ends after its message")
     return bytes(raw[at : at + length]), at + length
 
 
@@ -121,18 +121,18 @@ def inner_messages(message: LegacyMessage, *, checked: bool = True) -> list[Lega
     if not codec:
         return [message]
     if codec is CompressionType.ZSTD:
-        raise InvalidRecordError("zstd in a message of format v0 or v1")
+        raise InvalidRecordError("a message of format v0 or v1 cannot be compressed by zstd")
     if message.value is None:
-        raise InvalidRecordError("a compressed message without a value")
+        raise InvalidRecordError("a compressed message has no value")
     inner = list(iter_messages(decompress(codec, message.value, message.magic), checked=checked))
     if not inner:
-        raise InvalidRecordError("a compressed message set with no message in it")
+        raise InvalidRecordError("a compressed message set has no message in it")
     found = []
     last_offset = inner[-1].offset
     for one in inner:
         if one.magic != message.magic:
             raise InvalidRecordError(
-                f"a message of format v{one.magic} in a wrapper of format v{message.magic}"
+                f"a message of format v{one.magic} is in a wrapper of format v{message.magic}"
             )
         if compression_type(one.attributes):
             raise InvalidRecordError(

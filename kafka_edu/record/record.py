@@ -133,7 +133,7 @@ def decode_records(
         for _ in range(header_count):
             name, at = _read_bytes(data, at, end)
             if name is None:
-                raise InvalidRecordError("a header without a name")
+                raise InvalidRecordError("a header has no name")
             header_value, at = _read_bytes(data, at, end)
             headers += ((name.decode(errors="replace"), header_value),)
         if at != end:
@@ -151,5 +151,5 @@ def _read_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int
     if length < 0:
         return None, position
     if position + length > end:
-        raise InvalidRecordError(f"a field of {length} bytes reaches past its record")
+        raise InvalidRecordError(f"a field of {length} bytes ends after its record")
     return data[position : position + length], position + length

@@ -250,7 +250,7 @@ class GroupCoordinator:
         elif group.state is GroupState.COMPLETING_REBALANCE and not same:
             reason = "a member joins again with other protocols while the assignment is being made"
         elif group.state is GroupState.STABLE and leads:
-            reason = "the leader joins again: it may want to assign anew"
+            reason = "the leader joins again: it may want to make a new assignment"
         elif group.state is GroupState.STABLE and not same:
             reason = "a member joins again with other protocols"
         else:  # the response to its JoinGroup was probably lost: it is sent once more

@@ -93,7 +93,7 @@ class GroupMetadata:
     def transition_to(self, state: GroupState, now_ms: int) -> None:
         """Enter the next state. Raises RuntimeError if the table does not have the transition."""
         if self.state not in VALID_PREVIOUS_STATES[state]:
-            raise RuntimeError(f"group {self.group_id} does not go from {self.state} to {state}")
+            raise RuntimeError(f"group {self.group_id} cannot go from {self.state} to {state}")
         before, self.state = self.state, state
         self.current_state_timestamp = now_ms
         if self._trace:

@@ -125,7 +125,7 @@ class GroupRebalancer:
         elif group.state is GroupState.STABLE:
             self._maybe_prepare_rebalance(
                 group,
-                "a static member is back, and with it another protocol is chosen",
+                "a static member is back, and the group now chooses another protocol",
                 current.name,
                 cause,
             )

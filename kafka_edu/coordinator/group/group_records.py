@@ -143,7 +143,7 @@ def read_offset_value(data: bytes) -> OffsetCommitValue:
     """
     version = _version(data)
     if not OffsetCommitValue.VALID.has(version):
-        raise InvalidRecordError(f"a committed offset of version {version}")
+        raise InvalidRecordError(f"a committed offset has the unknown version {version}")
     try:
         return OffsetCommitValue.decode(data, version, _VERSION.size)
     except ProtocolError as error:
@@ -158,7 +158,7 @@ def read_group_value(data: bytes) -> GroupMetadataValue:
     """
     version = _version(data)
     if not GroupMetadataValue.VALID.has(version):
-        raise InvalidRecordError(f"a group of version {version}")
+        raise InvalidRecordError(f"a group has the unknown version {version}")
     try:
         value = GroupMetadataValue.decode(data, version, _VERSION.size)
     except ProtocolError as error:
@@ -171,6 +171,6 @@ def read_group_value(data: bytes) -> GroupMetadataValue:
 
 def _version(data: bytes) -> int:
     if len(data) < _VERSION.size:
-        raise InvalidRecordError("a record of __consumer_offsets without a version")
+        raise InvalidRecordError("a record of __consumer_offsets has no version")
     version: int = _VERSION.unpack_from(data)[0]
     return version
