@@ -1,3 +1,4 @@
-"""The second clock: the same classes in one process, in virtual time, from a seed. Hands in the
-clock, the wires, the disk and ZooKeeper.
+"""The simulator: the same classes in one process, in virtual time, from a seed.
+
+It hands in the clock, the wires, the disk and ZooKeeper.
 """

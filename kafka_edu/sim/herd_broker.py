@@ -1,15 +1,17 @@
-"""A broker of the time before the controller: it watches everything itself, and all the others do
-too (book 000 §6.4.1; 003).
+"""A broker from before the controller: every broker watches everything itself (book 000 §6.4.1;
+003).
 
     在 Kafka 的早期版本中，并没有采用 Kafka Controller 这样一个概念来对分区和副本的状态进行管理，而是依赖于 ZooKeeper
 
-A model for the exhibit of `kafka-edu demo watches`, on Kafka's own znodes: /brokers/ids,
-/brokers/topics, each topic's assignment and each partition's state are watched by every broker, for
-any of them may be needed as a leader, and all of them are asked by clients who leads. Who must act
-finds out from what it has
-read: the first of AR that is alive and in sync writes itself as the leader, by compare-and-set; a
-leader takes dead followers out of its ISR. So there is one writer for each change, and never a lost
-race: the model is kinder than what was. Reads and writes are pipelined as ours are.
+This is a model for the exhibit of `kafka-edu demo watches`, on Kafka's own znodes. Every broker
+watches /brokers/ids, /brokers/topics, each topic's assignment and each partition's state. It needs
+all of them, because it may become any partition's leader, and because clients ask any broker for
+the leaders.
+
+Each broker decides from what it has read whether it must act. The first replica of AR that is alive
+and in sync writes itself as the leader, by compare-and-set. A leader takes dead followers out of
+its ISR. So each change has one writer, and no race is lost. In this the model is kinder than the
+old Kafka was. Reads and writes are pipelined, as those of our brokers are.
 """  # noqa: E501
 
 import asyncio
@@ -28,8 +30,8 @@ NO_CONTROLLER_EPOCH = 0
 
 
 class HerdBroker:
-    """One broker's eyes and hands in ZooKeeper. Its one task deals with what it was told of, all
-    that has gathered at once.
+    """Watch ZooKeeper and act on it as one broker. A single task handles all notifications that
+    have come since its last turn together.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class HerdBroker:
         self.task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Register, and begin with reading everything."""
+        """Register this broker, and start by reading everything."""
         await self._zk.start(self._on_watch, lambda _: None, 10_000)
         await self._zk.create(TopicZNode.PARENT)
         data = BrokerIdZNode.encode(self._broker, self._time.milliseconds(), (2, 0))
@@ -63,7 +65,7 @@ class HerdBroker:
         self.task = asyncio.create_task(self._run(), name="herd-broker")
 
     def leader_of(self, tp: TopicPartition) -> int | None:
-        """Who leads, as far as this broker knows."""
+        """Return the leader, as far as this broker knows."""
         state = self._states.get(tp)
         return state.leader if state else None
 
@@ -82,8 +84,8 @@ class HerdBroker:
             await self._act(await self._look(told))
 
     async def _look(self, told: Iterable[str]) -> set[TopicPartition]:
-        """Read again what has changed, and watch it again; returns the partitions for which there
-        may be something to do.
+        """Read again what has changed, and watch it again. Return the partitions that may need
+        action.
         """
         paths = set(told)
         concerned: set[TopicPartition] = set()
@@ -124,7 +126,7 @@ class HerdBroker:
         )
         missing = [
             tp for tp in partitions if tp not in found
-        ]  # a read of what is not there leaves no watch
+        ]  # reading a znode that is missing leaves no watch
         await asyncio.gather(
             *(self._zk.exists(TopicPartitionStateZNode.path(tp), watch=True) for tp in missing)
         )

@@ -1,19 +1,20 @@
-"""A disk in memory that can be cut off in the middle of a write, forget what was not flushed, or
-fill up (spec M6).
+"""A disk in memory that can cut a write short, forget what was not flushed, or fill up (spec M6).
 
-Three things go wrong with disks, and a log must survive each:
+A log must survive each of these faults:
 
-    the process dies       what was written stays, for the page cache is the kernel's; but the last
-    write may have got half of the way
-    the power goes         of what was written since the last flush, a part is gone: a file keeps
-    what was flushed and some beginning of the rest
-    the disk is full       a write ends early with an error
+    the process dies    What was written stays, because the page cache belongs to the kernel. The
+                        last write may be cut in the middle.
+    the power fails     Each file keeps what was flushed, and some beginning of what was written
+                        since. The rest is gone.
+    the disk is full    A write ends early with an error.
 
-`crash_after(n)` lets n more bytes be written and then raises SimulatedCrash, from that call and
-every later one, until `restart`. `lose_power` does the second, `capacity` the third. `break_folder`
-makes everything below a folder fail, as a dead disk does, at once or after some operations.
-Renaming and removing are atomic and kept, as on a file system with a journal. Nothing here is
-random but by the `random.Random` that is handed in.
+`crash_after(n)` lets n more bytes be written. That call and every later one then raises
+SimulatedCrash, until `restart`. `lose_power` is the second fault, `capacity` the third.
+`break_folder` makes everything below a folder fail, as a dead disk does, at once or after some
+operations.
+
+Renaming and removing are atomic and durable, as on a file system with a journal. The only source of
+randomness is the `random.Random` that is handed in.
 """
 
 import errno
@@ -25,15 +26,15 @@ from kafka_edu.common.files import Buffer, FileLockedError
 
 
 class SimulatedCrash(Exception):
-    """The process is dead: whoever is in the middle of something does not go on."""
+    """The process is dead: nothing that it was doing continues."""
 
 
 class _Content:
-    """What a file holds: `data`, and zeros from there to `size`, which cost nothing: an index is
-    made 10 MB long when it is empty.
+    """The content of a file: `data`, and zeros from its end to `size`. The zeros cost nothing,
+    although an empty index is 10 MB long.
 
-    A file that is mapped gets an anonymous mapping as its `data`, whose pages cost nothing either
-    until they are written. If it must grow or shrink it gets new `data`, for a view must not move.
+    A mapped file has an anonymous mapping as its `data`. Its pages cost nothing until they are
+    written. If the file must grow or shrink it gets new `data`, because a view must not move.
     """
 
     __slots__ = ("data", "durable", "durable_size", "modified_ms", "size")
@@ -83,7 +84,7 @@ class _Content:
 
 
 class MemoryFile:
-    """One open file. Several may be open on one path; they see the same content."""
+    """One open file. Several may be open on one path, and all of them see the same content."""
 
     def __init__(self, file_system: "MemoryFileSystem", path: str, content: _Content) -> None:
         self.path = path
@@ -149,7 +150,7 @@ class MemoryFile:
 
 
 class MemoryFileLock:
-    """A locked file. The lock ends with `release`, or with the process
+    """A locked file. The lock ends with `release`, or when the process dies
     (`MemoryFileSystem.release_locks`).
     """
 
@@ -163,16 +164,17 @@ class MemoryFileLock:
 
 
 class MemoryFileSystem:
-    """Files and folders by path. `capacity` in bytes, None for no bound. Outlives the broker that
-    uses it, as a disk does.
+    """Files and folders by path. They outlive the broker that uses them, as a disk does.
+
+    `capacity` is in bytes. None means that there is no bound.
     """
 
     def __init__(self, capacity: int | None = None, now_ms: Callable[[], int] = lambda: 0) -> None:
         self.capacity = capacity
         self.now_ms = now_ms
-        """The clock that says when a file was written to."""
+        """The clock for the modification times of files."""
         self.on_append: Callable[[], None] | None = None
-        """Called after each append to a file: a slow disk may hold the writer."""
+        """Called after each append to a file. A slow disk may hold the writer."""
         self.flushes = 0
         """How often a file was forced to the disk, for tests that count."""
         self._files: dict[str, _Content] = {}
@@ -278,11 +280,11 @@ class MemoryFileSystem:
         return lock
 
     def release_locks(self) -> None:
-        """The process that held locks has died."""
+        """Release all locks, because the process that held them has died."""
         self._locks.clear()
 
     def crash_after(self, count: int) -> None:
-        """Let `count` more bytes be written; the write that would go past them is cut there, and
+        """Let `count` more bytes be written. The write that would go past them is cut there, and
         the process is dead.
         """
         self._bytes_until_crash = count
@@ -292,19 +294,19 @@ class MemoryFileSystem:
         return self._crashed
 
     def restart(self) -> None:
-        """The process is started again: it finds what the dead one wrote, and no locks."""
+        """Start the process again. It finds what the dead one wrote, and no locks."""
         self.release_locks()
         self._crashed = False
         self._bytes_until_crash = None
 
     def break_folder(self, path: str, *, after: int = 0) -> None:
-        """Let `after` more operations below `path` succeed; every later one raises OSError, also on
-        files that are open.
+        """Let `after` more operations below `path` succeed. Every later one raises OSError, also on
+        open files.
         """
         self._broken[path] = after
 
     def mend_folder(self, path: str) -> None:
-        """The disk is repaired: what was written is there."""
+        """Repair the disk. What was written before is still there."""
         self._broken.pop(path, None)
 
     def _check_disk(self, path: str) -> None:
@@ -315,8 +317,8 @@ class MemoryFileSystem:
                 self._broken[folder] -= 1
 
     def lose_power(self, rng: random.Random | None = None) -> None:
-        """Every file falls back to what was flushed; with `rng`, plus a random part of what came
-        behind. A change within what was flushed is undone.
+        """Let every file fall back to what was flushed. With `rng`, keep a random part of what was
+        written after it. A change within the flushed part is undone.
         """
         for content in self._files.values():
             kept = content.durable_size
@@ -325,7 +327,7 @@ class MemoryFileSystem:
             content.lose(kept)
 
     def used(self) -> int:
-        """Bytes in all files, without the zeros behind them. O(files)."""
+        """Return the bytes in all files, without the zeros behind them. O(files)."""
         return sum(
             len(content.data)
             for content in self._files.values()
@@ -337,7 +339,9 @@ class MemoryFileSystem:
             raise SimulatedCrash
 
     def _allow(self, count: int, growth: int) -> tuple[int, BaseException | None]:
-        """How many bytes of a write go through, and what it ends in if not all do."""
+        """Return how many bytes of a write go through, and the exception that ends it if not all of
+        them do.
+        """
         self._check_alive()
         if self._bytes_until_crash is not None:
             if count > self._bytes_until_crash:

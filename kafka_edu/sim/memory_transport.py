@@ -1,10 +1,14 @@
-"""Wires in memory, for the simulator (implements Transport): in order, with a latency from the
-seed, and with links that can be cut.
+"""Wires in memory, for the simulator (implements Transport).
+
+They keep the order of the data, have a latency from the seed, and their links can be cut.
 
 A wire belongs to the process that opened or accepted it. When the process is killed its wires are
-reset, as a kernel does it; when it is paused, what is sent to it waits. A cut link loses nothing at
-first: as with TCP, what was sent arrives when the link is whole again, unless one side gave up.
-Data arrives in pieces cut at random, so that no receiver can rely on where a message ends.
+reset, as a kernel does it. When the process is paused, data that is sent to it waits.
+
+A cut link loses nothing at first. As with TCP, data that was sent arrives when the link is mended,
+unless one side has given up.
+
+Data arrives in pieces that are cut at random, so no receiver can rely on where a message ends.
 """
 
 import random
@@ -20,7 +24,7 @@ FIRST_EPHEMERAL_PORT: Final = 40_000
 
 
 class MemoryListener:
-    """An open door of the simulated network."""
+    """A listening port of the simulated network."""
 
     def __init__(
         self,
@@ -48,7 +52,7 @@ class MemoryListener:
             self.accept(wire)
 
     def accept(self, wire: "MemoryWire") -> None:
-        """Runs as the listening process."""
+        """Accept a connection. This runs as the listening process."""
         if self._accepting:
             wire.attach(self.on_wire)
         else:
@@ -85,7 +89,7 @@ class MemoryWire:
             return
         try:
             data = b"".join(bytes(part_bytes(part)) for part in parts)
-        # a file that is to be sent cannot be read: the frame is broken, as with sendfile
+        # A file that is to be sent cannot be read. The frame is broken, as with sendfile.
         except OSError as error:
             if self.other is not None:
                 self._network.carry_end(self, self.other)
@@ -97,7 +101,7 @@ class MemoryWire:
             self._receiver.all_sent()
 
     def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
-        """Nothing is sent later here: whatever goes wrong is raised by `send`."""
+        """Do nothing: this wire never sends later, so `send` itself raises every error."""
 
     @property
     def unread(self) -> int:
@@ -111,7 +115,7 @@ class MemoryWire:
         self._network.loop.run_in(self.process, self._deliver)
 
     def arrive(self, data: bytes) -> None:
-        """Runs as the receiving process."""
+        """Take data that has arrived. This runs as the receiving process."""
         self._arrived.append(data)
         self._deliver()
 
@@ -122,7 +126,7 @@ class MemoryWire:
             self.lost(self._lost_because)
 
     def end_of_stream(self) -> None:
-        """The other side closed; what arrived before is read first."""
+        """Note that the other side has closed. What arrived before is read first."""
         self._lost_because = "closed by the other side"
         self._deliver()
 
@@ -144,9 +148,7 @@ class MemoryWire:
 
 
 class MemoryNetwork:
-    """The simulated network: who listens where, who is connected to whom, which links are cut.
-    Owned by the world.
-    """
+    """The simulated network: listening ports, connections and cut links. Owned by the world."""
 
     def __init__(
         self, loop: SimLoop, rng: random.Random, latency_ms: tuple[float, float] = LATENCY_MS
@@ -221,7 +223,7 @@ class MemoryNetwork:
         return wire
 
     def carry(self, sender: MemoryWire, receiver: MemoryWire, data: bytes) -> None:
-        """Take `data` to the far end, in order, in pieces."""
+        """Carry `data` to the far end, in order, in pieces."""
         cut = self._random.randint(1, len(data)) if self._random.random() < 0.25 else len(data)
         for piece in (data[:cut], data[cut:]):
             if piece:
@@ -234,7 +236,7 @@ class MemoryNetwork:
         self, sender: MemoryWire, receiver: MemoryWire, deliver: Callable[[], None]
     ) -> None:
         def go() -> None:
-            # one after the other: nothing overtakes on a wire
+            # Data keeps its order on a wire, so each piece arrives after the one before it.
             due_ns = max(
                 self.loop.now_ns + round(self._latency_s() * 1e9),
                 self._arrives_ns.get(id(receiver), 0) + 1,
@@ -264,7 +266,7 @@ class MemoryNetwork:
             go()
 
     def cut(self, a: SimProcess, b: SimProcess) -> None:
-        """Nothing passes between these two until `mend`."""
+        """Let nothing pass between these two until `mend`."""
         self._cut[self._link(a, b)] = True
 
     def mend(self, a: SimProcess, b: SimProcess) -> None:
@@ -274,10 +276,10 @@ class MemoryNetwork:
             go()
 
     def process_died(self, process: SimProcess) -> None:
-        """What a kernel does for a process that is gone: its doors close, its wires are reset.
+        """Close the ports of a process that is gone and reset its wires, as a kernel does.
 
-        Behind a cut link its machine is taken to be gone too: what it had sent and could not get
-        through is lost.
+        If a link of this process is cut, its machine counts as gone too. Data that could not pass
+        the cut link is lost.
         """
         self._held = {
             link: [(sender, go) for sender, go in held if sender is not process]
@@ -305,7 +307,7 @@ class MemoryNetwork:
 
 
 class MemoryTransport:
-    """What is handed to one process."""
+    """The network as one process sees it."""
 
     def __init__(self, network: MemoryNetwork) -> None:
         self._network = network

@@ -1,8 +1,8 @@
 """A client of the simulator's ZooKeeper (implements ZkClient).
 
 Faults are calls: `cut` and `mend` its link, `pause` and `resume` its process. Callbacks run in the
-context in which it was started, so the simulator's processes own what is theirs: a paused or killed
-process sends no heartbeats, and its session expires by itself.
+context in which the client was started. So a paused or killed process sends no heartbeats, and its
+session expires by itself.
 """
 
 import asyncio
@@ -85,8 +85,8 @@ class _Pending:
 
 
 class MemoryZkClient:
-    """A session with a MemoryZooKeeper, behaving as kazoo's does: heartbeats, time-outs,
-    reconnects, watches set again, new sessions.
+    """A session with a MemoryZooKeeper. It behaves as kazoo's does: heartbeats, time-outs,
+    reconnects, watches that are set again, new sessions.
     """
 
     def __init__(self, zookeeper: MemoryZooKeeper, session_timeout_ms: int, name: str) -> None:
@@ -105,7 +105,7 @@ class MemoryZkClient:
         self._last_heard_ms = 0
         self._pending: deque[_Pending] = deque()
         self._watches: tuple[dict[str, None], dict[str, None], dict[str, None]] = ({}, {}, {})
-        """Data, exist and child watches: set again after a reconnect."""
+        """The data, exist and child watches. They are set again after a reconnect."""
         self._timer: asyncio.TimerHandle | None = None
         self._on_watch: Callable[[WatchedEvent], None] | None = None
         self._on_session: Callable[[SessionState], None] | None = None
@@ -209,13 +209,13 @@ class MemoryZkClient:
                 async with asyncio.timeout(self._timeout_ms / 1000):
                     await self._post(CloseSessionRequest())
             except (ZkError, TimeoutError):
-                pass  # then the session expires by itself
+                pass  # The session expires by itself.
         self._give_up_connection()
         self._tell(SessionState.CLOSED)
 
     def cut(self) -> None:
-        """Nothing passes between this client and the server until `mend`; what is sent waits, as
-        TCP has it.
+        """Let nothing pass between this client and the server until `mend`. What is sent waits, as
+        in TCP.
         """
         if not self._is_cut:
             self._is_cut = True
@@ -231,8 +231,8 @@ class MemoryZkClient:
                 self._connection.down.release()
 
     def pause(self) -> None:
-        """This client's process stands still: no heartbeats, nothing is received. (The simulator's
-        own pause of a process does the same.)
+        """Stop this client's process: it sends no heartbeats and receives nothing. Pausing a
+        process of the simulator has the same effect.
         """
         if not self._is_paused:
             self._is_paused = True
@@ -244,12 +244,12 @@ class MemoryZkClient:
             self._is_paused = False
             self._last_heard_ms = (
                 self._zookeeper.time.hi_res_clock_ms()
-            )  # what waited in the socket is read before the clock is looked at
+            )  # Data that waits in the socket is read before the clock.
             if self._connection is not None:
                 self._connection.down.release()
 
     def receive(self, connection: MemoryConnection, effect: Effect) -> None:
-        """Called by the connection, in the client's context."""
+        """Take an effect of the server. The connection calls this in the client's context."""
         if connection is not self._connection:
             return
         self._last_heard_ms = self._zookeeper.time.hi_res_clock_ms()
@@ -268,8 +268,8 @@ class MemoryZkClient:
                 pass
 
     def _connect(self) -> None:
-        """Open a connection and ask for the session that we had, or a new one; if the server is
-        away, try again later.
+        """Open a connection and ask for the previous session, or for a new one. If the server is
+        down, try again later.
         """
         if self._closed:
             return
@@ -309,7 +309,7 @@ class MemoryZkClient:
         self._connected = True
         if (
             self._timer is not None
-        ):  # set for the time-out we asked for; the server may have given a shorter one
+        ):  # It is set for the requested time-out, and the server may have given a shorter one.
             self._timer.cancel()
         self._heartbeat_later()
         data, exist, child = self._watches
@@ -394,7 +394,7 @@ class MemoryZkClient:
         self._later(self._timeout_ms / 3, self._heartbeat)
 
     def _heartbeat(self) -> None:
-        """Every third of the time-out: a ping; two thirds of silence mean that the connection is
+        """Send a ping every third of the time-out. After two thirds of silence the connection is
         dead.
         """
         if self._is_paused:
@@ -416,7 +416,7 @@ class MemoryZkClient:
 
 
 def _ignore(future: "asyncio.Future[Response | None]") -> None:
-    """A lost ping is no news: the end of the connection is."""
+    """Drop the result of a ping. If it was lost, the end of the connection is noticed anyway."""
     if not future.cancelled():
         future.exception()
 

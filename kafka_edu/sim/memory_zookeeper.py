@@ -1,11 +1,10 @@
 """ZooKeeper for the simulator: the embedded server's core in memory.
 
-The same core serves real sockets in `kafka_edu.zk.embedded`; here its effects travel as objects,
-each way in order and with a handed-in latency. Faults are calls: `expire` a session, `go_down` and
-`come_back`; those of a link or a client are MemoryZkClient's.
+In `kafka_edu.zk.embedded` the same core serves real sockets. Here its effects travel as objects, in
+order in each direction, with a latency that is handed in. Faults are calls: `expire` a session,
+`go_down` and `come_back`. MemoryZkClient has the faults of a link or a client.
 
-Callbacks run in the context in which the server was started, so the simulator's processes own what
-is theirs.
+Callbacks run in the context in which the server was started. So they belong to its process.
 """
 
 import asyncio
@@ -25,12 +24,14 @@ Sent = ConnectRequest | tuple[int, Request]
 
 
 def no_latency() -> float:
-    """Delivers in the loop's next round."""
+    """Deliver in the loop's next round."""
     return 0.0
 
 
 class _Pipe(Generic[Item]):
-    """One direction of a connection: in order, delayed, and able to hold its breath."""
+    """One direction of a connection. It keeps the order, delays what it carries, and can hold it
+    back.
+    """
 
     def __init__(
         self,
@@ -70,13 +71,13 @@ class _Pipe(Generic[Item]):
                 self.send(item)
 
     def close(self) -> None:
-        """What has not arrived never does."""
+        """Drop what has not arrived."""
         self._closed = True
         self._on_the_way.clear()
         self._held.clear()
 
     def _arrive(self) -> None:
-        """Each call takes the oldest: timers set for the same instant may be called in any
+        """Deliver the oldest item. Timers that are set for the same instant may run in any
         order.
         """
         if self._on_the_way:
@@ -87,7 +88,7 @@ class _Pipe(Generic[Item]):
 
 
 class MemoryZooKeeper:
-    """One ZooKeeper server in memory. Make it, and `start` it on the running loop;
+    """One ZooKeeper server in memory. Make it, then `start` it on the running loop.
     `MemoryZkClient`s connect to it.
     """
 
@@ -118,30 +119,36 @@ class MemoryZooKeeper:
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop it was started on: faults may be injected from outside of it."""
+        """The loop on which the server was started. A script may inject faults from outside this
+        loop.
+        """
         if self._loop is None:
             raise RuntimeError("start the MemoryZooKeeper on a running loop first")
         return self._loop
 
     def start(self) -> None:
-        """Serve; expire sessions from now on. The caller's context is the server's process."""
+        """Serve, and expire sessions from now on. The caller's context becomes the server's
+        process.
+        """
         self._loop = asyncio.get_running_loop()
         self.context = contextvars.copy_context()
         self.come_back()
 
     def stop(self) -> None:
-        """As `go_down`: nothing of it stays on the loop."""
+        """Go down as in `go_down`, and leave nothing on the loop."""
         self.go_down()
 
     def come_back(self) -> None:
-        """After `go_down`: the same tree and sessions, each with its whole time-out before it."""
+        """Start again after `go_down`, with the same tree and sessions. Each session has its whole
+        time-out again.
+        """
         if not self.is_up:
             self.is_up = True
             self.server.revive_sessions(self.time.hi_res_clock_ms())
             self._tick_later()
 
     def go_down(self) -> None:
-        """The server's process is gone: all connections break; nobody expires."""
+        """Stop the server's process: all connections break, and no session expires."""
         self.is_up = False
         if self._ticker is not None:
             self._ticker.cancel()
@@ -158,7 +165,7 @@ class MemoryZooKeeper:
         )
 
     def accept(self, connection: "MemoryConnection", peer: str) -> int:
-        """A client connects; returns the connection's number. Raises ZkError(CONNECTION_LOSS) when
+        """Accept a client and return the connection's number. Raises ZkError(CONNECTION_LOSS) when
         the server is down.
         """
         if not self.is_up:
@@ -168,7 +175,7 @@ class MemoryZooKeeper:
         return cnxn_id
 
     def lost(self, cnxn_id: int) -> None:
-        """A client's connection is gone."""
+        """Forget a connection whose client is gone."""
         self._connections.pop(cnxn_id, None)
         self.server.lose_cnxn(cnxn_id, "connection lost")
 
@@ -182,7 +189,7 @@ class MemoryZooKeeper:
     def _perform(self, effects: Sequence[Effect]) -> None:
         for effect in effects:
             if isinstance(effect, AppendTxn):
-                continue  # memory is this server's disk
+                continue  # This server has no disk.
             connection = self._connections.get(effect.cnxn)
             if connection is not None:
                 connection.down.send(effect)
@@ -199,21 +206,21 @@ class MemoryZooKeeper:
 
 
 class ConnectionOwner(Protocol):
-    """Who is at the other end: MemoryZkClient."""
+    """The other end of a connection: MemoryZkClient."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def context(self) -> contextvars.Context:
-        """What it is called back in: its process."""
+        """The context of the owner's process, in which it is called back."""
         ...
 
     def receive(self, connection: "MemoryConnection", effect: Effect) -> None: ...
 
 
 class MemoryConnection:
-    """One connection between a client and the server: a pipe each way."""
+    """One connection between a client and the server: a pipe in each direction."""
 
     def __init__(self, zookeeper: MemoryZooKeeper, client: ConnectionOwner) -> None:
         self._zookeeper = zookeeper
@@ -233,13 +240,13 @@ class MemoryConnection:
         self._client.receive(self, effect)
 
     def broken(self) -> None:
-        """The server's end is gone: the client reads what was sent before, then the end of the
-        stream.
+        """Note that the server's end is gone. The client reads what was sent before, then the end
+        of the stream.
         """
         self.down.send(CloseCnxn(self.cnxn_id, "the server is gone"))
 
     def close(self) -> None:
-        """The client gives this connection up."""
+        """Close this connection from the client's side."""
         self.up.close()
         self.down.close()
         self._zookeeper.lost(self.cnxn_id)

@@ -1,9 +1,13 @@
-"""The search by seeds: from one number a cluster, its clients and a minute and a half of faults;
-then three questions.
+"""The search by seeds: one number gives a cluster, its clients and a minute of faults.
+
+Each run is checked by these questions:
 
     Was every request answered, or its connection closed, within its time-out + 1 s?
-    (AnswerDeadlines, while it happens) Was every waiting operation woken as soon as it could be
-    completed? (the purgatories, ten times a second) Was every acked record read?
+    Was every waiting operation woken as soon as it could be completed?
+    Did responses come in order, and were only produce requests in progress together?
+    Was every record acknowledged and read once, in the order of its producer?
+
+The first three are asked ten times a second, the last at the end.
 
 The faults are those of a machine on which requests once seemed to go unanswered: a slow disk under
 logs, checkpoints and ZooKeeper, a broker paused past its session, kill -9 and restart, trace
@@ -44,17 +48,17 @@ from kafka_edu.trace.socket_sink import EventServer
 BROKERS: Final = (1, 2, 3)
 TOPIC_PARTITIONS: Final = 6
 OFFSETS_PARTITIONS: Final = 50
-"""56 partitions in all."""
+"""With the six partitions of the topic that makes 56 partitions."""
 PIPELINED_REQUESTS: Final = (1, 4, 64, 64)
 """Each seed draws one of these as edu.max.pipelined.requests."""
 FAULTS_MS: Final = 60_000
 HEALED_MS: Final = 45_000
-"""After the last fault: longer than the longest time-out, so that whatever is still waiting then is
-stuck.
+"""The time after the last fault. It is longer than the longest time-out, so whatever still waits
+then is stuck.
 """
 LONGER_THAN_ANY_FAULT_MS: Final = 30_000
-"""A follower that does not fetch leaves the ISR after replica.lag.time.max.ms, 10 s, and half of it
-more. So no batch waits longer than this.
+"""A follower that does not fetch leaves the ISR after 1.5 times replica.lag.time.max.ms, which is
+10 s here. So no batch waits longer than this.
 """
 LOOK_EVERY_MS: Final = 100
 WOKEN_WITHIN_LOOKS: Final = 5
@@ -70,11 +74,11 @@ PROPERTIES: Final = {
 
 
 class SeedResult(NamedTuple):
-    """What came of one seed."""
+    """The result of one seed."""
 
     seed: int
     failures: tuple[str, ...]
-    """Empty when all held."""
+    """Empty when all checks passed."""
     requests: int
     answered: int
     closed: int
@@ -90,7 +94,7 @@ class SeedResult(NamedTuple):
 
 
 class SeedRun:
-    """One seed's cluster, clients and faults. `run` does it all."""
+    """The cluster, clients and faults of one seed. `run` plays all of it."""
 
     def __init__(self, seed: int, faults_ms: int = FAULTS_MS) -> None:
         self.seed = seed
@@ -110,8 +114,8 @@ class SeedRun:
         self._acts: list[str] = [f"edu.max.pipelined.requests={self._pipelined}"]
         self._counts: Counter[str] = Counter()
         self._completable: dict[tuple[int, int, int], int] = {}
-        """(broker, its incarnation, operation's number) → at how many looks in a row it could have
-        been completed.
+        """(broker, its incarnation, the operation's number) → at how many looks in a row it could
+        have been completed.
         """
         self._dashboards: list[TraceDashboard] = []
 
@@ -121,7 +125,7 @@ class SeedRun:
         with _coroutines_of_dead_processes():
             try:
                 self._play()
-            except AssertionError as error:  # an exception that nobody caught
+            except AssertionError as error:  # An exception that nobody caught.
                 self._failures.append(str(error))
             if cluster.loop.errors and not self._failures:
                 self._failures.append(f"uncaught: {cluster.loop.errors[0]}")
@@ -212,7 +216,9 @@ class SeedRun:
             self._failures.append("nothing was acked, or nothing committed: the run shows nothing")
 
     def _compare_records(self) -> None:
-        """Each acked record was read once, and each partition in the order of its producer."""
+        """Check that each acknowledged record was read, none was read twice, and each partition
+        kept the order of its producer.
+        """
         for tp, sent in self._producer.sent.items():
             read = self._reader.read[tp]
             acked = {number for number in sent if number in self._producer.acked}
@@ -258,8 +264,8 @@ class SeedRun:
         self._start(broker)
 
     def _start(self, broker: int) -> None:
-        # until it has started, a broker takes connections and answers nobody, as Kafka does: it
-        # waits for its old session to expire
+        # Until it has started, a broker accepts connections but answers nobody, as Kafka does: it
+        # waits for its old session to expire.
         disk = self.cluster.brokers[broker].disk
         disk.worker_ms = disk.stall_ms = QUICK
         self._pauses.paused(broker, self._now_ms())
@@ -303,7 +309,7 @@ class SeedRun:
         self.cluster.zookeeper_latency_ms = ZOOKEEPER_LATENCY_MS
 
     def _pass(self, ms: float) -> None:
-        """Let time pass, and look ten times a second."""
+        """Let time pass, and check ten times a second."""
         left_ms = round(ms)
         while left_ms > 0:
             self.cluster.advance(min(left_ms, LOOK_EVERY_MS))
@@ -313,8 +319,8 @@ class SeedRun:
             self._look_at_pipelines()
 
     def _look_for_lost_wake_ups(self) -> None:
-        """A produce that its partition's state says is done, and that is still waiting after half a
-        second, was not woken.
+        """Find a produce request that is done by its partition's state, but has waited for half a
+        second since. Nobody woke it.
         """
         still: dict[tuple[int, int, int], int] = {}
         for broker in self.cluster.brokers.values():
@@ -333,7 +339,7 @@ class SeedRun:
         self._completable = still
 
     def _look_at_pipelines(self) -> None:
-        """Requests of one connection are in progress together only if they are acknowledged
+        """Check that a connection's requests are in progress together only if they are acknowledged
         produces, and at most `edu.max.pipelined.requests` of them.
         """
         for broker in self.cluster.brokers.values():
@@ -363,7 +369,7 @@ class SeedRun:
             )
 
     def _attach_dashboards(self, broker_id: int) -> None:
-        """Three subscribers of this broker, of whom one changes between the levels hops and
+        """Attach three subscribers to this broker. One of them changes between the levels hops and
         state.
         """
         broker = self.cluster.brokers[broker_id]
@@ -383,7 +389,7 @@ class SeedRun:
             self._dashboards.append(dashboard)
 
     def _on_stall(self, broker: int, ms: float) -> None:
-        """A broker that the kernel holds can answer nobody."""
+        """Count a stall as a pause, because a broker that the kernel holds cannot answer."""
         now_ms = self._now_ms()
         self._pauses.paused(broker, now_ms)
         self._pauses.resumed(broker, now_ms + ms)
@@ -399,15 +405,15 @@ class SeedRun:
 
 
 class _Nothing(list[Envelope]):
-    """Events that nobody reads afterwards are not kept: a seed tells a million of them."""
+    """Drops events that nobody reads later. A seed emits a million of them."""
 
     def append(self, _: Envelope) -> None: ...
 
 
 @contextmanager
 def _coroutines_of_dead_processes() -> Iterator[None]:
-    """A broker that is killed leaves coroutines that never began; Python's warning about them says
-    nothing of the broker.
+    """Hide Python's warning about coroutines that never began. A killed broker leaves some, and
+    they show nothing about the broker.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "coroutine .* was never awaited")
@@ -416,7 +422,7 @@ def _coroutines_of_dead_processes() -> Iterator[None]:
 
 
 def play(seed: int, faults_ms: int = FAULTS_MS) -> SeedResult:
-    """Run one seed. Takes seconds of one core."""
+    """Run one seed. It takes a few seconds of one core."""
     return SeedRun(seed, faults_ms).run()
 
 

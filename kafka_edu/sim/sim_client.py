@@ -1,8 +1,8 @@
-"""A client for scripts: says what it sends, and says what came of it. It runs as a process of its
-own in the simulation.
+"""A client for scripts, which shows each request it sends and its result. It runs as a process of
+its own in the simulation.
 
-It finds the leader by Metadata from any broker that answers, as every client does, but shows each
-step: there is no buffer and no hidden retry.
+It finds the leader by Metadata from any broker that answers, as every client does. Each step is
+visible: there is no buffer and no hidden retry.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ PRODUCE_TIMEOUT_MS = 30_000
 
 
 class Acked(NamedTuple):
-    """What a broker answered to a produce request."""
+    """The answer of a broker to a produce request."""
 
     value: str
     error: Errors
@@ -54,7 +54,7 @@ class Acked(NamedTuple):
 
 
 class Answer:
-    """The future of one produce request, for a script that goes on meanwhile."""
+    """The result of one produce request, for a script that continues meanwhile."""
 
     def __init__(self, value: str) -> None:
         self.value = value
@@ -85,7 +85,9 @@ class SimClient:
         return client
 
     async def metadata(self, topic: str) -> MetadataResponse:
-        """From the first broker that answers. Raises ConnectionError when none does."""
+        """Return the metadata from the first broker that answers. Raises ConnectionError when none
+        does.
+        """
         for broker_id in self._cluster.brokers:
             try:
                 client = await self._connect(broker_id)
@@ -105,7 +107,7 @@ class SimClient:
         raise ConnectionError("no broker answers")
 
     async def leader_of(self, tp: TopicPartition) -> int:
-        """The leader's broker id, or -1."""
+        """Return the leader's broker id, or -1."""
         for topic in (await self.metadata(tp.topic)).topics:
             for partition in topic.partitions:
                 if partition.partition_index == tp.partition:
@@ -113,7 +115,7 @@ class SimClient:
         return -1
 
     async def create_topic(self, topic: str, partitions: int, rf: int) -> Errors:
-        """Ask the controller for a topic; its own choice of replicas."""
+        """Ask the controller to create a topic. The controller chooses the replicas."""
         controller = (await self.metadata(topic)).controller_id
         client = await self._connect(controller)
         try:
@@ -140,9 +142,7 @@ class SimClient:
             client.close()
 
     async def delete_topic(self, topic: str) -> Errors:
-        """Ask the controller to delete a topic; returns when it is gone, as that broker knows
-        it.
-        """
+        """Ask the controller to delete a topic. Return when it is gone, as that broker knows it."""
         controller = (await self.metadata(topic)).controller_id
         client = await self._connect(controller)
         try:
@@ -179,7 +179,7 @@ class SimClient:
     def produce(
         self, tp: TopicPartition, value: str, acks: int, timeout_ms: int = PRODUCE_TIMEOUT_MS
     ) -> Answer:
-        """Send one record to the leader; the script goes on, and looks at the answer later."""
+        """Send one record to the leader. The script continues, and looks at the answer later."""
         answer = Answer(value)
 
         async def body() -> None:
@@ -192,7 +192,7 @@ class SimClient:
         return answer
 
     async def consume(self, tp: TopicPartition, offset: int = 0) -> list[tuple[int, str]]:
-        """All committed records from `offset` on: (offset, value)."""
+        """Return all committed records from `offset` on, as (offset, value)."""
         leader = await self.leader_of(tp)
         client = await self._connect(leader)
         found: list[tuple[int, str]] = []

@@ -1,12 +1,13 @@
-"""A whole cluster in one process, in virtual time (spec M6): the broker's own classes, with clock,
-wires, disk and ZooKeeper handed in.
+"""A whole cluster in one process, in virtual time (spec M6).
+
+It runs the broker's own classes, and hands in clock, wires, disk and ZooKeeper.
 
     cluster = SimCluster(seed=7, broker_ids=(1, 2, 3))
     cluster.start_all()
     cluster.advance(15_000)
     cluster.kill(1)
 
-Everything that happens follows from the seed and the calls: the same seed and calls give the same
+Everything that happens follows from the seed and the calls. The same seed and calls give the same
 events, byte for byte (`events_bytes`).
 """
 
@@ -44,7 +45,7 @@ ZOOKEEPER_LATENCY_MS = (0.1, 0.6)
 
 
 class _Everything:
-    """Keeps every event that is told, of all brokers, in the order they were told."""
+    """Keeps every event of all brokers, in the order in which they were emitted."""
 
     def __init__(self, level: Level) -> None:
         self.level = level
@@ -58,7 +59,7 @@ class _Everything:
 
 
 class SimBroker:
-    """One broker: its disk outlives its processes."""
+    """One broker. Its disk outlives its processes."""
 
     def __init__(self, broker_id: int, file_system: MemoryFileSystem, disk: SlowDisk) -> None:
         self.id = broker_id
@@ -73,15 +74,15 @@ class SimBroker:
 
     @property
     def running(self) -> KafkaServer:
-        """The server, which must be up. Raises RuntimeError when it is not."""
+        """The server. Raises RuntimeError when the broker is not up."""
         if self.server is None:
             raise RuntimeError(f"broker {self.id} is not up")
         return self.server
 
 
 class SimCluster:
-    """Brokers, ZooKeeper, network and clock, all from one seed. Owned by the script that drives
-    it.
+    """Brokers, ZooKeeper, network and clock, all from one seed. Owned by the script that
+    drives it.
     """
 
     def __init__(
@@ -92,8 +93,8 @@ class SimCluster:
         level: Level = Level.STATE,
         broker_properties: Mapping[int, Mapping[str, str]] | None = None,
     ) -> None:
-        """`properties` are those of every broker, `broker_properties` those that single brokers
-        have on top.
+        """Build the cluster. Every broker has `properties`. Single brokers have `broker_properties`
+        in addition.
         """
         self.seed = seed
         self.loop = SimLoop()
@@ -106,14 +107,14 @@ class SimCluster:
         }
         self._zk_process = SimProcess("zookeeper")
         self.supervisor = Tracer(SUPERVISOR_ID, self.time)
-        """Tells what the script does to processes, as the supervisor of a real cluster tells it."""
+        """Emits what the script does to processes, as the supervisor of a real cluster does."""
         self.supervisor.add_sink(self.sink)
         zk_random = self._random("zookeeper")
         zk_tracer = Tracer(ZOOKEEPER_ID, self.time)
         zk_tracer.add_sink(self.sink)
         self.zookeeper_latency_ms = ZOOKEEPER_LATENCY_MS
-        """Between these two each message to or from ZooKeeper takes. A slow disk under its log
-        makes it more.
+        """The shortest and longest time that a message to or from ZooKeeper takes. A slow disk
+        under ZooKeeper's log makes it longer.
         """
         self.zookeeper = MemoryZooKeeper(
             self.time,
@@ -123,7 +124,7 @@ class SimCluster:
         )
         self.loop.run_in(self._zk_process, self.zookeeper.start)
         self.on_stall: Callable[[int, float], None] = lambda broker_id, ms: None
-        """Told of each time that a slow disk holds a broker."""
+        """Called each time that a slow disk holds a broker."""
         self._stops = dict.fromkeys(broker_ids, 0)
         self.brokers = {broker_id: self._broker(broker_id) for broker_id in broker_ids}
         self.advance(0)
@@ -138,8 +139,8 @@ class SimCluster:
         return SimBroker(broker_id, file_system, disk)
 
     def _stall(self, broker_id: int, ms: float) -> None:
-        """The kernel holds the broker in a write: what it is doing now it finishes, the rest
-        waits.
+        """Let the kernel hold the broker in a write. The broker finishes its current callback;
+        everything else waits.
         """
         process = self.brokers[broker_id].process
         if not process.alive:
@@ -155,16 +156,16 @@ class SimCluster:
         self.loop.pause(self.brokers[broker_id].process)
 
     def _go_on(self, broker_id: int, process: SimProcess) -> None:
-        """One reason to stand still is over; a paused broker may have another."""
+        """End one reason for the broker to stand still. A paused broker may have another."""
         if process is not self.brokers[broker_id].process:
-            return  # it was killed meanwhile
+            return  # It was killed meanwhile.
         self._stops[broker_id] -= 1
         if self._stops[broker_id] == 0:
             self.loop.resume(process)
 
     def config(self, broker_id: int) -> KafkaConfig:
-        """The broker's configuration: Kafka's defaults, what the script set, and where it
-        listens.
+        """Return the broker's configuration: Kafka's defaults, what the script set, and the
+        listener.
         """
         given = {**self._properties, **self._broker_properties.get(broker_id, {})}
         properties = {
@@ -186,7 +187,7 @@ class SimCluster:
         return FIRST_PORT + broker_id
 
     def start(self, broker_id: int) -> None:
-        """Start a broker, for the first time or again; returns when it has started."""
+        """Start a broker, for the first time or again. Return when it has started."""
         broker = self.brokers[broker_id]
         broker.incarnation += 1
         broker.process = SimProcess(f"broker-{broker_id}")
@@ -194,7 +195,7 @@ class SimCluster:
         self._stops[broker_id] = 0
         seq = broker.tracer.seq if broker.tracer is not None else 0
         broker.tracer = Tracer(broker_id, self.time)
-        broker.tracer.seq = seq  # numbers go on, so that a broker's events stay in one order
+        broker.tracer.seq = seq  # Numbers continue: one order for all events.
         broker.tracer.add_sink(self.sink)
         broker.zk_client = MemoryZkClient(
             self.zookeeper, config.zookeeper_session_timeout_ms, f"broker-{broker_id}"
@@ -228,8 +229,8 @@ class SimCluster:
         return self.loop.run_until_complete(self.loop.spawn(process, body()), limit_ms)
 
     def kill(self, broker_id: int) -> None:
-        """kill -9: nothing of it runs any more; its connections are reset; what it wrote to its
-        files is there (the page cache survives a process).
+        """Kill a broker as kill -9 does. None of its code runs any more, and its connections are
+        reset. What it wrote to its files stays, because the page cache survives a process.
         """
         broker = self.brokers[broker_id]
         with self.supervisor.because(self.supervisor(ActionAsked(action="kill", broker=broker_id))):
@@ -251,7 +252,7 @@ class SimCluster:
         broker.server = None
 
     def pause(self, broker_id: int) -> None:
-        """SIGSTOP: it stands still, its connections stay open."""
+        """Pause a broker as SIGSTOP does. It stands still, and its connections stay open."""
         self._stop(broker_id)
         self.supervisor(ProcessPaused(process=f"broker-{broker_id}", broker=broker_id, pid=0))
 
@@ -260,22 +261,22 @@ class SimCluster:
         self.supervisor(ProcessResumed(process=f"broker-{broker_id}", broker=broker_id, pid=0))
 
     def cut(self, a: int, b: int) -> None:
-        """Nothing passes between two brokers until `mend`."""
+        """Let nothing pass between two brokers until `mend`."""
         self.network.cut(self.brokers[a].process, self.brokers[b].process)
 
     def mend(self, a: int, b: int) -> None:
         self.network.mend(self.brokers[a].process, self.brokers[b].process)
 
     def stop(self, broker_id: int) -> None:
-        """SIGTERM: the broker's own shutdown, to its end."""
+        """Stop a broker as SIGTERM does: its own shutdown runs to its end."""
         broker = self.brokers[broker_id]
         self.run_as(broker.process, broker.running.shutdown("SIGTERM"), 600_000)
         self.loop.kill(broker.process)
         broker.server = None
 
     def advance(self, ms: float) -> None:
-        """Let virtual time pass. Raises AssertionError with what was not caught, if anything
-        was.
+        """Let virtual time pass. Raises AssertionError with the first exception that nobody caught,
+        if there is one.
         """
         self.loop.advance(ms)
         if self.loop.errors:
@@ -285,15 +286,15 @@ class SimCluster:
             ) from first.get("exception")
 
     def facts(self, *kinds: type[Event]) -> list[Envelope]:
-        """All facts of these types so far."""
+        """Return all facts of these types so far."""
         return [envelope for envelope in self.sink.events if isinstance(envelope.event, kinds)]
 
     def events_bytes(self) -> bytes:
-        """Every event so far, as a recording has them: what two runs of one seed are compared
-        by.
+        """Return every event so far, in the format of a recording. Two runs of one seed are
+        compared by these bytes.
         """
         return b"".join(map(encode, self.sink.events))
 
     def close(self) -> None:
-        """Forget everything that was still to happen."""
+        """Drop everything that was still to happen."""
         self.loop.close()

@@ -1,14 +1,13 @@
-"""An event loop whose time is virtual (spec M6; models: trio's MockClock, FoundationDB's
-simulator).
+"""An event loop with virtual time (spec M6; models: trio's MockClock, FoundationDB's simulator).
 
-When nothing is ready, the clock jumps to the next timer: a simulated minute costs what happens in
-it. Callbacks run in one order only: ready ones in the order they became ready, timers by (time,
-order of being set). Nothing here asks the machine for the time, a thread or a random number, so the
-same start gives the same run.
+When nothing is ready, the clock jumps to the next timer. So a simulated minute costs only what
+happens in it. Callbacks run in one order: ready ones in the order in which they became ready,
+timers by (time, order in which they were set). Nothing here asks the machine for the time, a thread
+or a random number, so the same start gives the same run.
 
 Every callback belongs to a `SimProcess`, found by a context variable that tasks inherit. So a
-process can be killed, and no line of its code runs any more, not even a `finally`, as with kill -9;
-or paused, and what comes due meanwhile runs when it is resumed, as with SIGSTOP.
+process can be killed. Then no line of its code runs any more, not even a `finally`, as with kill
+-9. A process can also be paused. What comes due meanwhile runs when it is resumed, as with SIGSTOP.
 """
 
 import asyncio
@@ -25,13 +24,13 @@ MAX_STEPS_AT_ONE_INSTANT: Final = 1_000_000
 
 
 class SimulationStalledError(Exception):
-    """Nothing is left that could ever happen, yet something is awaited; or time does not move while
-    callbacks go on for ever.
+    """Nothing is left that could ever happen, yet something is awaited. Or time does not move,
+    while callbacks go on for ever.
     """
 
 
 class SimProcess:
-    """Something that can be killed and paused as a whole: a broker, ZooKeeper, a client."""
+    """A part that can be killed and paused as a whole: a broker, ZooKeeper, a client."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -51,12 +50,12 @@ _process: Final[contextvars.ContextVar[SimProcess]] = contextvars.ContextVar(
 
 
 def current_process() -> SimProcess:
-    """The process whose code is running."""
+    """Return the process whose code is running."""
     return _process.get()
 
 
 class SimHandle:
-    """A callback that is to run; what `call_soon` and `call_at` return."""
+    """A callback that is to run. `call_soon` and `call_at` return it."""
 
     __slots__ = ("_when_s", "args", "callback", "context", "is_cancelled", "process")
 
@@ -85,8 +84,9 @@ class SimHandle:
 
 
 class SimLoop(asyncio.BaseEventLoop):
-    """asyncio's own Task, Future, Queue, Event, timeout and sleep run on it unchanged; sockets,
-    threads and signals it has none.
+    """A loop on which asyncio's own Task, Future, Queue, Event, timeout and sleep run unchanged.
+
+    It has no sockets, threads or signals.
     """
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self._running = False
         self._closed = False
         self.errors: list[dict[str, Any]] = []
-        """Exceptions that nobody caught, as asyncio reports them: a simulation with any of these
+        """Exceptions that nobody caught, as asyncio reports them. A simulation with any of these
         has failed.
         """
 
@@ -176,7 +176,7 @@ class SimLoop(asyncio.BaseEventLoop):
         )
 
     def spawn(self, process: SimProcess, coro: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run a coroutine as `process`; all it starts belongs to that process too."""
+        """Run a coroutine as `process`. Everything it starts belongs to that process too."""
         context = contextvars.copy_context()
         context.run(_process.set, process)
         task: asyncio.Task[T] = asyncio.Task(coro, loop=self, context=context, name=process.name)
@@ -185,19 +185,19 @@ class SimLoop(asyncio.BaseEventLoop):
     def run_in(
         self, process: SimProcess, callback: Callable[..., object], *args: object
     ) -> SimHandle:
-        """Have `callback` run soon, as part of `process`."""
+        """Call `callback` soon, as part of `process`."""
         context = contextvars.copy_context()
         context.run(_process.set, process)
         handle: SimHandle = self.call_soon(callback, *args, context=context)
         return handle
 
     def kill(self, process: SimProcess) -> None:
-        """No code of this process runs any more."""
+        """Stop all code of this process for ever."""
         process.alive = False
         process.deferred.clear()
 
     def pause(self, process: SimProcess) -> None:
-        """The process stands still; what comes due for it waits."""
+        """Let the process stand still. What comes due for it waits."""
         process.paused = True
 
     def resume(self, process: SimProcess) -> None:
@@ -206,8 +206,8 @@ class SimLoop(asyncio.BaseEventLoop):
         process.deferred.clear()
 
     def step(self) -> bool:
-        """Run the one callback that is next, moving the clock if need be; False when nothing is
-        left to happen.
+        """Run the next callback, and move the clock if needed. Return False when nothing is left to
+        happen.
         """
         while self._ready or self._timers:
             if self._ready:
@@ -243,7 +243,7 @@ class SimLoop(asyncio.BaseEventLoop):
             asyncio._set_running_loop(before)
 
     def next_event_ns(self) -> int | None:
-        """When the next callback is due, or None when there is none."""
+        """Return when the next callback is due, or None when there is none."""
         if self._ready:
             return self._now_ns
         while self._timers and (
@@ -253,7 +253,7 @@ class SimLoop(asyncio.BaseEventLoop):
         return self._timers[0][0] if self._timers else None
 
     def advance(self, ms: float) -> None:
-        """Let `ms` of virtual time pass, and all that happens in it."""
+        """Let `ms` of virtual time pass, with all that happens in it."""
         end_ns = self._now_ns + round(ms * 1e6)
         steps = 0
         instant_ns = self._now_ns
@@ -270,8 +270,8 @@ class SimLoop(asyncio.BaseEventLoop):
     def run_until_complete(
         self, future: Generator[Any, None, T] | Awaitable[T], limit_ms: float = 3_600_000
     ) -> T:
-        """Run until `future` is done; SimulationStalledError when it can never be, or is not after
-        `limit_ms` of virtual time.
+        """Run until `future` is done. Raises SimulationStalledError when it can never be done, or
+        is not done after `limit_ms` of virtual time.
         """
         task = asyncio.ensure_future(future, loop=self)  # type: ignore[arg-type]  # typeshed's two overloads do not admit their own union
         end_ns = self._now_ns + round(limit_ms * 1e6)
@@ -294,7 +294,7 @@ class SimLoop(asyncio.BaseEventLoop):
         return self._closed
 
     def close(self) -> None:
-        """Drop all that was to happen."""
+        """Drop everything that was still to happen."""
         self._closed = True
         self._ready.clear()
         self._timers.clear()
@@ -308,7 +308,7 @@ class SimLoop(asyncio.BaseEventLoop):
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         if context.get("message", "").startswith("Task was destroyed"):
-            return  # a killed process leaves its tasks as they were
+            return  # A killed process leaves its tasks as they were.
         self.errors.append(context)
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
@@ -316,8 +316,8 @@ class SimLoop(asyncio.BaseEventLoop):
 
 
 class SimTime:
-    """The clock of a simulation (implements Time). Wall time begins at `start_ms`, so that
-    timestamps look like any other day's.
+    """The clock of a simulation (implements Time). Wall time begins at `start_ms`, so timestamps
+    look like those of any other day.
     """
 
     def __init__(self, loop: SimLoop, start_ms: int = 1_600_000_000_000) -> None:

@@ -1,13 +1,13 @@
-"""A disk that takes its time, in virtual time: what is forced to it waits in a worker, and now and
-then a plain write holds the broker's loop.
+"""A slow disk, in virtual time: forced writes wait in a worker, and some plain writes hold the
+broker's loop.
 
-Three things a busy disk does to a broker:
+A busy disk affects a broker in three ways:
 
     flush, rename, checkpoint    a worker waits; the loop goes on
     append to the page cache     the kernel makes the writer wait, and with it the whole loop
     ZooKeeper's log              every answer of ZooKeeper is late
 
-The first is `run_blocking`, the second `wrote`, which stops the broker's process for a while as
+The first is `run_blocking`. The second is `wrote`, which stops the broker's process for a while as
 SIGSTOP would. The third is SimCluster's ZooKeeper latency.
 """
 
@@ -24,7 +24,7 @@ STALL_CHANCE: Final = 0.02
 
 
 class SlowDisk:
-    """One broker's disk. `worker_ms` and `stall_ms` are ranges to draw from; (0, 0) is a disk that
+    """One broker's disk. `worker_ms` and `stall_ms` are ranges to draw from. A disk with (0, 0)
     costs no time.
     """
 
@@ -36,7 +36,7 @@ class SlowDisk:
         self.stall_ms = QUICK
 
     async def run_blocking(self, work: Callable[[], T]) -> T:
-        """What a worker thread does: the work is done at some moment, and the loop hears of it
+        """Do a worker thread's work. It is done at some moment, and the loop gets the result
         later.
         """
         low, high = self.worker_ms
@@ -48,7 +48,7 @@ class SlowDisk:
         return done
 
     def wrote(self) -> None:
-        """The loop has appended to a file."""
+        """Note that the loop has appended to a file."""
         low, high = self.stall_ms
         if high and self._chance.random() < STALL_CHANCE:
             self._stall(self._chance.uniform(low, high))

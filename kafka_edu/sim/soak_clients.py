@@ -272,7 +272,7 @@ class TraceDashboard:
         self._levels = levels
 
     async def run(self, broker: int, port: int, token: str) -> None:
-        """Until the broker is gone."""
+        """Read until the broker is gone."""
         for level in self._turns():
             gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             reads = _Reads(self, gone)

@@ -1,20 +1,20 @@
-"""Scenarios as transcripts: each is a test, and text for a chapter (etcd/raft keeps its tests so).
+"""Scenarios as transcripts: each is a test and the text for a chapter (model: the tests of
+etcd/raft).
 
-A transcript is commands, each after `> `, several separated by ` ; `, and below them what they
-bring about:
+A transcript has commands, each after `> `, several separated by ` ; `. The lines below a command
+show its effects:
 
     > cluster brokers=3 topic=t partitions=1 rf=3
     t-0 leader=1 epoch=0 isr=1,2,3 hw=0 leo=1:0,2:0,3:0
     > produce acks=all value=a
     a: acked offset=0
 
-`run` gives the transcript as it really goes; a test compares it with the file, and `python -m
-kafka_edu.sim.transcript FILE --rewrite` writes it anew, for a reviewer to read the difference.
-Lines that begin with `#` are kept as they are.
+`run` returns the transcript as it really goes, and a test compares it with the file. `python -m
+kafka_edu.sim.transcript FILE --rewrite` writes it again, so that a reviewer can read the
+difference. Lines that begin with `#` are kept as they are.
 
 Commands: cluster brokers= topic= partitions= rf= seed= KEY=VALUE… | produce acks= value= [timeout=]
-| consume | show | advance 15s | kill N | pause N | resume N | start N | stop N | cut A B | mend A
-B.
+ consume | show | advance 15s | kill N | pause N | resume N | start N | stop N | cut A B | mend A B.
 """
 
 import argparse
@@ -50,7 +50,7 @@ _UNITS: Final = {"ms": 1, "s": 1000, "min": 60_000}
 
 
 class TranscriptError(Exception):
-    """A line that is no command, or a command that cannot be done; says which line."""
+    """A line is no command, or its command cannot be done. The message names the line."""
 
 
 def ids(brokers: tuple[int, ...]) -> str:
@@ -58,7 +58,7 @@ def ids(brokers: tuple[int, ...]) -> str:
 
 
 def parse_duration(text: str) -> int:
-    """`15s`, `500ms`, `2min` in ms."""
+    """Return `15s`, `500ms` or `2min` in ms."""
     for unit in ("ms", "min", "s"):
         number = text.removesuffix(unit)
         if number != text and number.replace(".", "", 1).isdigit():
@@ -67,7 +67,7 @@ def parse_duration(text: str) -> int:
 
 
 def narrate(envelope: Envelope) -> str | None:
-    """One fact as a line of a transcript, or None for those that are not told."""
+    """Return one fact as a line of a transcript, or None if transcripts leave it out."""
     event: Event = envelope.event
     match event:
         case IsrShrunk():
@@ -130,7 +130,7 @@ def narrate(envelope: Envelope) -> str | None:
 
 
 class Scenario:
-    """Runs the commands of one transcript, and collects what they bring about."""
+    """Runs the commands of one transcript and collects their effects."""
 
     def __init__(self) -> None:
         self.cluster: SimCluster | None = None
@@ -160,7 +160,7 @@ class Scenario:
         return self.cluster
 
     def run(self, line: str) -> list[str]:
-        """Do the commands of one line, in order; returns what came of them, up to when things have
+        """Run the commands of one line, in order. Return their effects, until the cluster has
         settled.
         """
         self._lines = []
@@ -224,8 +224,8 @@ class Scenario:
         self._lines.append("consumed " + " ".join(f"{offset}:{value}" for offset, value in found))
 
     def _show(self) -> None:
-        """The partition as its leader tells it, and every replica's log end as that replica tells
-        it; a broker that is down has none.
+        """Show the partition as its leader sees it, and each replica's own log end. A broker that
+        is down has none.
         """
         told: dict[int, PartitionSnapshot] = {}
         for broker in self._sim.brokers.values():
@@ -269,8 +269,8 @@ class Scenario:
         self._open = still
 
     def _why_waiting(self) -> str:
-        """What the leader's produce purgatory says of the oldest operation that waits for our
-        partition (spec D3).
+        """Return what the oldest operation in the leader's produce purgatory waits for (spec
+        D3).
         """
         for broker in self._sim.brokers.values():
             if broker.tracer is None or broker.server is None:
@@ -290,7 +290,7 @@ class Scenario:
 
 
 def run(text: str) -> str:
-    """The transcript as it really goes. Raises TranscriptError."""
+    """Return the transcript as it really goes. Raises TranscriptError."""
     scenario = Scenario()
     out: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -307,7 +307,7 @@ def run(text: str) -> str:
 
 
 def commands(text: str) -> Iterator[str]:
-    """The command lines alone: for running the same scenario elsewhere."""
+    """Yield the command lines alone, to run the same scenario elsewhere."""
     return (
         line[2:].partition("  #")[0].strip() for line in text.splitlines() if line.startswith("> ")
     )

@@ -1,13 +1,13 @@
-"""What it costs ZooKeeper that every broker watches everything, beside one controller that does
-(spec C2; book 000 §6.4.1).
+"""The cost for ZooKeeper when every broker watches everything, compared with one controller (spec
+C2; book 000 §6.4.1).
 
-Two worlds in virtual time, each with a ZooKeeper of ours in memory: `HerdWorld` of brokers that all
-watch (`herd_broker`), and `ControllerWorld` of brokers with our own KafkaController, which tells
-the others by UpdateMetadata. The watches are really set there, and what fires is counted where it
-fires; nothing is computed. In both a message takes half a millisecond, and at most ten requests of
-a broker are on their way at once.
+It runs two worlds in virtual time, each with our own ZooKeeper in memory. In `HerdWorld` all
+brokers watch (`herd_broker`). In `ControllerWorld` the brokers have our own KafkaController, which
+notifies the others by UpdateMetadata. The watches are really set, and they are counted where they
+fire. Nothing is computed. In both worlds a message takes half a millisecond, and a broker has at
+most ten requests on their way at once.
 
-Left out on both sides: logs, records, and the watch that each broker has on configurations.
+Both sides leave out logs, records, and the watch that each broker has on configurations.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ WRITES: Final = frozenset({"CreateRequest", "SetDataRequest", "DeleteRequest", "
 
 
 class Cost(NamedTuple):
-    """What one event cost."""
+    """The cost of one event."""
 
     watches_fired: int
     brokers_woken: int
@@ -63,13 +63,13 @@ class Cost(NamedTuple):
     busiest_10_ms: int
     """Requests to ZooKeeper within the busiest 10 ms."""
     requests_to_brokers: int
-    """From the controller; 0 where there is none."""
+    """Requests from the controller; 0 in a world without one."""
     until_all_know_ms: float
-    """Until the last broker had learnt the last of it."""
+    """The time until the last broker knew everything."""
 
 
 class Counter:
-    """A sink that counts what ZooKeeper tells."""
+    """A sink that counts ZooKeeper's events."""
 
     level = Level.HOPS
 
@@ -98,7 +98,9 @@ class Counter:
 
 
 class World(ABC):
-    """`brokers` brokers and a topic of `partitions` partitions, in rest. Owned by who measures."""
+    """`brokers` brokers and a topic of `partitions` partitions, at rest. Owned by the
+    measurement.
+    """
 
     def __init__(self, brokers: int, partitions: int) -> None:
         self.loop = SimLoop()
@@ -129,11 +131,11 @@ class World(ABC):
 
     @abstractmethod
     def start(self, broker_id: int) -> None:
-        """Start a broker, for the first time or again; returns when it is registered."""
+        """Start a broker, for the first time or again. Return when it is registered."""
 
     @abstractmethod
     def tell_of_isr(self, tp: TopicPartition) -> None:
-        """What a leader does beside writing its new ISR."""
+        """Do what a leader does in addition to writing its new ISR."""
 
     def run(self, coro: Coroutine[object, object, T]) -> T:
         task: asyncio.Task[T] = self.loop.create_task(coro)
@@ -145,17 +147,19 @@ class World(ABC):
         )
 
     def learnt(self) -> None:
-        """Somebody has learnt something."""
+        """Note that some broker has learnt something."""
         self.learnt_ns = self.loop.now_ns
 
     @property
     def watches(self) -> int:
-        """How many are set now."""
+        """Return how many watches are set now."""
         tree = self.zookeeper.server.tree
         return tree.data_watches.count + tree.child_watches.count
 
     def settle(self) -> None:
-        """Let everything come to rest. Raises AssertionError for what was not caught."""
+        """Let everything come to rest. Raises AssertionError for an exception that nobody
+        caught.
+        """
         before = None
         limit_ns = self.loop.now_ns + PATIENCE_MS * 1_000_000
         while before != (
@@ -171,7 +175,7 @@ class World(ABC):
         assert not self.loop.errors, self.loop.errors
 
     def measure(self, act: "Callable[[World], None]") -> Cost:
-        """What follows from `act`, until all is at rest again."""
+        """Return the cost of `act`, until all is at rest again."""
         self.counter.reset()
         told = self.requests_to_brokers
         act(self)
@@ -190,10 +194,8 @@ class World(ABC):
             until_all_know_ms,
         )
 
-    # What happens to a cluster.
-
     def kill(self, broker_id: int) -> None:
-        """kill -9; returns in the moment in which ZooKeeper ends its session."""
+        """Kill a broker as kill -9 does. Return at the moment when ZooKeeper ends its session."""
         self.loop.kill(self.processes[broker_id])
         while str(broker_id) in self.zookeeper.server.tree.children(BrokerIdZNode.PARENT):
             self.loop.step()
@@ -203,7 +205,9 @@ class World(ABC):
         self.start(broker_id)
 
     def create_topic(self, topic: str, partitions: int) -> None:
-        """Its znode, as the topics tool writes it; replicas in turn."""
+        """Create the topic's znode, as the topics tool writes it. The replicas go round the
+        brokers.
+        """
         factor = min(REPLICATION_FACTOR, self._brokers)
         replicas = {
             number: [(number + place) % self._brokers for place in range(factor)]
@@ -212,7 +216,7 @@ class World(ABC):
         self.run(self.admin.create_topic_assignment(topic, TopicAssignment.of(replicas)))
 
     def change_isr(self) -> None:
-        """The leader of one partition takes its last follower out of the ISR."""
+        """Let the leader of one partition remove its last follower from the ISR."""
         tp = TopicPartition(TOPIC, 0)
         (state,) = self.run(self.admin.get_topic_partition_states([tp])).values()
         smaller = state.leader_and_isr._replace(isr=state.leader_and_isr.isr[:-1])
@@ -236,12 +240,12 @@ class HerdWorld(World):
         self.loop.run_until_complete(self.loop.spawn(self.processes[broker_id], herd.start()))
 
     def tell_of_isr(self, tp: TopicPartition) -> None:
-        """Nothing: everybody watches the znode."""
+        """Do nothing, because everybody watches the znode."""
 
 
 class Channels:
-    """ControllerChannels that count: each request is with its broker after the latency, and
-    answered as long after that.
+    """ControllerChannels that count. Each request reaches its broker after the latency, and its
+    answer takes as long again.
     """
 
     def __init__(self, world: World, on_response: OnResponse) -> None:
@@ -272,7 +276,7 @@ class Channels:
 
 
 class ControllerWorld(World):
-    """One broker watches, and tells the others."""
+    """One broker watches and notifies the others."""
 
     def __init__(self, brokers: int, partitions: int) -> None:
         self.controllers: dict[int, KafkaController] = {}
@@ -296,7 +300,7 @@ class ControllerWorld(World):
         await zk.create_top_level_paths()
         broker = self.broker(broker_id)
         broker = broker._replace(epoch=await zk.register_broker(broker))
-        unused = MemoryTransport(MemoryNetwork(self.loop, Random(0)))  # the channels are ours
+        unused = MemoryTransport(MemoryNetwork(self.loop, Random(0)))  # No channel uses it.
         controller = self.controllers[broker_id] = KafkaController(
             controller_config(DEFAULTS),
             zk,
@@ -309,7 +313,7 @@ class ControllerWorld(World):
         await controller.startup()
 
     def tell_of_isr(self, tp: TopicPartition) -> None:
-        """The notification, by which the controller learns of it."""
+        """Write the notification from which the controller learns of the change."""
         self.run(self.admin.propagate_isr_changes([tp]))
 
     @property
@@ -331,22 +335,22 @@ EVENTS: Final[tuple[tuple[str, Callable[[World], None]], ...]] = (
 
 
 class Exhibit(NamedTuple):
-    """One size of cluster."""
+    """The results for one size of cluster."""
 
     brokers: int
     partitions: int
     watches_herd: int
     watches_ours: int
-    """Set while nothing happens."""
+    """Watches that are set while nothing happens."""
     costs: dict[str, tuple[Cost, Cost]]
-    """Event → where everybody watches, and with a controller."""
+    """Event → its cost where everybody watches, and its cost with a controller."""
     controller_dies: Cost
-    """What the controller's own end costs, which the others do not know."""
+    """The cost of the controller's own end. The herd has no such event."""
 
 
 def measure(brokers: int, partitions: int) -> Exhibit:
-    """Both worlds, through all events. Takes some seconds of real time for each thousand watches of
-    the herd. Raises ValueError for less than two brokers.
+    """Play both worlds through all events. This takes some seconds of real time for each thousand
+    watches of the herd. Raises ValueError for less than two brokers.
     """
     if brokers < 2 or partitions < 1:
         raise ValueError("two brokers are needed, and one partition")
