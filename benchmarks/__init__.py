@@ -1,3 +1,3 @@
-"""Benchmarks, each beside a named peer: `kafka-edu bench NAME` runs the module here whose NAME it
-is.
+"""Benchmarks, each compared with a named peer. `kafka-edu bench NAME` runs the module with that
+NAME.
 """

@@ -1,8 +1,8 @@
-"""The peer: a real Apache Kafka cluster from Maven's jars, on loopback, in a folder of its own,
-gone when the block ends.
+"""A real Apache Kafka cluster from Maven's jars, to compare ours with. It runs on loopback in a
+folder of its own, and is gone when the block ends.
 
-The jars are looked for in KAFKA_EDU_KAFKA_JARS (a folder of jars), and else fetched once by Maven
-into the user's cache (about 40 MB). Nothing of Apache Kafka is part of this project.
+The jars come from the folder KAFKA_EDU_KAFKA_JARS. Without it, Maven fetches them once into the
+user's cache (about 40 MB). Nothing of Apache Kafka is part of this project.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from kafka_edu.cli.maven_jars import PeerMissing as PeerMissing  # also for those who start it
+from kafka_edu.cli.maven_jars import PeerMissing as PeerMissing  # For callers too.
 from kafka_edu.cli.maven_jars import maven_jars, require_java
 from kafka_edu.common.ports import free_ports
 from kafka_edu.common.socket_transport import SocketTransport
@@ -27,20 +27,20 @@ from kafka_edu.supervisor.cluster_spec import HOST
 from kafka_edu.supervisor.readiness import wait_until_listed
 
 VERSION: Final = "2.8.2"
-#: Version → Scala's, and the ZooKeeper that it runs with: the 3.4 client of Kafka 2.0 does not
-#: start on Java 17.
+#: Version → the version of Scala, and of the ZooKeeper to run with. The 3.4 client of Kafka 2.0
+#: does not start on Java 17.
 RELEASES: Final = {"2.8.2": ("2.13", "3.5.9"), "2.0.1": ("2.12", "3.5.9")}
 TOOL_TIMEOUT_S: Final = 300
 START_TIMEOUT_S: Final = 120
-#: Of a broker to be measured, and of one that is to take little.
+#: The Java options of a broker to be measured, and of one that should need little.
 STRONG: Final = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC")
 SMALL: Final = ("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _LOG4J: Final = "org.apache.log4j"
 
 
 def kafka_jars(version: str = VERSION) -> Path:
-    """The folder of Apache Kafka's jars. Raises PeerMissing when there is no Java, or no jars and
-    no Maven to fetch them.
+    """Return the folder of Apache Kafka's jars. Raises PeerMissing when there is no Java, or
+    neither jars nor a Maven to fetch them.
     """
     given = os.environ.get("KAFKA_EDU_KAFKA_JARS")
     if given and version == VERSION:
@@ -61,7 +61,7 @@ def kafka_jars(version: str = VERSION) -> Path:
 
 
 def run_tool(jars: Path, *command: str, heap: str = "512m") -> str:
-    """Run one of Kafka's Java tools to its end; returns what it printed. Raises CalledProcessError,
+    """Run one of Kafka's Java tools to its end and return its output. Raises CalledProcessError,
     and TimeoutExpired after five minutes.
     """
     java = ["java", f"-Xms{heap}", f"-Xmx{heap}", "-XX:+UseG1GC", "-cp", f"{jars}/*", *command]
@@ -71,9 +71,11 @@ def run_tool(jars: Path, *command: str, heap: str = "512m") -> str:
 
 
 class ApacheKafka:
-    """`brokers` brokers with ids from 0, and a ZooKeeper of their own unless `zookeeper`
-    (host:port/chroot) is one; `bootstrap` and `ports` when they are up. In `properties`, `{port}`
-    stands for a broker's port.
+    """A cluster of `brokers` brokers with ids from 0. `bootstrap` and `ports` are known when they
+    are up.
+
+    They have a ZooKeeper of their own, unless `zookeeper` (host:port/chroot) names one. In
+    `properties`, `{port}` stands for a broker's port.
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class ApacheKafka:
 
     @property
     def zookeeper(self) -> str:
-        """Where its ZooKeeper is, host:port/chroot."""
+        """The address of the cluster's ZooKeeper, host:port/chroot."""
         return self._zookeeper
 
     def _spawn(self, name: str, main: str, java: Sequence[str]) -> None:
@@ -138,7 +140,7 @@ class ApacheKafka:
         raise PeerMissing(f"{name} does not listen after {limit_s} s")
 
     def up(self) -> None:
-        """Start everything; returns when each broker lists all of them, and a controller."""
+        """Start everything. Return when each broker lists all brokers and a controller."""
         self._write(
             "log4j",
             {
@@ -182,7 +184,7 @@ class ApacheKafka:
         self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in self.ports)
 
     def wait_until_listed(self) -> None:
-        """Return when each broker lists all of them, and a controller. Raises TimeoutError."""
+        """Return when each broker lists all brokers and a controller. Raises TimeoutError."""
         ports = {broker: (HOST, port) for broker, port in enumerate(self.ports)}
         asyncio.run(
             asyncio.wait_for(
@@ -191,31 +193,31 @@ class ApacheKafka:
         )
 
     def start(self, broker: int) -> None:
-        """Start a broker; returns at once."""
+        """Start a broker and return at once."""
         self._spawn(f"broker-{broker}", "kafka.Kafka", self._java)
 
     def await_listening(self, broker: int) -> None:
-        """Wait for a broker that was started. Raises PeerMissing when it ends instead."""
+        """Wait until a started broker listens. Raises PeerMissing when it ends instead."""
         self._await_port(f"broker-{broker}", self.ports[broker])
 
     def kill(self, broker: int) -> None:
-        """kill -9."""
+        """Kill a broker as kill -9 does."""
         process = self._processes.pop(f"broker-{broker}")
         process.kill()
         process.wait()
 
     def stop(self, broker: int) -> None:
-        """SIGTERM, and wait for the end."""
+        """Stop a broker with SIGTERM, and wait for its end."""
         process = self._processes.pop(f"broker-{broker}")
         process.terminate()
         process.wait(TOOL_TIMEOUT_S)
 
     def log_dir(self, broker: int) -> Path:
-        """Where its logs are."""
+        """Return the folder with the broker's logs."""
         return self._root / f"data-{broker}"
 
     def rss_anon(self, broker: int) -> int:
-        """Its anonymous memory in bytes, 0 where /proc does not tell."""
+        """Return the broker's anonymous memory in bytes, or 0 where /proc does not give it."""
         return rss_anon(self._processes[f"broker-{broker}"].pid) or 0
 
     def down(self) -> None:
@@ -235,7 +237,7 @@ def apache_kafka(
     zookeeper: str = "",
     java: Sequence[str] = STRONG,
 ) -> Iterator[ApacheKafka]:
-    """A running Apache Kafka for the time of the block; the arguments are those of ApacheKafka."""
+    """Run an Apache Kafka for the length of a block. The arguments are those of ApacheKafka."""
     kafka = ApacheKafka(jars, brokers, properties, zookeeper, java)
     try:
         kafka.up()

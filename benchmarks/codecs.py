@@ -1,8 +1,8 @@
-"""`kafka-edu bench codecs`: what it costs to read and write the messages of the hot path, and what
-kafka-python takes to read the same bytes.
+"""`kafka-edu bench codecs`: the cost of reading and writing the messages of the hot path, compared
+with kafka-python.
 
-CPU time of one call, the best of five rounds, after a warm-up in which the codec of that version is
-generated.
+kafka-python reads the same bytes. Each figure is the CPU time of one call, the best of five rounds.
+A warm-up before them generates the codec of that version.
 """
 
 import argparse
@@ -34,7 +34,7 @@ FETCH_US = 400
 
 
 class Case(NamedTuple):
-    """One message, both ways, and read by kafka-python."""
+    """One message: read and written by our codec, and read by kafka-python."""
 
     name: str
     decode: Callable[[], object]
@@ -43,7 +43,7 @@ class Case(NamedTuple):
 
 
 def microseconds(call: Callable[[], object], rounds: int) -> float:
-    """CPU time of one call, the best of so many rounds."""
+    """Return the CPU time of one call, the best of `rounds` rounds."""
     for _ in range(CALLS // 10):
         call()
     best = float("inf")
@@ -56,7 +56,9 @@ def microseconds(call: Callable[[], object], rounds: int) -> float:
 
 
 def produce_case() -> Case:
-    """A produce request of one partition with 64 KiB of records, which neither codec looks into."""
+    """Return a produce request of one partition with 64 KiB of records. Neither codec looks into
+    them.
+    """
     entry = PartitionProduceData(index=3, records=b"r" * 65_536)
     ours = ProduceRequest(
         transactional_id=None,
@@ -74,7 +76,7 @@ def produce_case() -> Case:
 
 
 def fetch_case() -> Case:
-    """A full fetch of a hundred partitions."""
+    """Return a full fetch of a hundred partitions."""
     partitions = [
         FetchPartition(
             partition=i, fetch_offset=1_000 * i, log_start_offset=-1, partition_max_bytes=1 << 20
@@ -98,7 +100,7 @@ def fetch_case() -> Case:
 
 
 def main(argv: list[str]) -> int:
-    """Returns 0 when it ran, whether or not the targets hold."""
+    """Run the benchmark. Return 0 when it ran, whether or not the targets hold."""
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--rounds", type=int, default=ROUNDS)

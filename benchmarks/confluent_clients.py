@@ -1,5 +1,5 @@
-"""The same work by confluent-kafka, which is librdkafka in C below a thin Python. MB are 2^20 bytes
-of payload.
+"""Produce and consume with confluent-kafka, which is librdkafka in C below a thin Python. MB are
+2^20 bytes of payload.
 """
 
 import time
@@ -12,15 +12,15 @@ MEGABYTE = 1 << 20
 TIMEOUT_S = 120.0
 POLL_EVERY = 10_000
 READ_AHEAD = {"queued.min.messages": 10_000_000, "queued.max.messages.kbytes": 1 << 20}
-"""More than there is to read. When 100,000 records or 64 MB wait for the application, its defaults,
-librdkafka fetches nothing for a second; what is read here takes less than half of one, so each
-measurement would tell whether that happened to it.
+"""More than there is to read. With its defaults, librdkafka fetches nothing for a second when
+100,000 records or 64 MB wait for the application. What is read here takes less than half a second,
+so each measurement would mainly show whether that pause happened.
 """
 
 
 def produce(bootstrap: str, topic: str, *, size: int, acks: str, records: int) -> float:
-    """MB/s from the first record until the last is acknowledged. Raises RuntimeError if one was
-    not.
+    """Return the MB/s from the first record until the last is acknowledged. Raises RuntimeError if
+    one was not acknowledged.
     """
     producer = Producer(
         {
@@ -54,7 +54,7 @@ def produce(bootstrap: str, topic: str, *, size: int, acks: str, records: int) -
 
 
 def consume(bootstrap: str, topic: str, partitions: int, *, size: int, records: int) -> float:
-    """MB/s from the first records on until all have come."""
+    """Return the MB/s from the first records on until all have come."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -73,7 +73,7 @@ def consume(bootstrap: str, topic: str, partitions: int, *, size: int, records: 
         while read < records:
             messages = consumer.consume(
                 min(POLL_EVERY, records - read), 0.1
-            )  # it waits for as many as it is asked for
+            )  # It waits until it has that many.
             for message in messages:
                 if error := message.error():
                     raise KafkaException(error)

@@ -1,5 +1,5 @@
-"""How long a record takes from a producer's call to a consumer's hand, at a rate that keeps no
-queue: a thousand records a second, acks=all.
+"""The time of a record from the producer's call to the consumer's hand. The rate is a thousand
+records a second with acks=all, which builds no queue.
 """
 
 import struct
@@ -16,15 +16,15 @@ TIMEOUT_S = 30.0
 
 
 class Latency(NamedTuple):
-    """In ms."""
+    """Percentiles of the latency, in ms."""
 
     p50: float
     p99: float
 
 
 def end_to_end_latency(bootstrap: str, topic: str, partitions: int, *, seconds: float) -> Latency:
-    """Through a new topic, with confluent-kafka on both ends, after two seconds that do not count.
-    Raises RuntimeError if records are missing.
+    """Measure through a new topic, with confluent-kafka on both ends, after a warm-up of two
+    seconds. Raises RuntimeError if records are missing.
     """
     consumer = Consumer(
         {"bootstrap.servers": bootstrap, "group.id": f"bench-{topic}", "enable.auto.commit": False}
@@ -60,7 +60,7 @@ def end_to_end_latency(bootstrap: str, topic: str, partitions: int, *, seconds: 
             value = message.value()
             assert value is not None
             if len(value) < RECORD_BYTES:
-                continue  # what made sure that the topic has leaders
+                continue  # The record that waited for leaders.
             latencies.append((now - struct.unpack_from(">d", value)[0]) * 1000)
         sender.join()
     finally:

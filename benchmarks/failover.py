@@ -1,28 +1,28 @@
-"""`kafka-edu bench failover`: what it takes to create 3,000 partitions, to stop a broker that leads
-1,000 of them, and to lose it by kill -9.
+"""`kafka-edu bench failover`: create 3,000 partitions, then stop or kill a broker that leads 1,000
+of them.
 
-Three brokers, RF 3, beside Apache Kafka 2.8.2 in the same run; both on an Apache ZooKeeper of their
-own, of the same version and settings, with the same session time-out. Two producers with acks=all
-write to 20 partitions of the victim (`failover_probes` says why two).
+Three brokers with RF 3 are compared with Apache Kafka 2.8.2 in the same run. Each side has an
+Apache ZooKeeper of its own, of the same version and settings, with the same session time-out. Two
+producers with acks=all write to 20 partitions of the victim (`failover_probes` says why two).
 
     creation          from the request until every broker shows every partition with a full ISR
     sigterm           SIGTERM to a broker that leads a third of the partitions and is not the
-    controller
-    kill              kill -9 of such a broker: what the session time-out takes, then the election
-    controller-kill   kill -9 of the controller, which leads a third too: a new controller first,
-    which reads the cluster from ZooKeeper
-    small             on six partitions, kill after kill: from the deletion of the victim's znode to
-    the first acked record of a partition it led
+                      controller
+    kill              kill -9 of such a broker: the session time-out, then the election
+    controller-kill   kill -9 of the controller, which leads a third too. First there must be a new
+                      controller, which reads the cluster from ZooKeeper
+    small             on six partitions, kill after kill: from the deletion of the victim's znode
+                      to the first acknowledged record of a partition it led
 
-Each of the first four is done once in a round, one after the other on one cluster; a round has a
-new cluster. Figures are medians over the rounds; the peers take turns and do not stand together,
-for idle brokers with 2,000 followed partitions are not idle. Nothing is warmed up before the
-creation: it is what a cluster does that has just started, which costs a JVM more than it costs us;
-by the first kill both have run for a minute or more.
+Each of the first four is done once in a round, one after the other on one cluster. A round has a
+new cluster. Figures are medians over the rounds. The peers take turns and do not run together,
+because idle brokers that follow 2,000 partitions are not idle. Nothing is warmed up before the
+creation. So it shows a cluster that has just started, which costs a JVM more than it costs our
+brokers. By the first kill both sides have run for a minute or more.
 
-FILE is written anew after every measurement, with the figures there are by then, so a run that is
-stopped has told what it found. A target without figures does not hold, nor does one whose part has
-failed in any round, whatever the other rounds say.
+FILE is written again after every measurement, with the figures there are by then. So a run that is
+stopped keeps its results. A target without figures does not hold. Nor does a target whose part has
+failed in any round.
 """
 
 import argparse
@@ -61,7 +61,7 @@ from .failover_probes import ApplicationProbe, RawProbe
 
 NAME = "failover"
 HELP = (
-    "creating 3,000 partitions, stopping and killing leaders of 1,000, beside Apache Kafka 2.8.2"
+    "create 3,000 partitions, stop and kill leaders of 1,000, compared with Apache Kafka 2.8.2"
     " (needs Java; half an hour)"
 )
 
@@ -73,12 +73,12 @@ PROBED: Final = 20
 RAW_PROBED: Final = 5
 SMALL_PARTITIONS: Final = 6
 WARM_UP_S: Final = 3.0
-"""So long the probes write before a signal, some 60 records a partition: the ways they use are used
-to it, and the load is a steady one.
+"""How long the probes write before a signal, some 60 records a partition. By then their code paths
+are warm and the load is steady.
 """
 LIMIT_S: Final = 120.0
 SLOWEST_CREATION: Final = 1.0
-"""Ours / Apache Kafka's."""
+"""The creation time of ours / Apache Kafka's."""
 #: What may go wrong in a round without being a bug of the benchmark.
 FAILURES: Final = (
     ClusterError,
@@ -94,33 +94,33 @@ FAILURES: Final = (
 
 
 class Loss(NamedTuple):
-    """One broker stopped or killed; all in s. `moved`: from the znode's deletion until both others
-    show a leader for every partition.
+    """One broker stopped or killed; all times in s. `moved` is the time from the deletion of the
+    znode until both others show a leader for every partition.
     """
 
     gone: float
-    """From the signal to the end of the process (SIGTERM), or to the deletion of its znode (kill
-    -9).
+    """The time from the signal to the end of the process (SIGTERM), or to the deletion of its znode
+    (kill -9).
     """
     moved: float
     gap: float
-    """The longest of a partition, as the application sees it."""
+    """The longest gap of a partition, as the application sees it."""
     gap_compared: float
-    """The same of those partitions that are probed raw too …"""
+    """The longest gap of those partitions that the raw probe writes to as well …"""
     gap_raw: float
-    """… and as the raw probe sees it."""
+    """… and the same as the raw probe sees it."""
     failed: int
     """Records that the application's client gave up."""
 
     @property
     def added(self) -> float:
-        """What the client library adds to what the cluster takes."""
+        """The time that the client library adds to the cluster's."""
         return max(0.0, self.gap_compared - self.gap_raw)
 
 
 class Reaction(NamedTuple):
-    """One kill on the small cluster: seconds from the znode's deletion to the first acked record of
-    a partition that the victim led.
+    """One kill on the small cluster: seconds from the deletion of the znode to the first
+    acknowledged record of a partition that the victim led.
     """
 
     application: float
@@ -130,25 +130,25 @@ class Reaction(NamedTuple):
 
 
 class Found:
-    """What was measured of one peer, in the order of the rounds."""
+    """The measurements of one peer, in the order of the rounds."""
 
     def __init__(self) -> None:
         self.creation: list[float] = []
         self.losses: dict[str, list[Loss]] = {part: [] for part in LOSSES}
         self.small: list[Reaction] = []
         self.failed: Counter[str] = Counter()
-        """Part → in how many rounds it came to no end."""
+        """Part → in how many rounds it did not finish."""
 
     def median(self, part: str, values: Iterable[float]) -> float | None:
-        """Of what was measured in `part`, for a target; None if there is nothing, or if a round
-        failed: that one would have been the worst.
+        """Return the median of a part, for a target. Return None if there is nothing, or if a round
+        failed, because that round would have been the worst.
         """
         values = list(values)
         return statistics.median(values) if values and not self.failed[part] else None
 
 
 def victim_of(leaders: Mapping[int, Sequence[int]], controller: int, wants_controller: bool) -> int:
-    """The controller, or the first broker that is not."""
+    """Return the controller, or the first broker that is not the controller."""
     return (
         controller
         if wants_controller
@@ -160,8 +160,8 @@ def victim_of(leaders: Mapping[int, Sequence[int]], controller: int, wants_contr
 def probes(
     peer: Peer, partitions: Sequence[int], raw_partitions: Sequence[int]
 ) -> Iterator[tuple[ApplicationProbe, RawProbe]]:
-    """Both write from the beginning, when each partition has been acked, to the end of the block,
-    when each record's fate is known.
+    """Run both probes for the length of a block. It begins when each partition has been
+    acknowledged, and ends when each record is acknowledged or given up.
     """
     application = ApplicationProbe(peer.bootstrap, TOPIC, partitions)
     raw = RawProbe(peer.addresses, TOPIC, raw_partitions)
@@ -176,19 +176,19 @@ def probes(
 
 
 def wait_for_acks(application: ApplicationProbe, raw: RawProbe, after: float) -> None:
-    """Return when each partition has been acked to both later than `after`. Raises TimeoutError."""
+    """Return when both probes have an acknowledgement of each partition later than `after`. Raises
+    TimeoutError.
+    """
     end = time.monotonic() + LIMIT_S
     while not (application.acks.all_acked_after(after) and raw.acks.all_acked_after(after)):
         if time.monotonic() > end:
             raise TimeoutError(f"not every partition was written to within {LIMIT_S:g} s")
-        time.sleep(
-            0.02
-        )  # the acks are noted by the clients' own threads, which are not to be slowed by telling
+        time.sleep(0.02)  # The clients' own threads note the acks, and a callback would slow them.
 
 
 def lose(peer: Peer, victim: int, leaders: Mapping[int, Sequence[int]], kill: bool) -> Loss:
-    """Stop or kill a broker while some partitions that it leads are written to; returns when all of
-    these are written to again.
+    """Stop or kill a broker while some of its partitions are written to. Return when all of these
+    are written to again.
     """
     survivors = {broker: address for broker, address in peer.addresses.items() if broker != victim}
     partitions, probed = sum(map(len, leaders.values())), leaders[victim][:PROBED]
@@ -196,7 +196,7 @@ def lose(peer: Peer, victim: int, leaders: Mapping[int, Sequence[int]], kill: bo
         ZnodeGone(peer.zookeeper, victim) as znode,
         probes(peer, probed, probed[:RAW_PROBED]) as (application, raw),
     ):
-        time.sleep(WARM_UP_S)  # of work as usual
+        time.sleep(WARM_UP_S)  # Normal work.
         began = time.monotonic()
         if kill:
             peer.kill(victim)
@@ -220,8 +220,8 @@ def lose(peer: Peer, victim: int, leaders: Mapping[int, Sequence[int]], kill: bo
 def measure(
     peer: Peer, part: str, partitions: int, kills: int, found: Found, tell: Callable[[str], None]
 ) -> None:
-    """One part, on a cluster on which those before it in the round have been done; `tell` is called
-    after each measurement.
+    """Measure one part, after the parts before it in the round. `tell` is called after each
+    measurement.
     """
     match part:
         case "creation":
@@ -281,8 +281,8 @@ def run_round(
     found: Found,
     tell: Callable[[str], None],
 ) -> None:
-    """Do the parts one after the other on a new cluster. Those that a failure leaves undone have
-    failed.
+    """Do the parts one after the other on a new cluster. Parts that a failure leaves undone count
+    as failed.
     """
     left = list(parts)
     try:
@@ -296,13 +296,13 @@ def run_round(
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest of `values` that at least `share` of them do not exceed."""
+    """Return the smallest of `values` that at least `share` of them do not exceed."""
     ordered = sorted(values)
     return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]
 
 
 def report_of(found: Mapping[str, Found], partitions: int, parts: Sequence[str]) -> Report:
-    """Every figure of the peers, and the targets of these parts for ours."""
+    """Report every figure of the peers, and the targets of these parts for ours."""
     report = Report(NAME)
     report.figure("partitions", partitions)
     for name, of_peer in found.items():
@@ -411,8 +411,8 @@ def _targets(report: Report, parts: Sequence[str], ours: Found, kafka: Found) ->
 
 
 def main(argv: list[str]) -> int:
-    """Returns 0 when it ran, whether or not the targets hold; 1 when a round failed; 2 when nothing
-    could be measured.
+    """Run the benchmark. Return 0 when it ran, whether or not the targets hold, 1 when a round
+    failed, and 2 when nothing could be measured.
     """
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
     parser.add_argument("--json", metavar="FILE", help="written anew after every measurement")
@@ -468,7 +468,7 @@ def main(argv: list[str]) -> int:
             for name in names if parts else ():
                 run_round(name, jars, parts, args.partitions, args.kills, found[name], tell)
     except BaseException:
-        write()  # what was measured before it was stopped, or failed
+        write()  # What was measured before the stop or the failure.
         raise
     write().show()
     if not any(of_peer.creation or of_peer.small for of_peer in found.values()):

@@ -1,5 +1,5 @@
-"""The two that are compared by `bench failover`, behind one face: our cluster and Apache Kafka's,
-on the same Apache ZooKeeper with the same settings.
+"""The two clusters of `bench failover` behind one interface: ours and Apache Kafka's, on the same
+Apache ZooKeeper with the same settings.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ BROKERS: Final = 3
 TICK_TIME_MS: Final = 500
 SESSION_TIMEOUT_MS: Final = 6_000
 ZOOKEEPER_HEAP_MB: Final = 256
-#: The same for both. Leaders are not to move but by what is measured.
+#: The settings of both. Leaders move only by what is measured.
 SETTINGS: Final[Mapping[str, str]] = {
     "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
     "auto.leader.rebalance.enable": "false",
@@ -59,18 +59,18 @@ class Peer(Protocol):
     bootstrap: str
     addresses: Addresses
     zookeeper: str
-    """host:port/chroot"""
+    """The address of its ZooKeeper, host:port/chroot."""
 
     def kill(self, broker: int) -> None:
-        """kill -9; returns when the process is gone."""
+        """Kill a broker as kill -9 does. Return when the process is gone."""
         ...
 
     def stop(self, broker: int) -> None:
-        """SIGTERM; returns when the process is gone."""
+        """Stop a broker with SIGTERM. Return when the process is gone."""
         ...
 
     def start(self, broker: int) -> None:
-        """Returns when every broker lists it."""
+        """Start a broker. Return when every broker lists it."""
         ...
 
 
@@ -112,7 +112,7 @@ class ApachePeer:
 
 @contextlib.contextmanager
 def running_peer(name: str, jars: Path) -> Iterator[Peer]:
-    """A new cluster and a new ZooKeeper for the length of a block. Raises ClusterError,
+    """Run a new cluster and a new ZooKeeper for the length of a block. Raises ClusterError,
     PeerMissing, ApacheZooKeeperError.
     """
     with contextlib.ExitStack() as stack:
@@ -144,7 +144,7 @@ def running_peer(name: str, jars: Path) -> Iterator[Peer]:
 async def _describe(
     client: NetworkClient, address: tuple[str, int], topic: str
 ) -> MetadataResponse | None:
-    """One broker's Metadata of one topic; None while it does not answer."""
+    """Return one broker's Metadata of one topic, or None while it does not answer."""
     try:
         if not client.connected:
             await client.connect(*address, _ANSWER_TIMEOUT_MS)
@@ -183,14 +183,16 @@ def wait_for_each(
     wanted: Callable[[Partitions], bool],
     timeout_s: float = _SETTLE_TIMEOUT_S,
 ) -> None:
-    """Return when the Metadata of each of these brokers shows the topic as `wanted`, looked at
-    every 100 ms. Raises TimeoutError.
+    """Return when the Metadata of each of these brokers shows the topic as `wanted`. It looks every
+    100 ms. Raises TimeoutError.
     """
     asyncio.run(_wait_for_each(addresses, topic, wanted, timeout_s))
 
 
 def describe(peer: Peer, topic: str) -> MetadataResponse:
-    """What any broker says of the topic, and who is the controller. Raises TimeoutError."""
+    """Return any broker's Metadata of the topic, which also names the controller. Raises
+    TimeoutError.
+    """
 
     async def ask() -> MetadataResponse:
         transport = SocketTransport()
@@ -208,8 +210,8 @@ def describe(peer: Peer, topic: str) -> MetadataResponse:
 
 
 def all_in_sync(count: int) -> Callable[[Partitions], bool]:
-    """Whether all `count` partitions are there, each with a leader and all of its replicas in the
-    ISR.
+    """Check that all `count` partitions are there, each with a leader and all of its replicas in
+    the ISR.
     """
     return _all_are(
         count,
@@ -218,19 +220,21 @@ def all_in_sync(count: int) -> Callable[[Partitions], bool]:
 
 
 def all_led_by_others(count: int, victim: int) -> Callable[[Partitions], bool]:
-    """Whether all `count` partitions are there, each has a leader, and none has the victim."""
+    """Check that all `count` partitions are there, and each has a leader other than the victim."""
     return _all_are(count, lambda p: p.leader_id not in (-1, victim))
 
 
 def all_led_by_preferred(count: int) -> Callable[[Partitions], bool]:
-    """Whether all `count` partitions are there, each led by the first of its replicas."""
+    """Check that all `count` partitions are there, each led by the first of its replicas."""
     return _all_are(count, lambda p: p.leader_id == p.replica_nodes[0])
 
 
 def _all_are(
     count: int, as_wanted: Callable[[MetadataResponsePartition], bool]
 ) -> Callable[[Partitions], bool]:
-    """A broker that does not know the topic, or not all of it, does not show it as wanted."""
+    """Turn a check of partitions into one of a response. A broker that does not know the topic, or
+    not all of it, fails the check.
+    """
     return lambda partitions: len(partitions) == count and all(map(as_wanted, partitions))
 
 
@@ -238,10 +242,10 @@ def _all_are(
 
 
 def create_topic(peer: Peer, topic: str, partitions: int) -> float:
-    """Create it with RF 3; seconds until each broker's Metadata shows every partition with a full
-    ISR.
+    """Create a topic with RF 3. Return the seconds until each broker's Metadata shows every
+    partition with a full ISR.
 
-    A broker is told its roles before it is told the Metadata: so by then it has made all its logs.
+    A broker gets its roles before it gets the Metadata. So by then it has made all its logs.
     """
     admin = AdminClient({"bootstrap.servers": peer.bootstrap, "log_level": 0})
     began = time.monotonic()
@@ -254,8 +258,8 @@ def create_topic(peer: Peer, topic: str, partitions: int) -> float:
 
 
 def settle(peer: Peer, topic: str, partitions: int) -> dict[int, list[int]]:
-    """Wait until all replicas are in sync, and give each partition to its preferred leader: broker
-    → partitions that it leads.
+    """Wait until all replicas are in sync, and give each partition to its preferred leader. Return
+    broker → partitions that it leads.
     """
     wait_for_each(peer.addresses, topic, all_in_sync(partitions))
     admin = AdminClient({"bootstrap.servers": peer.bootstrap, "log_level": 0})
@@ -269,12 +273,12 @@ def settle(peer: Peer, topic: str, partitions: int) -> dict[int, list[int]]:
 
 
 class Disturbed(Exception):
-    """Something happened that was not asked for: what was measured beside it says nothing."""
+    """Something unexpected happened, so the measurement next to it says nothing."""
 
 
 class ZnodeGone:
-    """Notes when the znode of one broker goes, in s of the monotonic clock. `with ZnodeGone(…) as
-    znode: …; znode.wait(since, 60)`.
+    """Notes when the znode of one broker goes, in s of the monotonic clock. Use it as `with
+    ZnodeGone(…) as znode: …; znode.wait(since, 60)`.
     """
 
     def __init__(self, zookeeper: str, broker: int) -> None:
@@ -295,13 +299,13 @@ class ZnodeGone:
     def _fired(self, event: WatchedEvent) -> None:
         if (
             event.type == EventType.DELETED
-        ):  # and not the end of our own session, which kazoo tells every watch
+        ):  # kazoo also calls every watch when our own session ends.
             self._when = time.monotonic()
             self._gone.set()
 
     def wait(self, since: float, timeout_s: float) -> float:
-        """When it went. Raises TimeoutError; Disturbed if that was before `since`: the broker has
-        lost its session of itself.
+        """Return when the znode went. Raises TimeoutError. Raises Disturbed if that was before
+        `since`: then the broker has lost its session by itself.
         """
         if not self._gone.wait(timeout_s):
             raise TimeoutError(f"{self._path} is still there after {timeout_s:g} s")

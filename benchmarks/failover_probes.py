@@ -1,12 +1,12 @@
-"""Who is without a leader, and for how long: two producers with acks=all, side by side on the same
-partitions.
+"""Two producers with acks=all on the same partitions, which find out how long a partition has no
+leader.
 
-The application's is confluent-kafka (librdkafka) with its default retries: what it sees is what an
-application sees. The raw one has no back-off of its own: it asks each broker in turn, every 20 ms,
-until one takes the record; so what it sees is what the cluster takes, within 20 ms a broker, and
-the difference between the two is what the client library adds.
+The application's probe is confluent-kafka (librdkafka) with its default retries. It sees what an
+application sees. The raw probe has no back-off of its own: it asks each broker in turn, every 20
+ms, until one takes the record. So it sees the time of the cluster, within 20 ms a broker. The
+difference between the two is what the client library adds.
 
-A gap is the time from a partition's last ack to its next one.
+A gap is the time from a partition's last acknowledgement to its next one.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ Addresses = Mapping[int, tuple[str, int]]
 """Broker → host and port."""
 
 EVERY_S: Final = 0.05
-"""Between two records of a partition."""
+"""The time between two records of a partition."""
 _AGAIN_S: Final = 0.02
 _TIMEOUT_MS: Final = 30_000
 _FLUSH_S: Final = 60.0
@@ -45,8 +45,8 @@ _VALUE: Final = b"x" * 100
 
 
 class AckTimes:
-    """When each partition's records were acked, in s of the monotonic clock. Written by one thread,
-    read by others.
+    """When each partition's records were acknowledged, in s of the monotonic clock. One thread
+    writes it, others read it.
     """
 
     def __init__(self, partitions: Iterable[int]) -> None:
@@ -56,16 +56,18 @@ class AckTimes:
         self.of[partition].append(time.monotonic())
 
     def all_acked_after(self, when: float) -> bool:
-        """Whether every partition has an ack later than `when`."""
+        """Return whether every partition has an acknowledgement later than `when`."""
         return all(times and times[-1] > when for times in self.of.values())
 
     def first_after(self, when: float) -> float:
-        """The first ack of any partition after `when`; infinity if there is none."""
+        """Return the first acknowledgement of any partition after `when`, or infinity if there is
+        none.
+        """
         return min((t for times in self.of.values() for t in times if t > when), default=math.inf)
 
     def longest_gap(self, since: float, partitions: Iterable[int] | None = None) -> float:
-        """The longest gap of a partition, of those that ended after `since`; infinity where one has
-        no ack after it.
+        """Return the longest gap of a partition that ended after `since`. It is infinity where a
+        partition has no acknowledgement after that.
         """
         return max(
             (
@@ -83,14 +85,14 @@ def _longest_gap(times: Sequence[float], since: float) -> float:
 
 
 class ApplicationProbe:
-    """confluent-kafka in a thread of its own, a record a partition every 50 ms, all but acks left
-    at its defaults.
+    """confluent-kafka in a thread of its own. It sends a record to each partition every 50 ms. All
+    settings but acks have their defaults.
     """
 
     def __init__(self, bootstrap: str, topic: str, partitions: Sequence[int]) -> None:
         self.acks = AckTimes(partitions)
         self.failed: list[str] = []
-        """Why records were given up."""
+        """The reasons why records were given up."""
         self._topic = topic
         self._producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "log_level": 0})
         self._stop = threading.Event()
@@ -100,7 +102,7 @@ class ApplicationProbe:
         self._thread.start()
 
     def finish(self) -> None:
-        """Send no more; returns when each record's fate is known."""
+        """Stop sending. Return when each record is acknowledged or given up."""
         self._stop.set()
         self._thread.join()
         if left := self._producer.flush(_FLUSH_S):
@@ -126,8 +128,8 @@ class ApplicationProbe:
 
 
 class RawProbe:
-    """One task a partition, on a loop in a thread of its own; a connection to each broker that it
-    asks.
+    """One task for each partition, on a loop in a thread of its own, with a connection to each
+    broker that it asks.
     """
 
     def __init__(self, addresses: Addresses, topic: str, partitions: Sequence[int]) -> None:
@@ -143,7 +145,7 @@ class RawProbe:
         self._thread.start()
 
     def finish(self) -> None:
-        """Returns when all tasks have ended."""
+        """Return when all tasks have ended."""
         self._stopping = True
         self._thread.join()
 
@@ -173,7 +175,7 @@ class RawProbe:
             if not client.connected:
                 await client.connect(*address, _TIMEOUT_MS)
             response = await client.ask(request, _PRODUCE_VERSION, ProduceResponse, _TIMEOUT_MS)
-        except (OSError, ProtocolError):  # it is gone, or is just going
+        except (OSError, ProtocolError):  # The broker is gone, or is going.
             return False
         return response.responses[0].partition_responses[0].error_code == Errors.NONE
 

@@ -1,4 +1,4 @@
-"""The table of docs/performance.md, from what `bench failover --json FILE` wrote: `kafka-edu bench
+"""The table of docs/performance.md, from the file of `bench failover --json FILE`: `kafka-edu bench
 failover --table FILE`.
 """
 
@@ -46,7 +46,9 @@ ROWS: Final = (
 
 
 def table(path: Path) -> str:
-    """In Markdown; a figure that was not measured is a dash. Then the targets, one a line."""
+    """Return the table in Markdown, then the targets, one a line. A figure that was not measured is
+    a dash.
+    """
     document = json.loads(path.read_text(encoding="utf-8"))
     figures = document["figures"]
 

@@ -1,18 +1,18 @@
-"""`kafka-edu bench file-to-socket`: three ways for records from a segment file into a response, the
-choice behind Fetch (spec S6).
+"""`kafka-edu bench file-to-socket`: three ways to get records from a segment file into a response,
+the choice behind Fetch (spec S6).
 
-    sendfile   the head with MSG_MORE, then the kernel copies from the page cache to the socket,
-    then what is behind the records: three calls; the
-               records never enter the process
-    mmap       the file is mapped, and one sendmsg is given the head, a view of the records and the
-    tail: one copy, by the kernel, out of mapped pages
-    pread      the records are read into a buffer of the process and sent with head and tail by one
-    sendmsg: two copies
+    sendfile   The head goes with MSG_MORE, then the kernel copies from the page cache to the
+               socket, then the bytes behind the records follow. That is three calls, and the
+               records never enter the process.
+    mmap       The file is mapped, and one sendmsg takes the head, a view of the records and the
+               tail. The kernel makes one copy, out of mapped pages.
+    pread      The records are read into a buffer of the process, and one sendmsg takes them with
+               head and tail. That is two copies.
 
-The reader is a process of its own on loopback, which asks for the next response when it has the
-whole of one, as a follower does; after three calls it wakes for the first part and again for the
-last. What counts is the CPU time of both ends for a response: on one machine neither has the
-other's.
+The reader is a process of its own on loopback. As a follower does, it asks for the next response
+when it has the whole of one. After three calls it wakes for the first part and again for the last.
+The result is the CPU time of both ends for a response, because on one machine they share the
+processors.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from kafka_edu.cli.report import Report
 from kafka_edu.common.socket_transport import SMALL_REGION_BYTES
 
 NAME = "file-to-socket"
-HELP = "sendfile beside mmap and pread for sending records (a quarter of a minute)"
+HELP = "send records by sendfile, compared with mmap and pread (a quarter of a minute)"
 
 FILE_BYTES = 64 << 20
 SIZES = {
@@ -50,23 +50,25 @@ BYTES_A_PASS = 128 << 20
 MOST_ROUNDS = 4_000
 
 Send = Callable[[socket.socket, int, int], int]
-"""(a blocking socket, position, bytes of records) → how many bytes were sent, head and tail with
-them.
+"""(a blocking socket, position, bytes of records) → how many bytes were sent, with head and
+tail.
 """
 
 
 class Spent(NamedTuple):
-    """For a response."""
+    """The cost of one response."""
 
     cpu_us: float
-    """Of both ends, user and system."""
+    """The CPU time of both ends, user and system."""
     round_us: float
 
 
 def _ask(server: socket.socket, whole: int, rounds: int) -> None:
-    """The reader, in a process of its own; it ends when nobody answers any more."""
+    """Ask for responses as the reader, in a process of its own. It ends when nobody answers any
+    more.
+    """
     address = server.getsockname()
-    server.close()  # this process's copy: else a connection that is not accepted would stay open
+    server.close()  # Else a connection that is not accepted would stay open here.
     with contextlib.suppress(ConnectionError), socket.create_connection(address) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         buffer = bytearray(256 << 10)
@@ -86,7 +88,7 @@ def _cpu_seconds(who: int) -> float:
 
 
 def measure(send: Send, size: int) -> Spent:
-    """One connection, some thousand responses with `size` bytes of records each."""
+    """Measure one connection: some thousand responses with `size` bytes of records each."""
     rounds = min(MOST_ROUNDS, BYTES_A_PASS // size)
     whole = len(HEAD) + size + len(TAIL)
     theirs = _cpu_seconds(resource.RUSAGE_CHILDREN)
@@ -96,7 +98,7 @@ def measure(send: Send, size: int) -> Spent:
         )
         signal.pthread_sigmask(
             signal.SIG_BLOCK, {signal.SIGINT}
-        )  # the reader inherits it: Ctrl-C is for this process, and stops both
+        )  # The reader inherits it. Ctrl-C reaches this process, which stops both.
         reader.start()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         connection, _ = server.accept()
@@ -106,7 +108,10 @@ def measure(send: Send, size: int) -> Spent:
         for number in range(rounds):
             connection.recv(len(REQUEST))
             sent = send(connection, number * size % FILE_BYTES, size)
-            assert sent == whole, (sent, whole)  # the socket blocks: a call sends all it is given
+            assert sent == whole, (
+                sent,
+                whole,
+            )  # A call sends everything, because the socket blocks.
         seconds = time.perf_counter() - began
         ours = _cpu_seconds(resource.RUSAGE_SELF) - ours
     reader.join()
@@ -115,7 +120,7 @@ def measure(send: Send, size: int) -> Spent:
 
 
 def compare(ways: dict[str, Send], size: int, repeats: int) -> dict[str, Spent]:
-    """Medians of interleaved repeats; the first does not count."""
+    """Return medians of interleaved repeats. The first repeat does not count."""
     found: dict[str, list[Spent]] = {name: [] for name in ways}
     for repeat in range(repeats + 1):
         for name, send in ways.items():
@@ -131,7 +136,7 @@ def compare(ways: dict[str, Send], size: int, repeats: int) -> dict[str, Spent]:
 
 
 def main(argv: list[str]) -> int:
-    """Returns 0 when it ran, whether or not the targets hold."""
+    """Run the benchmark. Return 0 when it ran, whether or not the targets hold."""
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--repeats", type=int, default=5)

@@ -1,5 +1,5 @@
 """Kafka's own measuring tools, ProducerPerformance and ConsumerPerformance, run as a user runs
-them. MB are 2^20 bytes of payload, as theirs.
+them. MB are 2^20 bytes of payload, as in their output.
 """
 
 import re
@@ -11,16 +11,18 @@ from .apache_kafka import run_tool
 BATCH = 65_536
 LINGER_MS = 5
 SHORT_REST = "fetch.max.wait.ms=10"
-"""A consumer asks a broker for the partitions of which it holds nothing, one request at a time.
-Where all of these are read to their end the broker waits, fetch.max.wait.ms, 500 by default;
-meanwhile the rest of what it leads is used up and not asked for. A run of half a second's work then
-takes one, two or four such rests, by the lengths of the partitions; those are the producer's, not
-the broker's.
+"""The longest time that the broker waits for records of a fetch.
+
+The Java consumer asks a broker for those partitions of which it holds nothing, one request at a
+time. When all of these have been read to their end, the broker waits fetch.max.wait.ms, which is
+500 by default. Meanwhile the consumer uses up the other partitions of that broker and does not ask
+for more. A run of half a second's work then has one, two or four such pauses, depending on the
+lengths of the partitions. The producer sets these lengths, not the broker.
 """
 
 
 def produce(jars: Path, bootstrap: str, topic: str, *, size: int, acks: str, records: int) -> float:
-    """MB/s that ProducerPerformance reports for the whole run."""
+    """Return the MB/s that ProducerPerformance reports for the whole run."""
     settings = [
         f"bootstrap.servers={bootstrap}",
         f"acks={acks}",
@@ -50,8 +52,8 @@ def produce(jars: Path, bootstrap: str, topic: str, *, size: int, acks: str, rec
 
 
 def consume(jars: Path, bootstrap: str, topic: str, *, records: int) -> float:
-    """MB/s that ConsumerPerformance reports for the time in which it fetched, after its group had
-    gathered.
+    """Return the MB/s that ConsumerPerformance reports for the time in which it fetched, after its
+    group had gathered.
     """
     with tempfile.NamedTemporaryFile("w", suffix=".properties") as config:
         config.write(SHORT_REST)

@@ -1,9 +1,9 @@
-"""How many requests of one record a second: the broker's cost for a request, when nothing is
-batched.
+"""The number of one-record requests a broker answers in a second. It shows the cost of a request
+when nothing is batched.
 
-The client sends one frame, made beforehand, again and again over eight connections, five requests
-ahead on each, and looks only at the error code of the answers: it takes a tenth of what a broker
-takes, so that it is the broker that is measured.
+The client makes one frame beforehand. It sends this frame again and again over eight connections,
+five requests ahead on each, and looks only at the error code of the answers. It needs a tenth of
+the broker's time, so the result shows the broker.
 """
 
 import selectors
@@ -47,13 +47,13 @@ class _Connection:
         )
         self.socket = socket.create_connection(address, TIMEOUT_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # size, correlation id, topics, name with its length, partitions, partition index: then the
-        # error code
+        # The error code comes after size, correlation id, topics, name with its length, partitions,
+        # and partition index.
         self._error_at = 4 + 4 + 4 + 2 + len(topic.encode()) + 4 + 4
         self._rest = b""
 
     def answers(self) -> int:
-        """How many answers have come; raises RuntimeError for one that is an error."""
+        """Return how many answers have come. Raises RuntimeError for an answer that is an error."""
         data = self._rest + self.socket.recv(1 << 16)
         position = count = 0
         while len(data) - position >= 4:
@@ -74,8 +74,8 @@ class _Connection:
 def request_rate(
     leaders: Sequence[tuple[str, int]], topic: str, *, acks: int, seconds: float
 ) -> float:
-    """Requests/s over `seconds`, each of one record; `leaders`: the address of each partition's
-    leader, connections take them in turn.
+    """Return the requests/s over `seconds`, each of one record. `leaders` has the address of each
+    partition's leader, and the connections take them in turn.
     """
     connections = [
         _Connection(leaders[i % len(leaders)], topic, i % len(leaders), acks)

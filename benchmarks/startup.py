@@ -1,8 +1,8 @@
-"""`kafka-edu bench startup`: how long until three brokers and a ZooKeeper are ready, and what they
-take when idle, beside Apache Kafka 2.8.2.
+"""`kafka-edu bench startup`: the time until three brokers and a ZooKeeper are ready, and their
+memory when idle, compared with Apache Kafka 2.8.2.
 
 Ready means the same for all: the Metadata of every broker lists three brokers and a controller.
-Starts are interleaved; each figure is the median.
+Starts are interleaved, and each figure is the median.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from .apache_kafka import ApacheKafka, PeerMissing, kafka_jars
 
 NAME = "startup"
 HELP = (
-    "from nothing to three brokers that list each other, beside Apache Kafka 2.8.2 (needs Java for"
-    " the peer; a minute)"
+    "start three brokers until they list each other, compared with Apache Kafka 2.8.2 (needs Java"
+    " for the peer; a minute)"
 )
 
 BROKERS = 3
@@ -28,7 +28,9 @@ MEGABYTE = 2**20
 
 
 def start_ours(zookeeper: str) -> tuple[float, float]:
-    """Seconds until ready, and the largest broker's anonymous memory in MB. Raises ClusterError."""
+    """Return the seconds until ready, and the largest broker's anonymous memory in MB. Raises
+    ClusterError.
+    """
     began = time.monotonic()
     with running_cluster("bench-startup", brokers=BROKERS, zookeeper=zookeeper) as cluster:
         seconds = time.monotonic() - began
@@ -39,7 +41,7 @@ def start_ours(zookeeper: str) -> tuple[float, float]:
 
 
 def start_kafka(jars: Path) -> tuple[float, float]:
-    """The same of Apache Kafka. Raises PeerMissing."""
+    """Return the same figures of Apache Kafka. Raises PeerMissing."""
     kafka = ApacheKafka(jars, BROKERS)
     began = time.monotonic()
     try:
@@ -50,7 +52,9 @@ def start_kafka(jars: Path) -> tuple[float, float]:
 
 
 def main(argv: list[str]) -> int:
-    """Returns 0 when it ran, whether or not the targets hold; 2 when it cannot run here."""
+    """Run the benchmark. Return 0 when it ran, whether or not the targets hold, and 2 when it
+    cannot run here.
+    """
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--repeats", type=int, default=5)
@@ -63,7 +67,7 @@ def main(argv: list[str]) -> int:
     try:
         jars = kafka_jars()
         ways["Apache Kafka 2.8.2"] = lambda: start_kafka(jars)
-        for start in ways.values():  # the first start of each reads its files from the disk
+        for start in ways.values():  # The first start of each reads its files from the disk.
             start()
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
         for _ in range(args.repeats):

@@ -1,21 +1,20 @@
-"""`kafka-edu bench throughput`: this broker beside Apache Kafka 2.8.2 and librdkafka's mock broker,
-in one run.
+"""`kafka-edu bench throughput`: this broker compared with Apache Kafka 2.8.2 and librdkafka's mock
+broker, in one run.
 
-Three things are measured, each with the same clients and settings on every side, in turn (ours,
-theirs; theirs, ours; …: who has just worked leaves something to be written), the median of the
-repeats:
+Three things are measured, each with the same clients and settings on every side. The sides take
+turns (ours, theirs; theirs, ours; …), because each leaves data that must still be written to the
+disk. Each figure is the median of the repeats:
 
-    MB/s           produce and consume, with Java's ProducerPerformance and ConsumerPerformance and
-    with confluent-kafka;
-                   six partitions, batches of 64 KiB, linger 5 ms; records of 100 B and 1 KiB, acks
-                   0, 1, all, RF 1 and 3
+    MB/s           produce and consume, with Java's ProducerPerformance and ConsumerPerformance
+                   and with confluent-kafka; six partitions, batches of 64 KiB, linger 5 ms;
+                   records of 100 B and 1 KiB, acks 0, 1, all, RF 1 and 3
     requests/s     produce requests of one record each, eight connections, five requests ahead on
-    each
+                   each
     latency        from a producer's call to a consumer's hand, at a thousand records a second
 
-All peers stand through the whole run and idle while another is measured. The mock takes part where
-it can: librdkafka's client, RF 1 and no reading, for it keeps 5 MB of a partition. In the end each
-broker's anonymous memory is read.
+All peers run through the whole benchmark, and are idle while another is measured. The mock takes
+part where it can: with librdkafka's client, RF 1, and without reading, because it keeps 5 MB of a
+partition. At the end the anonymous memory of each broker is read.
 """
 
 import argparse
@@ -42,15 +41,15 @@ from .request_rate import request_rate
 
 NAME = "throughput"
 HELP = (
-    "produce and consume, requests/s and latency beside Apache Kafka 2.8.2 and librdkafka's mock"
-    " broker (needs Java; half an hour)"
+    "produce and consume, requests/s and latency, compared with Apache Kafka 2.8.2 and"
+    " librdkafka's mock broker (needs Java; half an hour)"
 )
 
 PARTITIONS = 6
 BROKERS = 3
 MEGABYTE = 1 << 20
 SETTINGS = {"offsets.topic.num.partitions": "5", "group.initial.rebalance.delay.ms": "0"}
-"""What Apache Kafka's brokers get too (ApacheKafka.up)."""
+"""Apache Kafka's brokers get these too (ApacheKafka.up)."""
 MEGABYTES = {
     ("java", 100): 120,
     ("java", 1024): 240,
@@ -66,8 +65,8 @@ REQUESTS = 0.4
 LATENCY = 2.0
 MEMORY_MB = 150
 READS = {"java": 2, "confluent": 5}
-"""A consumer is done in a second, its JIT included, or in a quarter of one, and tells little
-alone.
+"""How often the written records are read. A consumer needs a second, including its JIT, or a
+quarter of one, so a single read says little.
 """
 
 
@@ -117,21 +116,21 @@ class Measured(NamedTuple):
 
 
 class Repeat(NamedTuple):
-    """MB/s of one repeat: what was produced is read READS times."""
+    """MB/s of one repeat. The records that were produced are read READS times."""
 
     produce: float
     consume: list[float]
 
 
 def create_topic(bootstrap: str, topic: str, rf: int) -> list[tuple[str, int]]:
-    """Create it; returns the address of each partition's leader."""
+    """Create a topic. Return the address of each partition's leader."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for future in admin.create_topics(
         [NewTopic(topic, PARTITIONS, rf)], request_timeout=30
     ).values():
         future.result(60)
-    # A leader that has not heard yet that it is one refuses: with acks=0 the records would be gone.
-    # So each takes one record first.
+    # A broker that does not know yet that it leads refuses the records. With acks=0 they would be
+    # lost. So each partition takes one record first.
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
     for partition in range(PARTITIONS):
         producer.produce(topic, b"first", partition=partition)
@@ -147,7 +146,7 @@ def create_topic(bootstrap: str, topic: str, rf: int) -> list[tuple[str, int]]:
 
 
 def delete_topic(bootstrap: str, topic: str) -> None:
-    """What was measured must not weigh on what is measured next."""
+    """Delete a topic, so that it does not weigh on the next measurement."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for future in admin.delete_topics([topic], request_timeout=30).values():
         future.result(60)
@@ -155,7 +154,7 @@ def delete_topic(bootstrap: str, topic: str) -> None:
 
 @contextlib.contextmanager
 def mock_brokers() -> Iterator[Peer]:
-    """librdkafka's mock cluster: brokers in C, in memory, inside a client's process."""
+    """Run librdkafka's mock cluster: brokers in C, in memory, inside a client's process."""
     producer = Producer({"test.mock.num.brokers": BROKERS, "bootstrap.servers": "ignored"})
     brokers = producer.list_topics(timeout=10).brokers.values()
     yield Peer("mock", ",".join(f"{b.host}:{b.port}" for b in brokers))
@@ -174,14 +173,14 @@ class Run:
         self._topics = 0
 
     def _turns(self) -> Iterator[Peer]:
-        """Each peer once a repeat, every second repeat in the other order."""
+        """Yield each peer once a repeat. Every second repeat has the other order."""
         for repeat in range(self._repeats):
             yield from reversed(self._peers) if repeat % 2 else self._peers
 
     @contextlib.contextmanager
     def _topic(self, peer: Peer, rf: int) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-        """A new topic for the length of a block. The mock takes no CreateTopics: it makes a topic
-        when it is first asked for, and keeps it.
+        """Create a new topic for the length of a block. The mock takes no CreateTopics: it makes a
+        topic when it is first asked for, and keeps it.
         """
         self._topics += 1
         name = f"bench-{self._topics}"
@@ -192,7 +191,7 @@ class Run:
             delete_topic(peer.bootstrap, name)
 
     def throughput(self, peer: Peer, cell: Cell) -> Repeat:
-        """One measurement of a cell."""
+        """Measure a cell once."""
         size, acks, records = cell.size, cell.acks, cell.records
         with self._topic(peer, cell.rf) as (topic, _):
             if cell.client == "java":
@@ -222,8 +221,8 @@ class Run:
             )
 
     def warm_up(self, cells: list[Cell]) -> None:
-        """Measurements that do not count: large records and small ones, RF 3, so that a JVM has
-        compiled what it will run.
+        """Run measurements that do not count, so that a JVM has compiled what it will run: large
+        records and small ones, RF 3.
         """
         for cell in (cells[-1], cells[0]):
             for peer in self._peers:
@@ -231,7 +230,7 @@ class Run:
                     self.throughput(peer, cell)
 
     def cell(self, cell: Cell) -> dict[str, Measured]:
-        """Peer → medians of one cell; the repeats are interleaved over the peers."""
+        """Return peer → medians of one cell. The repeats are interleaved over the peers."""
         runs: dict[str, list[Repeat]] = {
             peer.name: [] for peer in self._peers if peer.takes_part(cell)
         }
@@ -252,7 +251,7 @@ class Run:
         return found
 
     def request_rates(self, acks: int, rf: int) -> dict[str, float]:
-        """Peer → requests/s."""
+        """Return peer → requests/s."""
         runs: dict[str, list[float]] = {peer.name: [] for peer in self._peers if not peer.is_mock}
         for peer in self._turns():
             if not peer.is_mock:
@@ -263,7 +262,7 @@ class Run:
         return {name: statistics.median(many) for name, many in runs.items()}
 
     def latencies(self, rf: int) -> dict[str, Latency]:
-        """Peer → medians of the percentiles."""
+        """Return peer → medians of the percentiles."""
         runs: dict[str, list[Latency]] = {peer.name: [] for peer in self._peers if not peer.is_mock}
         for peer in self._turns():
             if not peer.is_mock:
@@ -286,7 +285,7 @@ def _or_dash(value: float) -> str:
 
 
 def report_cells(report: Report, results: dict[Cell, dict[str, Measured]]) -> None:
-    """Each cell beside Apache Kafka, and the geometric mean of all."""
+    """Compare each cell with Apache Kafka, and report the geometric mean of all."""
     ratios: dict[str, list[float]] = {"produce": [], "consume": []}
     for cell, by_peer in results.items():
         for name, measured in by_peer.items():
@@ -335,7 +334,7 @@ def report_latencies(report: Report, run: Run) -> None:
 
 
 def our_memory(cluster: Cluster) -> float:
-    """Of the largest broker, in MB."""
+    """Return the anonymous memory of the largest broker, in MB."""
     return (
         max(process.rss_anon or 0 for process in cluster.status().processes if process.broker >= 0)
         / MEGABYTE
@@ -343,7 +342,9 @@ def our_memory(cluster: Cluster) -> float:
 
 
 def main(argv: list[str]) -> int:
-    """Returns 0 when it ran, whether or not the targets hold; 2 when it cannot run here."""
+    """Run the benchmark. Return 0 when it ran, whether or not the targets hold, and 2 when it
+    cannot run here.
+    """
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--repeats", type=int, default=3)
@@ -402,8 +403,7 @@ def main(argv: list[str]) -> int:
         return 2
     except subprocess.TimeoutExpired as error:
         print(
-            f"a Java client did not come to its end within {error.timeout:g} s:"
-            f" {' '.join(error.cmd[-8:])}",
+            f"a Java client did not finish within {error.timeout:g} s: {' '.join(error.cmd[-8:])}",
             file=sys.stderr,
         )
         return 2

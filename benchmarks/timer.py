@@ -1,13 +1,17 @@
-"""`kafka-edu bench timer`: the timing wheel beside asyncio's call_later and three heaps.
+"""`kafka-edu bench timer`: the timing wheel compared with asyncio's call_later and three heaps.
 
-Three things are compared. *Time*: N tasks of 1 to 60 s are inserted and then cancelled, as requests
-are that get their answer in time; CPU time of this process, its garbage collector included. *Steady
-state*: 10,000 requests/s with deadlines of 30 s, of which 99.9 % are answered within 100 ms, in
-simulated time; entries held at the end and bytes held, by tracemalloc, less what the same run holds
-with no timer at all. *Counted steps*: bytecodes that Python executes for one task that comes in
-before N others and is cancelled and gone again: the same on any machine. Repeats are interleaved
-over the contestants; each figure is the median, each ratio the median of the ratios of the same
-round.
+*Time*: N tasks of 1 to 60 s are inserted and then cancelled, as requests are that get their answer
+in time. The figure is the CPU time of this process, with its garbage collector.
+
+*Steady state*: 10,000 requests/s with deadlines of 30 s, of which 99.9 % are answered within 100
+ms, in simulated time. The figures are the entries and bytes held at the end, by tracemalloc, less
+what the same run holds without a timer.
+
+*Counted steps*: the bytecodes that Python executes for one task that is inserted before N others,
+cancelled and removed. They are the same on any machine.
+
+Repeats are interleaved over the contestants. Each figure is the median, each ratio the median of
+the ratios of the same round.
 """
 
 import argparse
@@ -41,7 +45,7 @@ if TYPE_CHECKING:
 
 NAME = "timer"
 HELP = (
-    "the timing wheel beside asyncio's call_later and heaps: time, memory in a steady state,"
+    "the timing wheel compared with asyncio's call_later and heaps: time, memory in a steady state,"
     " counted steps (about 4 minutes)"
 )
 
@@ -57,7 +61,7 @@ LEFT_UNANSWERED: Final = 0.001
 
 
 class Timed(NamedTuple):
-    """CPU ns an insert and a cancel took."""
+    """The CPU ns of an insert and of a cancel."""
 
     insert: float
     cancel: float
@@ -68,7 +72,9 @@ class Timed(NamedTuple):
 
 
 class Steady(NamedTuple):
-    """After the simulated seconds: entries held, bytes held for them, CPU ns a request."""
+    """The state after the simulated seconds: entries held, bytes held for them, CPU ns a
+    request.
+    """
 
     entries: int
     bytes: int
@@ -76,7 +82,7 @@ class Steady(NamedTuple):
 
 
 def measure_time(count: int, repeats: int, tick: Callable[[], None]) -> dict[str, list[Timed]]:
-    """contestant → one figure a round."""
+    """Return contestant → one figure a round."""
     rounds: dict[str, list[Timed]] = {name: [] for name in CONTESTANTS if takes_part(name, count)}
     for round_ in range(repeats):
         numbers = random.Random(round_)
@@ -88,7 +94,7 @@ def measure_time(count: int, repeats: int, tick: Callable[[], None]) -> dict[str
 
 
 class NoTimer:
-    """Holds nothing: what the simulated requests need by themselves."""
+    """Holds nothing. It shows what the simulated requests need by themselves."""
 
     def __init__(self, clock: Clock) -> None:
         pass
@@ -110,9 +116,7 @@ class NoTimer:
 
 
 def simulate(make: Callable[[Clock], Contestant], seconds: int, traced: bool) -> Steady:
-    """Live through `seconds` ms by ms. Time is simulated, so that a slow timer gets no lighter
-    load.
-    """
+    """Simulate `seconds`, ms by ms. Time is simulated, so a slow timer gets no lighter load."""
     numbers = random.Random(7)
     now_ms = 0
     contestant = make(lambda: now_ms)
@@ -144,13 +148,13 @@ def simulate(make: Callable[[Clock], Contestant], seconds: int, traced: bool) ->
 
 
 def measure_steady_state(seconds: int, tick: Callable[[], None]) -> dict[str, Steady]:
-    """contestant → entries, bytes (from a run under tracemalloc) and CPU time (from a run
-    without).
+    """Return contestant → entries, bytes (from a run under tracemalloc) and CPU time (from a run
+    without it).
     """
     nothing = simulate(NoTimer, seconds, traced=True).bytes
     result = {}
     for name, make in CONTESTANTS.items():
-        if name == "heap, searched":  # would search 10,000 times a second
+        if name == "heap, searched":  # It would search 10,000 times a second.
             continue
         traced = simulate(make, seconds, traced=True)
         tick()
@@ -163,10 +167,10 @@ def measure_steady_state(seconds: int, tick: Callable[[], None]) -> dict[str, St
 
 def count_steps(make: Callable[[Clock], Contestant], count: int, samples: int = 50) -> float:
     """Count the bytecodes for one task that is due before `count` others, from its insertion until
-    it is cancelled and gone.
+    it is cancelled and removed.
 
-    The garbage collector rests meanwhile: it may call back into Python, and those steps are not the
-    timer's.
+    The garbage collector is switched off meanwhile. It may call back into Python, and those steps
+    do not belong to the timer.
     """
     numbers = random.Random(3)
     contestant = make(lambda: 0)
@@ -205,7 +209,7 @@ def count_steps(make: Callable[[Clock], Contestant], count: int, samples: int = 
 
 
 def main(argv: list[str]) -> int:
-    """Returns 0 when it ran, whether or not the targets hold."""
+    """Run the benchmark. Return 0 when it ran, whether or not the targets hold."""
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
     parser.add_argument("--json", metavar="FILE", help="write figures and targets there")
     parser.add_argument(
@@ -237,7 +241,7 @@ def main(argv: list[str]) -> int:
         def tick() -> None:
             progress.advance(task)
 
-        measure_time(1_000, 1, lambda: None)  # warm-up
+        measure_time(1_000, 1, lambda: None)  # Warm up.
         timed = {count: measure_time(count, args.repeats, tick) for count in counts}
         steady = measure_steady_state(args.seconds, tick)
         steps: dict[str, dict[int, float]] = {name: {} for name in CONTESTANTS}

@@ -1,5 +1,5 @@
-"""What `kafka-edu bench timer` compares: five timers under one small interface, each used as its
-users use it.
+"""The contestants of `kafka-edu bench timer`: five timers under one small interface, each used as
+its users use it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafka_edu.timer.timer_task import TimerTask
 
 
 class Operation(TimerTask):
-    """A request that waits. For the wheel it is the task itself, as in Kafka; the others get a
+    """A request that waits. For the wheel it is the task itself, as in Kafka. The others get a
     callback of it, or hold it in their heap.
     """
 
@@ -32,12 +32,12 @@ class Operation(TimerTask):
         self.cancelled = True
 
     def __lt__(self, other: Operation) -> bool:
-        """Order in a heap, as asyncio's handles order themselves."""
+        """Order operations in a heap, as asyncio's handles order themselves."""
         return self.deadline_ms < other.deadline_ms
 
 
 class Contestant(Protocol):
-    """A timer. `now_ms` is its clock; what is inserted must be cancelled or run once."""
+    """A timer. `now_ms` is its clock. A task that is inserted must be cancelled or run once."""
 
     def insert(self, operation: Operation) -> None: ...
 
@@ -48,7 +48,7 @@ class Contestant(Protocol):
         ...
 
     def held(self) -> int:
-        """Entries in its structures, dead ones too."""
+        """Return the entries in the timer's structures, dead ones included."""
         ...
 
     def close(self) -> None: ...
@@ -84,12 +84,12 @@ class Wheel:
 
 
 class AsyncioCallLater:
-    """asyncio's own timers: a heap of handles; a turn of the loop drops the dead ones at its head,
-    and all when they are over half.
+    """asyncio's own timers: a heap of handles. A turn of the loop drops the dead handles at its
+    head, and all of them when they are more than half.
     """
 
     class Loop(asyncio.SelectorEventLoop):
-        """A loop on a clock handed in."""
+        """A loop on a clock that is handed in."""
 
         def __init__(self, clock: Clock) -> None:
             super().__init__()
@@ -123,7 +123,7 @@ class AsyncioCallLater:
 
 class LazyHeap:
     """A heap where cancelling marks the entry, which stays until its time comes (java.util.Timer,
-    as the book has it).
+    as in the book).
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -152,7 +152,7 @@ class LazyHeap:
 
 
 class RebuiltHeap(LazyHeap):
-    """The same, rebuilt without the dead ones when they are more than half."""
+    """A heap that is rebuilt without the dead entries when they are more than half."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
@@ -177,7 +177,7 @@ class RebuiltHeap(LazyHeap):
 
 
 class SearchedHeap(LazyHeap):
-    """A heap where cancelling searches the entry and takes it out
+    """A heap where cancelling searches the entry and removes it
     (java.util.concurrent.DelayQueue.remove): O(n).
     """
 
@@ -199,7 +199,7 @@ CONTESTANTS: Final[dict[str, Callable[[Clock], Contestant]]] = {
 }
 
 SEARCHED_MAX: Final = 1_000
-"""So many tasks and no more for the searched heap: its time grows with the square."""
+"""The most tasks for the searched heap, because its time grows with the square."""
 
 
 def takes_part(name: str, count: int) -> bool:
@@ -209,9 +209,11 @@ def takes_part(name: str, count: int) -> bool:
 def time_insert_and_cancel(
     make: Callable[[Clock], Contestant], delays_ms: Sequence[int]
 ) -> tuple[float, float]:
-    """CPU ns for each insert and each cancel, of `len(delays_ms)` tasks inserted, then cancelled in
-    the same order; a last turn, in which a timer may drop its dead, belongs to the cancels. The
-    operations exist before: a server has its requests anyway.
+    """Return the CPU ns for each insert and each cancel.
+
+    `len(delays_ms)` tasks are inserted, then cancelled in the same order. A last turn, in which a
+    timer may drop its dead entries, belongs to the cancels. The operations exist before, because a
+    server has its requests anyway.
     """
     operations = [Operation(delay_ms) for delay_ms in delays_ms]
     contestant = make(real_clock)

@@ -1,18 +1,19 @@
-"""`kafka-edu bench zk-pipeline`: what it saves to have many requests to ZooKeeper in flight, as a
-controller has that reads and writes partition states.
+"""`kafka-edu bench zk-pipeline`: the gain from many requests to ZooKeeper in flight, for a
+controller that reads and writes partition states.
 
-On one Apache ZooKeeper lie the state znodes of 5,000 partitions. All are read, and all are written
-(each in a multi that checks /controller_epoch, as every write of the controller is), by our client
-with 1, 10, 100 and 1,000 requests in flight, and one by one with plain kazoo, as its users
-would: `get`, and a transaction of `check` and `set_data`. Rounds are interleaved; figures are
-medians.
+One Apache ZooKeeper has the state znodes of 5,000 partitions. Our client reads and writes all of
+them with 1, 10, 100 and 1,000 requests in flight. Each write is a multi that checks
+/controller_epoch, as every write of the controller is. Plain kazoo does the same one by one, as its
+users would: `get`, and a transaction of `check` and `set_data`. Rounds are interleaved, and figures
+are medians.
 
-One by one a request costs a round trip: four changes of thread, two of process, the server's work,
-and for a write the fsync of its log. In flight together they share them. What is left is CPU: the
-figures tell the client's and the server's for a request, beside the wall time.
+One by one, a request costs a round trip: four changes of thread, two of process, the server's work,
+and for a write the fsync of its log. Requests that are in flight together share these. What is left
+is CPU. So next to the wall time, the figures give the CPU time of the client and of the server for
+a request.
 
-FILE is written anew after every round. When a round fails, no target holds, whatever the rounds
-before it say.
+FILE is written again after every round. When a round fails no target holds, whatever the rounds
+before it gave.
 """
 
 import argparse
@@ -43,8 +44,8 @@ from kafka_edu.zk.zk_data import ControllerEpochZNode, TopicAssignment, TopicPar
 
 NAME = "zk-pipeline"
 HELP = (
-    "1, 10, 100 and 1,000 requests in flight to ZooKeeper, beside plain kazoo one by one (needs"
-    " Java; a minute)"
+    "1, 10, 100 and 1,000 requests in flight to ZooKeeper, compared with plain kazoo one by one"
+    " (needs Java; a minute)"
 )
 
 PARTITIONS: Final = 5_000
@@ -61,7 +62,7 @@ TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
 
 
 class Incomplete(Exception):
-    """Not all states were read or written: so nothing is known of what all of them cost."""
+    """Not all states were read or written, so the cost of all of them is not known."""
 
 
 #: What may go wrong in a round without being a bug of the benchmark.
@@ -69,7 +70,7 @@ FAILURES: Final = (Incomplete, KazooException, KazooTimeoutError, ConnectionErro
 
 
 class Cost(NamedTuple):
-    """Of one request, in µs."""
+    """The cost of one request, in µs."""
 
     wall: float
     client_cpu: float
@@ -77,7 +78,7 @@ class Cost(NamedTuple):
 
 
 class Clock:
-    """Takes the three times around what is measured."""
+    """Takes the three times around a measurement."""
 
     def __init__(self, server_pid: int, requests: int) -> None:
         self._pid = server_pid
@@ -97,7 +98,9 @@ class Clock:
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of another process so far; 0 where /proc does not tell."""
+    """Return the user and system time of another process so far, or 0 where /proc does not
+    give it.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -131,7 +134,7 @@ async def prepare(connect: str, count: int) -> None:
 
 
 async def our_client(connect: str, in_flight: int, count: int, clock: Clock) -> tuple[Cost, Cost]:
-    """(read, write) of all states with so many in flight."""
+    """Return the costs (read, write) of all states with `in_flight` requests in flight."""
     zk = KafkaZkClient(
         KazooZkClient(connect, SESSION_MS),
         SystemTime(),
@@ -157,7 +160,7 @@ async def our_client(connect: str, in_flight: int, count: int, clock: Clock) -> 
 
 
 def plain_kazoo(connect: str, count: int, clock: Clock) -> tuple[Cost, Cost]:
-    """(read, write) of all states, each awaited before the next."""
+    """Return the costs (read, write) of all states, each awaited before the next."""
     client = KazooClient(connect)
     client.start()
     paths = [TopicPartitionStateZNode.path(tp) for tp in partitions_of(count)]
@@ -181,7 +184,7 @@ Way = Callable[[Clock], tuple[Cost, Cost]]
 
 
 def ways_to(connect: str, count: int) -> dict[str, Way]:
-    """All ways to read and write so many states, by name."""
+    """Return all ways to read and write so many states, by name."""
     ways: dict[str, Way] = {PLAIN: lambda clock: plain_kazoo(connect, count, clock)}
     for n in IN_FLIGHT:
         ways[f"{n} in flight"] = lambda clock, n=n: asyncio.run(
@@ -191,8 +194,8 @@ def ways_to(connect: str, count: int) -> dict[str, Way]:
 
 
 def measure(ways: Mapping[str, Way], clock: Clock, rounds: int) -> Iterator[Found]:
-    """All ways by turns, after one round that does not count; what is found so far, after each
-    round.
+    """Measure all ways in turn, after one round that does not count. Yield the results so far after
+    each round.
     """
     found: Found = {"read": {way: [] for way in ways}, "write": {way: [] for way in ways}}
     for i in range(rounds + 1):
@@ -205,8 +208,8 @@ def measure(ways: Mapping[str, Way], clock: Clock, rounds: int) -> Iterator[Foun
 
 
 def report_of(found: Found, failed: bool = False) -> Report:
-    """The curve: requests/s and the costs of each way; how much faster than plain kazoo, one by
-    one.
+    """Report the curve: requests/s and the costs of each way, and how much faster it is than plain
+    kazoo one by one.
     """
     report = Report(NAME)
     for kind in ("read", "write"):
@@ -236,8 +239,8 @@ def median_of(costs: Sequence[Cost]) -> Cost:
 
 
 def main(argv: list[str]) -> int:
-    """Returns 0 when it ran, whether or not the targets hold; 1 when a round failed; 2 when it
-    cannot run here.
+    """Run the benchmark. Return 0 when it ran, whether or not the targets hold, 1 when a round
+    failed, and 2 when it cannot run here.
     """
     parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
     parser.add_argument("--json", metavar="FILE", help="written anew after every round")
@@ -246,7 +249,7 @@ def main(argv: list[str]) -> int:
     args = parser.parse_args(argv)
     logging.getLogger("kazoo").addHandler(
         logging.NullHandler()
-    )  # when the benchmark ends early, ZooKeeper goes before the client
+    )  # If the benchmark ends early, ZooKeeper stops before the client.
     report = report_of({})
     code = 0
     with tempfile.TemporaryDirectory(
