@@ -160,6 +160,15 @@ def mock_brokers() -> Iterator[Peer]:
     yield Peer("mock", ",".join(f"{b.host}:{b.port}" for b in brokers))
 
 
+def also_peer(stack: contextlib.ExitStack, setting: str | None) -> list[Peer]:
+    """Start a second cluster of ours with one more setting, for as long as the stack lives."""
+    if setting is None:
+        return []
+    key, _, value = setting.partition("=")
+    cluster = stack.enter_context(running_cluster("bench-also", props={**SETTINGS, key: value}))
+    return [Peer(setting, cluster.bootstrap_servers)]
+
+
 class Run:
     """The peers, for the time of one run."""
 
@@ -357,6 +366,11 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--client", choices=["java", "confluent"], help="only this client's rows")
     parser.add_argument(
+        "--also",
+        metavar="KEY=VALUE",
+        help="measure a second cluster of ours too, with this setting",
+    )
+    parser.add_argument(
         "--only",
         choices=["mb", "requests", "latency"],
         action="append",
@@ -377,6 +391,7 @@ def main(argv: list[str]) -> int:
             kafka = stack.enter_context(apache_kafka(jars))
             peers = [
                 Peer("ours", ours.bootstrap_servers),
+                *also_peer(stack, args.also),
                 Peer("kafka", kafka.bootstrap),
                 stack.enter_context(mock_brokers()),
             ]

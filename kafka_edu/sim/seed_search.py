@@ -19,7 +19,7 @@ import gc
 import random
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -424,9 +424,3 @@ def _coroutines_of_dead_processes() -> Iterator[None]:
 def play(seed: int, faults_ms: int = FAULTS_MS) -> SeedResult:
     """Run one seed. It takes a few seconds of one core."""
     return SeedRun(seed, faults_ms).run()
-
-
-def search(seeds: Iterator[int], tell: Callable[[SeedResult], None]) -> None:
-    """Run seed after seed."""
-    for seed in seeds:
-        tell(play(seed))
