@@ -53,11 +53,11 @@ class Chapter(NamedTuple):
 
 
 def find_chapters() -> dict[str, Chapter]:
-    """number → chapter, in order."""
+    """number → chapter, in order: those that have a text. Others have only demos yet."""
     names = sorted(
         module.name
         for module in pkgutil.iter_modules([str(FOLDER)])
-        if module.ispkg and module.name.startswith("ch")
+        if module.ispkg and (FOLDER / module.name / "README.md").is_file()
     )
     return {name[2:4]: Chapter(name[2:4], name) for name in names}
 

@@ -20,6 +20,7 @@ from kafka_edu.common.python_process import checkout
 
 COMMANDS: Final = "kafka_edu.commands"
 BENCHMARKS: Final = "kafka_edu.benchmarks"
+DEMOS: Final = "kafka_edu.demos"
 
 
 class CommandEntry(NamedTuple):

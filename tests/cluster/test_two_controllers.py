@@ -16,10 +16,10 @@ from confluent_kafka.admin import AdminClient
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 
-from kafka_edu.cli.demo_kills import PARTITIONS, RECORD_BYTES, TOPIC
+from chapters.ch10_replication.kills import PARTITIONS, RECORD_BYTES, TOPIC
+from chapters.demo_parts.numbered_clients import ConfluentProducer
+from chapters.demo_parts.stored_records import compare, read_all
 from kafka_edu.cli.demo_topic import BROKERS, create_topic, wait_until_in_sync
-from kafka_edu.cli.numbered_clients import ConfluentProducer
-from kafka_edu.cli.stored_records import compare, read_all
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import (

@@ -13,10 +13,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient
 
-from kafka_edu.cli.demo_kills import PARTITIONS, TOPIC
+from chapters.ch10_replication.kills import PARTITIONS, TOPIC
+from chapters.demo_parts.numbered_clients import ConfluentProducer
+from chapters.demo_parts.stored_records import compare, read_all
 from kafka_edu.cli.demo_topic import create_topic, wait_until_in_sync
-from kafka_edu.cli.numbered_clients import ConfluentProducer
-from kafka_edu.cli.stored_records import compare, read_all
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.trace_client import TraceClient
 from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java

@@ -273,7 +273,7 @@ def test_the_application_of_the_demo_ends_when_another_takes_its_place(
         return told.members[0].member_id if told.state is ConsumerGroupState.STABLE else ""
 
     command = python_command(
-        "kafka_edu.cli.transform_app", servers, topic, f"{topic}-out", name, "0"
+        "chapters.ch15_exactly_once.transform_app", servers, topic, f"{topic}-out", name, "0"
     )
     with contextlib.ExitStack() as stack:
 

@@ -104,6 +104,9 @@ def test_the_command_works_outside_the_repository(wheel: Path, tmp_path: Path) -
     assert help_.returncode == 0, help_.stderr
     assert "demo" in help_.stdout
     assert re.search("doctor +Look at this machine", help_.stdout)
+    demos = run("demo", "--help")
+    assert demos.returncode == 0, demos.stderr
+    assert {"web-log", "chain", "transactions", "watches"}.issubset(demos.stdout.split())
     doctor = run("doctor", "--json", "doctor.json")
     assert doctor.returncode == 0, doctor.stdout + doctor.stderr
     assert "pip install 'kafka-edu[spark]'" in doctor.stdout or "Spark" in doctor.stdout

@@ -62,7 +62,8 @@ def test_help_imports_no_command() -> None:
         "import sys; from click.testing import CliRunner; from kafka_edu.cli.main import build\nout"
         " = CliRunner().invoke(build(), ['--help']).output; assert 'doctor' in out and 'demo' in"
         " out, out\nloaded = [m for m in sys.modules if m.startswith(('rich', 'textual', 'kazoo',"
-        " 'confluent', 'kafka_edu.server', 'kafka_edu.cli.demo'))]\nassert not loaded, loaded\n"
+        " 'confluent', 'kafka_edu.server', 'kafka_edu.cli.demo', 'chapters.ch'))]\n"
+        "assert not loaded, loaded\n"
     )
     root = checkout()
     assert root is not None

@@ -13,7 +13,7 @@ import pytest
 SCRIPT = """
 import contextlib, sys
 from pathlib import Path
-from kafka_edu.cli.private_mounts import enter
+from chapters.demo_parts.private_mounts import enter
 from kafka_edu.common.files import OsFileSystem
 from kafka_edu.log.offset_index import OffsetIndex
 from kafka_edu.log.time_index import TimeIndex

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from kafka_edu.cli.demo_watches import watches
+from chapters.ch04_controller.watches import watches
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.sim.watches_exhibit import EVENTS, ControllerWorld, HerdWorld, World, measure
 

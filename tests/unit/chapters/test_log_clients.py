@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from kafka_edu.cli.demo_clients import Acked, Read, compare, longest_silence
+from chapters.demo_parts.log_clients import Acked, Read, compare, longest_silence
 
 TRUTH = Counter({200: 2, 404: 1})
 ACKED = {0: Acked(0, 10, 1.0), 1: Acked(0, 11, 1.1), 2: Acked(1, 7, 1.2)}

@@ -23,10 +23,11 @@ from kafka_edu.cli.demo_topic import (
     create_topic,
     wait_until_in_sync,
 )
-from kafka_edu.cli.numbered_clients import ConfluentProducer, NumberedProducer, PythonProducer
 from kafka_edu.cli.report import Report
-from kafka_edu.cli.stored_records import Found, compare, read_all
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
+
+from ..demo_parts.numbered_clients import ConfluentProducer, NumberedProducer, PythonProducer
+from ..demo_parts.stored_records import Found, compare, read_all
 
 TOPIC: Final = "kills"
 PARTITIONS: Final = 6

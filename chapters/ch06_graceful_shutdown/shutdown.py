@@ -34,13 +34,14 @@ from kafka_edu.cli.demo_topic import (
     create_topic,
     wait_until_in_sync,
 )
-from kafka_edu.cli.numbered_clients import ConfluentProducer, NumberedProducer, PythonProducer
 from kafka_edu.cli.report import Report, number
-from kafka_edu.cli.shutdown_story import End, Moves, Start, end_of, moves, start_of
-from kafka_edu.cli.stored_records import Found, compare, read_all
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.reader import open_recording
+
+from ..demo_parts.numbered_clients import ConfluentProducer, NumberedProducer, PythonProducer
+from ..demo_parts.stored_records import Found, compare, read_all
+from .shutdown_events import End, Moves, Start, end_of, moves, start_of
 
 TOPIC: Final = "shutdown"
 RECORD_BYTES: Final = 200

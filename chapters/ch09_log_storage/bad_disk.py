@@ -36,10 +36,7 @@ from kafka_edu.cli.demo_topic import (
     create_topic,
     wait_until_in_sync,
 )
-from kafka_edu.cli.numbered_clients import ConfluentProducer
-from kafka_edu.cli.private_mounts import PrivateMounts, enter
 from kafka_edu.cli.report import Report
-from kafka_edu.cli.stored_records import Found, compare, read_all
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
@@ -53,6 +50,10 @@ from kafka_edu.protocol.messages.metadata import (
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.tools.brokers import connect_brokers
 from kafka_edu.tools.tool import ToolError
+
+from ..demo_parts.numbered_clients import ConfluentProducer
+from ..demo_parts.private_mounts import PrivateMounts, enter
+from ..demo_parts.stored_records import Found, compare, read_all
 
 NAME: Final = "bad-disk"
 TOPIC: Final = "disks"

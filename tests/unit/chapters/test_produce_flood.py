@@ -3,7 +3,7 @@
 import socket
 import threading
 
-from kafka_edu.cli.produce_flood import IN_FLIGHT, ProduceFlood, backlog_frame
+from chapters.ch04_controller.produce_flood import IN_FLIGHT, ProduceFlood, backlog_frame
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.headers import decode_request_header, encode_response

@@ -26,13 +26,14 @@ from kafka_edu.cli.demo_topic import (
     create_topic,
     wait_until_in_sync,
 )
-from kafka_edu.cli.numbered_clients import ConfluentProducer
 from kafka_edu.cli.report import Report
-from kafka_edu.cli.stored_records import Found, compare, read_all
 from kafka_edu.common.files import FileLockedError, OsFileSystem
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.log.log_dirs import LOCK_FILE
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+
+from ..demo_parts.numbered_clients import ConfluentProducer
+from ..demo_parts.stored_records import Found, compare, read_all
 
 NAME: Final = "two-starts"
 TOPIC: Final = "starts"

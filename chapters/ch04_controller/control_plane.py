@@ -26,7 +26,6 @@ from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, wait_until_in_sync
-from kafka_edu.cli.produce_flood import ProduceFlood
 from kafka_edu.cli.report import Report, number
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
@@ -40,6 +39,8 @@ from kafka_edu.supervisor.cluster_spec import HOST
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import ControllerResponseReceived
 from kafka_edu.trace.trace_client import TraceClient
+
+from .produce_flood import ProduceFlood
 
 TOPIC: Final = "backlog"
 WITHOUT: Final = "one queue for all"

@@ -2,8 +2,8 @@
 what its next start read again.
 """
 
-from kafka_edu.cli.demo_shutdown import longest_silence
-from kafka_edu.cli.shutdown_story import End, Start, end_of, moves, start_of
+from chapters.ch06_graceful_shutdown.shutdown import longest_silence
+from chapters.ch06_graceful_shutdown.shutdown_events import End, Start, end_of, moves, start_of
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.trace.event import Envelope, Event
 from kafka_edu.trace.events.log import LogLoaded, LogRecovered

@@ -28,12 +28,13 @@ from rich.console import Console
 from kafka_edu.cli.demo_frame import demo_command, wait_until, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic, wait_until_in_sync
 from kafka_edu.cli.maven_jars import PeerMissing, compiled, maven_jars
-from kafka_edu.cli.numbered_clients import ConfluentProducer
 from kafka_edu.cli.report import Report
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME
 from kafka_edu.coordinator.coordinator_type import partition_for
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+
+from ..demo_parts.numbered_clients import ConfluentProducer
 
 INPUT: Final = "in"
 PARTITIONS: Final = 6
@@ -213,7 +214,7 @@ def java_application(servers: str) -> list[str]:
 def applications(servers: str, console: Console) -> list[Application]:
     """One for each client that can run here."""
     module = python_command(
-        "kafka_edu.cli.transform_app",
+        f"{__package__}.transform_app",
         servers,
         INPUT,
         "out-confluent-kafka",

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from kafka_edu.cli.numbered_clients import UNKNOWN_OFFSET, Place
-from kafka_edu.cli.stored_records import (
+from chapters.demo_parts.numbered_clients import UNKNOWN_OFFSET, Place
+from chapters.demo_parts.stored_records import (
     Found,
     ProducerIdAndEpoch,
     Stored,

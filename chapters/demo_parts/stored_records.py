@@ -20,9 +20,10 @@ from typing import NamedTuple
 
 from kafka import KafkaConsumer, TopicPartition
 
-from kafka_edu.cli.numbered_clients import UNKNOWN_OFFSET, Place
 from kafka_edu.record.record_batch import iter_headers
 from kafka_edu.supervisor.cluster import Cluster
+
+from .numbered_clients import UNKNOWN_OFFSET, Place
 
 
 class ProducerIdAndEpoch(NamedTuple):

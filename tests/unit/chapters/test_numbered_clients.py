@@ -4,7 +4,7 @@ write what.
 
 import threading
 
-from kafka_edu.cli.numbered_clients import NumberedProducer, Place
+from chapters.demo_parts.numbered_clients import NumberedProducer, Place
 from tests.waiting import PATIENCE_S
 
 

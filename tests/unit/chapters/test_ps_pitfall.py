@@ -5,7 +5,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from kafka_edu.cli.demo_ps_pitfall import (
+from chapters.ch06_graceful_shutdown.ps_pitfall import (
     LONG,
     PAGE_SIZE,
     SCRIPT,

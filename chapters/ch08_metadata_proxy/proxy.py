@@ -22,7 +22,6 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from rich.console import Console
 
-from kafka_edu.cli.demo_clients import LogConsumer, LogProducer, Verdict, compare
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import (
     BROKERS,
@@ -40,6 +39,8 @@ from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.network import ConnectionOpened, NetworkSampled
 from kafka_edu.trace.events.proxy import ProxyStopped
 from kafka_edu.trace.trace_client import TraceClient
+
+from ..demo_parts.log_clients import LogConsumer, LogProducer, Verdict, compare
 
 TOPIC: Final = "web"
 PARTITIONS: Final = 6

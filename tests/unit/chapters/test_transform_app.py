@@ -9,7 +9,7 @@ from kafka_edu.common.python_process import python_environment
 
 WAITS = """
 import time
-from kafka_edu.cli.transform_app import ending_the_process_after
+from chapters.ch15_exactly_once.transform_app import ending_the_process_after
 
 with ending_the_process_after(0.1):
     time.sleep(3600)

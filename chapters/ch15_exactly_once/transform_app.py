@@ -1,5 +1,5 @@
-"""Consume, transform, produce, on confluent-kafka: `python -m kafka_edu.cli.transform_app SERVERS
-INPUT OUTPUT NAME PAUSE_MS`.
+"""Consume, transform, produce, on confluent-kafka: `python -m
+chapters.ch15_exactly_once.transform_app SERVERS INPUT OUTPUT NAME PAUSE_MS`.
 
 Each input record becomes one output record, in transactions that commit the input's offsets too.
 NAME is group, member and transactional id; a transaction takes at least PAUSE_MS. Whatever goes

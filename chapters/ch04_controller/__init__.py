@@ -1,0 +1,1 @@
+"""Chapter 04, the controller: its demos."""

@@ -1,0 +1,353 @@
+"""Three brokers, a stream of web log, and the leader killed: no acked record is lost.
+
+Sets a cluster of its own up, streams a web log through it with unmodified clients, kills the leader
+of a partition with SIGKILL while they run, and compares every record that was acked with what was
+read. Then it stops everything.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from kafka_edu.cli.demo_frame import json_option, zookeeper_option
+from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic
+from kafka_edu.cli.report import Report
+from kafka_edu.clients.web_log import WebLog
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, is_up, start_cluster
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.supervisor.cluster_spec import Wish
+
+from ..demo_parts.log_clients import LogConsumer, LogProducer, Verdict, compare, longest_silence
+
+TOPIC: Final = "web"
+PARTITIONS: Final = 6
+WARM_UP_S: Final = 2.0
+#: A dead broker's session expires after zookeeper.session.timeout.ms = 6 s; twice that and some
+#: more must do.
+ELECTION_TIMEOUT_S: Final = 30.0
+READ_TIMEOUT_S: Final = 60.0
+_LOOK_EVERY_S: Final = 0.05
+
+
+class Killing(NamedTuple):
+    """What happened to the leaders."""
+
+    broker: int
+    partitions: tuple[int, ...]
+    """Those that the killed broker led."""
+    leaders_before: tuple[int, ...]
+    leaders_after: tuple[int, ...]
+    at: float
+    seconds_without_leader: float
+    """From the kill until Metadata names a living leader for the last of the partitions."""
+
+
+class Result(NamedTuple):
+    ready_s: float
+    verdict: Verdict
+    killing: Killing
+    seconds_without_ack: float
+    """The longest silence on a partition that the killed broker led, as the producer saw it."""
+
+
+class Narrator:
+    """Tells what goes on: a line that moves on a terminal, plain lines elsewhere."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[counts]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task("", total=None, counts="")
+
+    def __enter__(self) -> "Narrator":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        self.console.print(text, soft_wrap=True)
+
+    def doing(self, text: str) -> None:
+        """What is being waited for now."""
+        self._progress.update(self._task, description=text)
+
+    def count(self, producer: LogProducer, consumer: LogConsumer) -> None:
+        counts = (
+            f"produced {producer.produced:,} · acked {len(producer.acked):,} · read"
+            f" {len(consumer.read):,}"
+        )
+        self._progress.update(self._task, counts=counts)
+
+
+def leaders(admin: AdminClient) -> dict[int, int]:
+    """partition → leader (-1 for none), as a broker tells it now."""
+    try:
+        topic = admin.list_topics(TOPIC, timeout=2).topics[TOPIC]
+    except KafkaException:  # the broker that was asked has just died: the next look asks another
+        return {}
+    return {number: partition.leader for number, partition in topic.partitions.items()}
+
+
+def all_leaders(admin: AdminClient) -> dict[int, int]:
+    """partition → leader, when every partition has one."""
+    end = time.monotonic() + ELECTION_TIMEOUT_S
+    while time.monotonic() < end:
+        found = leaders(admin)
+        if len(found) == PARTITIONS and all(leader >= 0 for leader in found.values()):
+            return found
+        time.sleep(_LOOK_EVERY_S)
+    raise click.ClickException("the topic's partitions got no leaders")
+
+
+def kill_leader(
+    cluster: Cluster,
+    admin: AdminClient,
+    narrator: Narrator,
+    producer: LogProducer,
+    consumer: LogConsumer,
+) -> Killing:
+    """Kill -9 the leader of partition 0 and wait until each partition that it led has another."""
+    before = all_leaders(admin)
+    victim = before[0]
+    led = tuple(sorted(partition for partition, leader in before.items() if leader == victim))
+    pid = cluster.pid(victim)
+    at = time.monotonic()
+    cluster.kill(victim)
+    narrator.say(
+        f"[red]✕[/] kill -9 {pid}: broker {victim}, which led partition{'s' * (len(led) > 1)}"
+        f" {', '.join(map(str, led))}"
+    )
+    narrator.doing("waiting for new leaders (its ZooKeeper session must expire: 6 s)")
+    while time.monotonic() < at + ELECTION_TIMEOUT_S:
+        now = leaders(admin)
+        if len(now) == PARTITIONS and all(now[partition] not in (victim, -1) for partition in led):
+            gap = time.monotonic() - at
+            moved = ", ".join(f"{partition} → {now[partition]}" for partition in led)
+            narrator.say(f"[green]●[/] new leaders after {gap:.1f} s: {moved}")
+            return Killing(
+                victim,
+                led,
+                tuple(before[p] for p in led),
+                tuple(now[p] for p in led),
+                at,
+                round(gap, 3),
+            )
+        narrator.count(producer, consumer)
+        time.sleep(_LOOK_EVERY_S)
+    raise click.ClickException(
+        f"no new leaders within {ELECTION_TIMEOUT_S:g} s; see the logs of the brokers with --keep"
+    )
+
+
+def stream(
+    cluster: Cluster, seconds: float, rate: int, seed: int, narrator: Narrator, ready_s: float
+) -> Result:
+    """The demo proper, on a cluster that is ready."""
+    admin = admin_client(cluster.bootstrap_servers)
+    narrator.doing("creating the topic")
+    create_topic(admin, TOPIC, PARTITIONS)
+    narrator.say(
+        f"[green]●[/] topic {TOPIC}: {PARTITIONS} partitions on 3 brokers each,"
+        " min.insync.replicas 2"
+    )
+    producer = LogProducer(cluster.bootstrap_servers, TOPIC, WebLog(seed), rate)
+    consumer = LogConsumer(cluster.bootstrap_servers, TOPIC, PARTITIONS)
+    try:
+        began = time.monotonic()
+        consumer.start()
+        producer.start()
+        narrator.doing("streaming the web log")
+        _stream_until(began + WARM_UP_S, narrator, producer, consumer, at_least_acked=1)
+        killing = kill_leader(cluster, admin, narrator, producer, consumer)
+        narrator.doing("streaming on with two brokers")
+        _stream_until(
+            max(began + seconds, time.monotonic() + WARM_UP_S), narrator, producer, consumer
+        )
+        narrator.doing("waiting for the last acks")
+        producer.finish()
+        narrator.doing("reading to the end")
+        consumer.finish(READ_TIMEOUT_S)
+        narrator.count(producer, consumer)
+    finally:
+        consumer.abandon()
+        producer.abandon()
+    verdict = compare(
+        producer.produced,
+        producer.acked,
+        len(producer.failed),
+        producer.produced_status,
+        consumer.read,
+    )
+    silence = longest_silence(producer.acked, frozenset(killing.partitions), killing.at)
+    return Result(ready_s, verdict, killing, round(silence, 3))
+
+
+def _stream_until(
+    end: float,
+    narrator: Narrator,
+    producer: LogProducer,
+    consumer: LogConsumer,
+    at_least_acked: int = 0,
+) -> None:
+    give_up = time.monotonic() + ELECTION_TIMEOUT_S
+    while time.monotonic() < end or (
+        len(producer.acked) < at_least_acked and time.monotonic() < give_up
+    ):
+        narrator.count(producer, consumer)
+        consumer.check()
+        time.sleep(_LOOK_EVERY_S)
+
+
+@contextlib.contextmanager
+def demo_cluster(keep: bool, zookeeper: str, narrator: Narrator) -> Iterator[tuple[Cluster, float]]:
+    """A cluster `demo` of its own, or under another name where that one is taken, ready; and the
+    seconds it took.
+    """
+    folder = ClusterFolder.of("demo")
+    taken = is_up(folder) or (folder.spec.exists() and not folder.temporary.exists())
+    name = f"demo-{os.getpid()}" if taken else "demo"
+    began = time.monotonic()
+    narrator.doing("starting ZooKeeper and three brokers")
+    cluster = start_cluster(name, Wish(BROKERS, None, zookeeper), temporary=not keep)
+    kept = False
+    try:
+        cluster.wait_ready()
+        ready_s = time.monotonic() - began
+        narrator.say(
+            f"[green]●[/] cluster {name} ready in {ready_s:.2f} s: {cluster.bootstrap_servers},"
+            f" ZooKeeper {cluster.zookeeper_connect}"
+        )
+        yield cluster, ready_s
+        if keep:
+            cluster.release()
+            kept = True
+    finally:
+        if kept:
+            cluster.close()
+        else:
+            narrator.doing("stopping everything")
+            cluster.down(delete=True)
+
+
+def show(result: Result, console: Console) -> None:
+    verdict, killing = result.verdict, result.killing
+    table = Table(show_header=False, title="What came of it", title_justify="left")
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_row("produced", f"{verdict.produced:,}")
+    table.add_row("acked (acks=all)", f"{verdict.acked:,}")
+    table.add_row("consumed", f"{verdict.consumed:,}")
+    table.add_row(
+        "lost: acked, but not where the ack said",
+        f"[{'green' if verdict.lost == 0 else 'red'}]{verdict.lost:,}[/]",
+    )
+    table.add_row("duplicates", f"{verdict.duplicates:,}")
+    table.add_row("not acked", f"{verdict.produced - verdict.acked:,}")
+    table.add_row(
+        "status codes as the generator counted them", "yes" if verdict.statuses_agree else "no"
+    )
+    for partition, before, after in zip(
+        killing.partitions, killing.leaders_before, killing.leaders_after, strict=True
+    ):
+        table.add_row(f"leader of {TOPIC}-{partition} before → after", f"{before} → {after}")
+    table.add_row("seconds without a leader (Metadata)", f"{killing.seconds_without_leader:.2f}")
+    table.add_row("longest wait for an ack there (producer)", f"{result.seconds_without_ack:.2f}")
+    console.print(table)
+
+
+def report_of(result: Result) -> Report:
+    killing, verdict, report = result.killing, result.verdict, Report("demo")
+    figures = {
+        "ready_s": round(result.ready_s, 3),
+        **verdict._asdict(),
+        "killed_broker": killing.broker,
+        "partitions": list(killing.partitions),
+        "leaders_before": list(killing.leaders_before),
+        "leaders_after": list(killing.leaders_after),
+        "seconds_without_leader": killing.seconds_without_leader,
+        "seconds_without_ack": result.seconds_without_ack,
+    }
+    for name, value in figures.items():
+        report.figure(name, value)
+    report.target("acked records that are lost", verdict.lost, "==", 0)
+    report.target("records read twice", verdict.duplicates, "==", 0)
+    report.target("records that were not acked", verdict.produced - verdict.acked, "==", 0)
+    report.target(
+        "status codes as the generator counted them (1: yes)", int(verdict.statuses_agree), "==", 1
+    )
+    return report
+
+
+@click.command("web-log")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0),
+    default=12.0,
+    show_default=True,
+    help="How long to stream, at least; it takes a new leader too.",
+)
+@click.option(
+    "--rate",
+    type=click.IntRange(1, 100_000),
+    default=1000,
+    show_default=True,
+    help="Records a second.",
+)
+@click.option("--seed", type=int, default=7, show_default=True, help="Of the web log.")
+@zookeeper_option
+@click.option("--keep", is_flag=True, help="Leave the cluster up at the end.")
+@json_option
+def web_log(
+    seconds: float,
+    rate: int,
+    seed: int,
+    zookeeper: str,
+    keep: bool,
+    json_file: Path | None,
+) -> None:
+    """Stream a web log through three brokers, kill a leader with -9, and show that no acked record
+    is lost.
+
+    Exits with 1 when one is.
+    """
+    console = Console()
+    try:
+        with (
+            Narrator(console) as narrator,
+            demo_cluster(keep, zookeeper, narrator) as (cluster, ready_s),
+        ):
+            result = stream(cluster, seconds, rate, seed, narrator, ready_s)
+            name = cluster.name
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
+    show(result, console)
+    if json_file is not None:
+        report_of(result).write(json_file)
+    if keep:
+        console.print(
+            f"The cluster is still up. Look at it with kafka-edu dashboard --cluster {name}; stop"
+            f" it with kafka-edu cluster down --name {name} --delete"
+        )
+    if result.verdict.lost:
+        raise SystemExit(1)
