@@ -14,12 +14,15 @@ from kafka.protocol.consumer.fetch import FetchRequest as PythonFetchRequest
 from kafka.protocol.producer.produce import ProduceRequest as PythonProduceRequest
 
 from kafka_edu.cli.report import Report
+from kafka_edu.common.program import command_line
 from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafka_edu.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
+
+from .options import add_repeats
 
 NAME = "codecs"
 HELP = "read and write the hot path's messages; kafka-python reads them too (ten seconds)"
@@ -101,17 +104,17 @@ def fetch_case() -> Case:
 
 def main(argv: list[str]) -> int:
     """Run the benchmark. Return 0 when it ran, whether or not the targets hold."""
-    parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
+    parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    add_repeats(parser, ROUNDS)
     args = parser.parse_args(argv)
     report = Report(NAME)
     for case, target in ((produce_case(), PRODUCE_US), (fetch_case(), FETCH_US)):
-        decode = microseconds(case.decode, args.rounds)
+        decode = microseconds(case.decode, args.repeats)
         for name, value in (
             ("decode", decode),
-            ("encode", microseconds(case.encode, args.rounds)),
-            ("decode, kafka-python", microseconds(case.their_decode, args.rounds)),
+            ("encode", microseconds(case.encode, args.repeats)),
+            ("decode, kafka-python", microseconds(case.their_decode, args.repeats)),
         ):
             report.figure(f"{case.name}: {name}, µs", value)
         report.target(f"{case.name}: decode, µs", decode, "<=", target)

@@ -41,6 +41,7 @@ from kazoo.exceptions import KazooException  # type: ignore[import-untyped]  # k
 from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]  # nor here
 
 from kafka_edu.cli.report import Report
+from kafka_edu.common.program import command_line
 from kafka_edu.supervisor.cluster import ClusterError
 from kafka_edu.zk.apache import ApacheZooKeeperError
 
@@ -58,6 +59,7 @@ from .failover_peers import (
     wait_for_each,
 )
 from .failover_probes import ApplicationProbe, RawProbe
+from .options import add_repeats
 
 NAME = "failover"
 HELP = (
@@ -414,9 +416,9 @@ def main(argv: list[str]) -> int:
     """Run the benchmark. Return 0 when it ran, whether or not the targets hold, 1 when a round
     failed, and 2 when nothing could be measured.
     """
-    parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
+    parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE", help="written anew after every measurement")
-    parser.add_argument("--rounds", type=int, default=3)
+    add_repeats(parser, 3)
     parser.add_argument("--kills", type=int, default=20, help="on the small cluster")
     parser.add_argument("--partitions", type=int, default=3000)
     parser.add_argument(
@@ -464,7 +466,7 @@ def main(argv: list[str]) -> int:
         print(f"bench failover cannot run: {error}", file=sys.stderr)
         return 2
     try:
-        for parts in [many] * args.rounds + [small]:
+        for parts in [many] * args.repeats + [small]:
             for name in names if parts else ():
                 run_round(name, jars, parts, args.partitions, args.kills, found[name], tell)
     except BaseException:

@@ -30,7 +30,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kafka_edu.cli.report import Report
+from kafka_edu.common.program import command_line
 from kafka_edu.common.socket_transport import SMALL_REGION_BYTES
+
+from .options import add_repeats
 
 NAME = "file-to-socket"
 HELP = "send records by sendfile, compared with mmap and pread (a quarter of a minute)"
@@ -137,9 +140,9 @@ def compare(ways: dict[str, Send], size: int, repeats: int) -> dict[str, Spent]:
 
 def main(argv: list[str]) -> int:
     """Run the benchmark. Return 0 when it ran, whether or not the targets hold."""
-    parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
+    parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--repeats", type=int, default=5)
+    add_repeats(parser, 5)
     args = parser.parse_args(argv)
     report = Report(NAME)
     with tempfile.TemporaryFile() as file:

@@ -13,9 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kafka_edu.cli.report import Report
+from kafka_edu.common.program import command_line
 from kafka_edu.supervisor.cluster import ClusterError, running_cluster
 
 from .apache_kafka import ApacheKafka, PeerMissing, kafka_jars
+from .options import add_repeats
 
 NAME = "startup"
 HELP = (
@@ -55,9 +57,9 @@ def main(argv: list[str]) -> int:
     """Run the benchmark. Return 0 when it ran, whether or not the targets hold, and 2 when it
     cannot run here.
     """
-    parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
+    parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--repeats", type=int, default=5)
+    add_repeats(parser, 5)
     args = parser.parse_args(argv)
     report = Report(NAME)
     ways: dict[str, Callable[[], tuple[float, float]]] = {

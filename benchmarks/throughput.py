@@ -32,11 +32,13 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from kafka_edu.cli.report import Report
+from kafka_edu.common.program import command_line
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
 from . import confluent_clients, java_clients
 from .apache_kafka import PeerMissing, apache_kafka, kafka_jars
 from .end_to_end_latency import Latency, end_to_end_latency
+from .options import add_repeats
 from .request_rate import request_rate
 
 NAME = "throughput"
@@ -354,9 +356,9 @@ def main(argv: list[str]) -> int:
     """Run the benchmark. Return 0 when it ran, whether or not the targets hold, and 2 when it
     cannot run here.
     """
-    parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
+    parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--repeats", type=int, default=3)
+    add_repeats(parser, 3)
     parser.add_argument(
         "--cell",
         type=int,

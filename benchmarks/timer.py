@@ -30,7 +30,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 from kafka_edu.cli.report import Report, number
+from kafka_edu.common.program import command_line
 
+from .options import add_repeats
 from .timer_contestants import (
     CONTESTANTS,
     Clock,
@@ -210,12 +212,12 @@ def count_steps(make: Callable[[Clock], Contestant], count: int, samples: int = 
 
 def main(argv: list[str]) -> int:
     """Run the benchmark. Return 0 when it ran, whether or not the targets hold."""
-    parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
+    parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE", help="write figures and targets there")
     parser.add_argument(
         "--max", type=int, default=COUNTS[-1], help="the largest N (default 1,000,000)"
     )
-    parser.add_argument("--repeats", type=int, default=3, help="rounds at each N (default 3)")
+    add_repeats(parser, 3, "rounds at each N")
     parser.add_argument(
         "--seconds",
         type=int,

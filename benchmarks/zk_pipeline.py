@@ -34,6 +34,7 @@ from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-un
 
 from kafka_edu.cli.report import Report
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
+from kafka_edu.common.program import command_line
 from kafka_edu.common.time import SystemTime
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.server.kafka_config import default_config
@@ -41,6 +42,8 @@ from kafka_edu.zk.apache import ApacheZooKeeper, ApacheZooKeeperError
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.kazoo_zk_client import KazooZkClient
 from kafka_edu.zk.zk_data import ControllerEpochZNode, TopicAssignment, TopicPartitionStateZNode
+
+from .options import add_repeats
 
 NAME = "zk-pipeline"
 HELP = (
@@ -242,9 +245,9 @@ def main(argv: list[str]) -> int:
     """Run the benchmark. Return 0 when it ran, whether or not the targets hold, 1 when a round
     failed, and 2 when it cannot run here.
     """
-    parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=HELP)
+    parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE", help="written anew after every round")
-    parser.add_argument("--rounds", type=int, default=5)
+    add_repeats(parser, 5)
     parser.add_argument("--partitions", type=int, default=PARTITIONS)
     args = parser.parse_args(argv)
     logging.getLogger("kazoo").addHandler(
@@ -265,7 +268,7 @@ def main(argv: list[str]) -> int:
         try:
             asyncio.run(prepare(zookeeper.connect_string, args.partitions))
             ways = ways_to(zookeeper.connect_string, args.partitions)
-            for found in measure(ways, Clock(zookeeper.pid, args.partitions), args.rounds):
+            for found in measure(ways, Clock(zookeeper.pid, args.partitions), args.repeats):
                 report = report_of(found)
                 if args.json:
                     report.write(args.json)

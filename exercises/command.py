@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
+from kafka_edu.common.program import command_line
+
 from .runner.check import Verdict, check_public, live_part
 from .runner.manifest import Exercise, UnknownExerciseError, find_exercise, load_manifest
 from .runner.public_tests import CheckError, Outcome
@@ -83,7 +85,7 @@ def hint(exercise: Exercise, directory: Path | None) -> None:
     if given is None:
         console.print(
             f"You have had all {work.hints_given} hints. The public tests say what is still amiss:"
-            f" kafka-edu lab check {exercise.id}"
+            f" {command_line(f'lab check {exercise.id}')}"
         )
         return
     number, text = given
@@ -195,7 +197,7 @@ def show_verdict(console: Console, verdict: Verdict, live: bool) -> None:
         )
     elif not verdict.objection:
         console.print(
-            f"\n[bold]{verdict.exercise} not passed yet.[/] A hint: kafka-edu lab hint"
-            f" {verdict.exercise}",
+            f"\n[bold]{verdict.exercise} not passed yet.[/] A hint:"
+            f" {command_line(f'lab hint {verdict.exercise}')}",
             highlight=False,
         )

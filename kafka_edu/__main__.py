@@ -59,10 +59,15 @@ def main() -> None:
         site.main()
     farewell = _Farewell()
     atexit.register(farewell.end)  # registered first, it is called last
-    from kafka_edu.cli.main import main as run
-
     try:
-        run()
+        if sys.argv[1:2] == ["--set-up-environment"]:  # by the script: no package is there yet
+            from kafka_edu.common.environment_setup import set_up
+
+            set_up(sys.argv[2])
+        else:
+            from kafka_edu.cli.main import main as run
+
+            run()
     except SystemExit as ended:
         farewell.begin(ended)
         raise

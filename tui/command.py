@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from kafka_edu.common.program import command_line
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 
 #: How long to watch a live cluster before drawing its picture, counted from the first events of its
@@ -121,7 +122,7 @@ def dashboard(
     if not folder.path.is_dir():
         known = ", ".join(cluster_names())
         raise click.ClickException(
-            f"there is no cluster '{cluster}'; start one with: kafka-edu cluster up"
+            f"there is no cluster '{cluster}'; start one with: {command_line('cluster up')}"
             + (f", or name one of: {known}" if known else "")
         )
     try:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from kafka_edu.common.program import command_line
 from kafka_edu.common.time import MockTime
 from kafka_edu.timer.delay_queue import DelayQueue
 from kafka_edu.timer.system_timer import SystemTimer
@@ -274,8 +275,8 @@ def tell_cost(teller: Teller) -> None:
         "5. What it costs",
         f"300 tasks over 31 s: the timer woke {rounds} times where there were"
         f" {story.time.hi_res_clock_ms():,} ticks, and moved each task {moves:.1f} times on its way"
-        " down. To cancel one, it is unlinked: nothing else is touched. `kafka-edu bench timer`"
-        " measures it beside asyncio and heaps.",
+        " down. To cancel one, it is unlinked: nothing else is touched."
+        f" `{command_line('bench timer')}` measures it beside asyncio and heaps.",
     )
     teller.numbers["cost"] = {
         "tasks": story.timer.inserted_total,

@@ -22,6 +22,7 @@ from rich.text import Text
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic
 from kafka_edu.cli.report import Report
+from kafka_edu.common.program import command_line
 from kafka_edu.common.time import SystemTime
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.chain_links import LinkKind
@@ -501,8 +502,8 @@ def chain(console: Console, controller: bool, zookeeper: str) -> Report:
         f"\nWhat happened: broker {outcome.victim} was killed, another replica was elected, and the"
         " producer got its next acknowledgement from there.\nWhy: each event above stands below"
         " its latest cause; a key that both ends hold proves each link between two"
-        " processes.\nWhat to look at next: docs/chains.md lists every kind of link; in kafka-edu"
-        " dashboard, the enter key on a line of the ticker follows its chain.",
+        " processes.\nWhat to look at next: docs/chains.md lists every kind of link; in"
+        f" {command_line('dashboard')}, the enter key on a line of the ticker follows its chain.",
         soft_wrap=True,
     )
     return report_of(outcome)

@@ -38,6 +38,7 @@ from kafka_edu.cli.demo_topic import (
 )
 from kafka_edu.cli.report import Report
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.program import command_line
 from kafka_edu.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
@@ -530,8 +531,8 @@ def bad_disk(console: Console, rate: int, zookeeper: str) -> Report:
     )
     console.print(
         f"{happened} An error of a dir ends only that dir's use: the controller hears of it through"
-        " ZooKeeper and moves the leaders. Look next at docs/log-dirs.md, and at what ./kafka-edu"
-        " log-dirs shows of your own cluster.",
+        " ZooKeeper and moves the leaders. Look next at docs/log-dirs.md, and at what"
+        f" {command_line('log-dirs')} shows of your own cluster.",
         soft_wrap=True,
     )
     return report

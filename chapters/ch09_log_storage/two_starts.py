@@ -28,6 +28,7 @@ from kafka_edu.cli.demo_topic import (
 )
 from kafka_edu.cli.report import Report
 from kafka_edu.common.files import FileLockedError, OsFileSystem
+from kafka_edu.common.program import command_line
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.log.log_dirs import LOCK_FILE
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
@@ -252,7 +253,7 @@ def two_starts(console: Console, rate: int, zookeeper: str) -> Report:
     console.print(
         f"{happened} A broker locks the file {LOCK_FILE} in each log dir before it reads anything,"
         " and the kernel keeps that lock until the process ends, also while it is paused. Look"
-        " next at docs/log-dirs.md, or at ./kafka-edu demo bad-disk.",
+        f" next at docs/log-dirs.md, or at {command_line('demo bad-disk')}.",
         soft_wrap=True,
     )
     return report

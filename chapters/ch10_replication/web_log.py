@@ -23,6 +23,7 @@ from kafka_edu.cli.demo_frame import json_option, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic
 from kafka_edu.cli.report import Report
 from kafka_edu.clients.web_log import WebLog
+from kafka_edu.common.program import command_line
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, is_up, start_cluster
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish
@@ -346,8 +347,9 @@ def web_log(
         report_of(result).write(json_file)
     if keep:
         console.print(
-            f"The cluster is still up. Look at it with kafka-edu dashboard --cluster {name}; stop"
-            f" it with kafka-edu cluster down --name {name} --delete"
+            "The cluster is still up. Look at it with"
+            f" {command_line(f'dashboard --cluster {name}')}; stop it with"
+            f" {command_line(f'cluster down --cluster {name} --delete')}"
         )
     if result.verdict.lost:
         raise SystemExit(1)

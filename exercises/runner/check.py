@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from kafka_edu.common.program import command_line
+
 from .manifest import Exercise
 from .public_tests import Outcome, run_public_tests
 from .verdict import Step
@@ -59,12 +61,12 @@ class Verdict(NamedTuple):
 def objection(exercise: Exercise, file: Path) -> str:
     """Why there is nothing to try; empty if there is."""
     if not file.is_file():
-        return f"there is no {file}: begin with `kafka-edu lab start {exercise.id}`"
+        return f"there is no {file}: begin with `{command_line(f'lab start {exercise.id}')}`"
     content = file.read_bytes()
     if not content.strip():
         return (
-            f"{file} is empty: `kafka-edu lab start {exercise.id}` in another folder gives the"
-            " starter again"
+            f"{file} is empty: `{command_line(f'lab start {exercise.id}')}` in another folder gives"
+            " the starter again"
         )
     if content == exercise.starter.read_bytes():
         return (

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from kafka_edu.cli.options import cluster_option
 from kafka_edu.supervisor.cluster import (
     Cluster,
     ClusterError,
@@ -22,13 +23,6 @@ from kafka_edu.supervisor.cluster import (
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 from kafka_edu.supervisor.cluster_spec import HOST, ClusterSpec, ClusterSpecError, Wish
 
-_name_option = click.option(
-    "--name",
-    default="default",
-    show_default=True,
-    metavar="NAME",
-    help="Which cluster; several can be up at once.",
-)
 _json_option = click.option(
     "--json",
     "json_file",
@@ -101,7 +95,7 @@ def cluster() -> None:
 
 
 @cluster.command()
-@_name_option
+@cluster_option
 @click.option(
     "--brokers", type=click.IntRange(1, 100), help="How many (default: 3, or as many as last time)."
 )
@@ -188,7 +182,7 @@ def up(
 
 
 @cluster.command()
-@_name_option
+@cluster_option
 @_json_option
 def status(name: str, json_file: Path | None) -> None:
     """Tell how a cluster stands, and which others there are.
@@ -221,7 +215,7 @@ def status(name: str, json_file: Path | None) -> None:
 
 
 @cluster.command()
-@_name_option
+@cluster_option
 @click.option(
     "--delete", is_flag=True, help="Forget the cluster: remove its topics, records and settings."
 )
@@ -244,7 +238,7 @@ def down(name: str, delete: bool, all_: bool) -> None:
 
 def _act_command(action: str, help_: str) -> Callable[[str, str], None]:
     @cluster.command(action, help=help_)
-    @_name_option
+    @cluster_option
     @click.argument("who", metavar="ID")
     def command(name: str, who: str) -> None:
         with _told(), contextlib.closing(attach(name)) as found:

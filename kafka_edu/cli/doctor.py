@@ -22,7 +22,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from kafka_edu.common.python_process import checkout
+from kafka_edu.common.package_group import how_to_install
+from kafka_edu.common.program import command_line
 from kafka_edu.common.user_files import state_folder
 from kafka_edu.zk.apache import ApacheZooKeeperError, find_java
 
@@ -115,16 +116,11 @@ def check_group(group: str, module: str, purpose: str, names: str) -> Iterator[F
     if find_spec(module) is not None:
         yield Finding(names, Verdict.OK, "installed")
     else:
-        how = (
-            f"./kafka-edu setup {group}"
-            if checkout() is not None
-            else f"pip install 'kafka-edu[{group}]'"
-        )
         yield Finding(
             names,
             Verdict.NOTE,
             "not installed",
-            f"comes when first asked for ({purpose}), or now by {how}",
+            f"comes when first asked for ({purpose}), or now by {how_to_install(group)}",
         )
 
 
@@ -142,7 +138,7 @@ def check_ports() -> Iterator[Finding]:
             "Ports",
             Verdict.NOTE,
             f"taken: {', '.join(taken)}",
-            "a new cluster picks free ones; `kafka-edu cluster status` tells which",
+            f"a new cluster picks free ones; `{command_line('cluster status')}` shows which",
         )
     else:
         yield Finding("Ports", Verdict.OK, f"{', '.join(map(str, USUAL_PORTS))} are free")
@@ -188,8 +184,8 @@ def check_memory() -> Iterator[Finding]:
             "Memory",
             Verdict.NOTE,
             f"{available} MB free",
-            f"three brokers want about {NEEDED_MEMORY_MB} MB; `cluster up --brokers 1` takes a"
-            " third",
+            f"three brokers want about {NEEDED_MEMORY_MB} MB;"
+            f" `{command_line('cluster up --brokers 1')}` takes a third",
         )
     else:
         yield Finding("Memory", Verdict.OK, f"{available} MB free")
@@ -281,7 +277,7 @@ CHECKS: Final[tuple[Callable[[], Iterator[Finding]], ...]] = (
     check_python,
     check_platform,
     check_java,
-    lambda: check_group("spark", "pyspark", "kafka-edu spark", "Spark"),
+    lambda: check_group("spark", "pyspark", command_line("spark"), "Spark"),
     lambda: check_group("apache-zookeeper", "pyspark", "--zookeeper apache", "Apache ZooKeeper"),
     check_ports,
     check_loopback,
@@ -325,7 +321,7 @@ def doctor(json_file: Path | None) -> None:
     click.echo(
         "The main job cannot run yet: see the lines marked ✕."
         if bad
-        else "All that `kafka-edu demo` needs is here."
+        else f"All that `{command_line('demo')}` needs is here."
     )
     if json_file is not None:
         json_file.write_text(

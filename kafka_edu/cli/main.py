@@ -17,6 +17,7 @@ from kafka_edu.common.output import (
     end_when_output_closes,
     flush_output,
 )
+from kafka_edu.common.program import command_line, program
 from kafka_edu.common.python_process import EXIT_INTERRUPTED
 
 VERSION = "0.1.0"
@@ -61,8 +62,8 @@ def build() -> click.Group:
         read_group(COMMANDS),
         help=(
             "A Kafka of the ZooKeeper era whose every moving part can be watched, paused, broken"
-            " and re-written. Begin with `kafka-edu demo`. `kafka-edu COMMAND --help` tells of each"
-            " command."
+            f" and re-written. Begin with `{command_line('demo')}`."
+            f" `{command_line('COMMAND --help')}` describes each command."
         ),
     )
     return click.version_option(VERSION, prog_name="kafka-edu")(group)
@@ -93,7 +94,7 @@ def _run() -> int:
     try:
         group = build()
         with group.make_context(
-            "kafka-edu", sys.argv[1:]
+            program(), sys.argv[1:]
         ) as context:  # not click's `main`, which takes a broken connection for a closed output
             code = group.invoke(context)
     except BaseException as error:

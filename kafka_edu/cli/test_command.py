@@ -12,6 +12,7 @@ from typing import Final
 
 import click
 
+from kafka_edu.common.package_group import PackageGroupError, ensure_group
 from kafka_edu.common.python_process import (
     checkout,
     python_command,
@@ -68,5 +69,9 @@ def test(part: Part | None, pytest_options: tuple[str, ...]) -> None:
             "the tests are in the checkout, not in this installation: clone the repository and run"
             " ./kafka-edu test"
         )
+    try:
+        ensure_group("test", "hypothesis")
+    except PackageGroupError as error:
+        raise click.ClickException(str(error)) from None
     command = python_command("pytest", *pytest_arguments(root, part or Part.FAST, pytest_options))
     raise SystemExit(run_to_its_end(command, cwd=root, env=python_environment()))

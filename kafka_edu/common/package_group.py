@@ -1,48 +1,67 @@
-"""Packages that are fetched when something first asks for them: Spark, Apache ZooKeeper, the tools
-for developing.
+"""Packages that are fetched when something first needs them: Spark, Apache ZooKeeper, the tests'.
 
-They are the groups of pyproject.toml's optional dependencies. In an environment that ./kafka-edu
-made, ./kafka-edu installs them, and says their size first; in any other the user is told how.
+Their groups are the optional dependencies in pyproject.toml. In an environment that `./kafka-edu`
+made, they are installed at once, after a line that says their size. In any other environment the
+message says how to install them.
 """
 
 import importlib
 import importlib.util
-import os
 import sys
 from pathlib import Path
 
-from kafka_edu.common.python_process import EXIT_INTERRUPTED, checkout, run_to_its_end
+from kafka_edu.common.environment_setup import STAMPS, SetupError, install_groups
+from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import checkout
 
 
 class PackageGroupError(Exception):
-    """The packages are not here, and could not be fetched; the message says what to do."""
+    """The packages are missing and could not be fetched. The message says what to do."""
+
+
+def how_to_install(group: str) -> str:
+    """Return the command that installs a group here."""
+    if checkout() is not None:
+        return command_line(f"setup {group}")
+    return f"pip install 'kafka-edu[{group}]'"
+
+
+def install(group: str) -> None:
+    """Install what is missing of a group. Raise PackageGroupError if that is not possible here."""
+    environment = Path(sys.prefix)
+    if checkout() is None:
+        raise PackageGroupError(
+            f"This installation is not a checkout. Install the packages with:"
+            f" {how_to_install(group)}"
+        )
+    if not (environment / STAMPS).is_dir():
+        raise PackageGroupError(
+            f"The environment {environment} was not made by ./kafka-edu, so it is not changed."
+            f" Install the packages with: pip install --requirement requirements/{group}.txt"
+        )
+    try:
+        install_groups(environment, [group])
+    except SetupError as error:
+        raise PackageGroupError(str(error)) from None
+    importlib.invalidate_caches()
 
 
 def ensure_group(group: str, *modules: str) -> None:
-    """Return when all `modules` of the group can be imported, after installing the group if need
-    be. Raises PackageGroupError.
+    """Return when all `modules` of the group can be imported. Install the group if one is missing.
+
+    Raise PackageGroupError if one is still missing.
     """
-    if not _missing(modules):
+    missing = _missing(modules)
+    if not missing:
         return
-    root = checkout()
-    advice = (
-        f"./kafka-edu setup {group}" if root is not None else f"pip install 'kafka-edu[{group}]'"
-    )
-    if root is None or not (Path(sys.prefix) / ".kafka-edu").is_dir():
+    try:
+        install(group)
+    except PackageGroupError as error:
+        raise PackageGroupError(f"{', '.join(missing)} is not installed. {error}") from None
+    if _missing(modules):
         raise PackageGroupError(
-            f"{', '.join(_missing(modules))} is not installed here; get it with: {advice}"
-        )
-    command = [str(root / "kafka-edu"), "setup", group]
-    code = run_to_its_end(
-        command, env={**os.environ, "KAFKA_EDU_VENV": sys.prefix}, output_to_stderr=True
-    )
-    if code == EXIT_INTERRUPTED:
-        raise SystemExit(code)  # the script has said so
-    importlib.invalidate_caches()
-    if code != 0 or _missing(modules):
-        raise PackageGroupError(
-            f"the packages of '{group}' could not be installed; when the cause is mended, start"
-            f" again, or: {advice}"
+            f"The packages of '{group}' are installed, and yet {', '.join(_missing(modules))} is"
+            f" missing. Remove the folder {sys.prefix} and start again."
         )
 
 

@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from kafka_edu.common.package_group import how_to_install
+
 #: The oldest Java that Spark 4 runs on.
 OLDEST_JAVA: Final = 17
 START_TIMEOUT_S: Final = 120.0
@@ -88,7 +90,7 @@ def find_java() -> Java:
     raise SparkStartError(
         f"Spark needs Java {OLDEST_JAVA} or newer, and there is none"
         + (f"; found: {', '.join(seen)}" if seen else "")
-        + ". Run `./kafka-edu setup spark`, which brings one, or set JAVA_HOME to a newer Java."
+        + f". Run `{how_to_install('spark')}`, which brings one, or set JAVA_HOME to a newer Java."
     )
 
 
@@ -99,7 +101,7 @@ def gateway_command(java: Java, spark_home: Path) -> list[str]:
     core = next(iter(sorted((spark_home / "jars").glob("spark-core_*.jar"))), None)
     if core is None:
         raise SparkStartError(
-            f"{spark_home} holds no Spark: its jars are missing. Run `./kafka-edu setup spark`"
+            f"{spark_home} holds no Spark: its jars are missing. Run `{how_to_install('spark')}`"
             " again."
         )
     scala = core.name.removeprefix("spark-core_").partition("-")[0]
@@ -145,7 +147,7 @@ def start_java_gateway() -> None:
         return
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise SparkStartError("PySpark is not installed. Run `./kafka-edu setup spark`.")
+        raise SparkStartError(f"PySpark is not installed. Run `{how_to_install('spark')}`.")
     java = find_java()
     command = gateway_command(java, Path(spec.origin).parent)
     kept, ours = os.pipe()  # the JVM's standard input; `ours` stays open until this process ends

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafka_edu.common.package_group import PackageGroupError, ensure_group
+from kafka_edu.common.program import command_line
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.supervisor.action_client import (
     NEXT_BROKER_AFTER_S,
@@ -323,8 +324,8 @@ def attach(name: str, home: Path | None = None) -> Cluster:
         spec = ClusterSpec.load(folder)
         if spec is None or not is_up(folder):
             raise ClusterError(
-                f"cluster '{name}' is not up; start it with: kafka-edu cluster up"
-                + ("" if name == "default" else f" --name {name}")
+                f"cluster '{name}' is not up; start it with: {command_line('cluster up')}"
+                + ("" if name == "default" else f" --cluster {name}")
             )
         return Cluster(folder, spec, ActionClient(ActionAddress.read(folder.action_address)))
     except (ClusterSpecError, NoSupervisorError, ValueError) as error:

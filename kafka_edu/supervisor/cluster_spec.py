@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_edu.common.ports import PICKED_PORTS, free_ports, is_free
+from kafka_edu.common.program import command_line
 from kafka_edu.common.words import plural
 from kafka_edu.server.listener_settings import listener_settings
 from kafka_edu.server.properties_file import format_properties
@@ -364,7 +365,7 @@ def plan(
     if taken := [port for port in wanted if not _is_free(port)]:
         raise ClusterSpecError(
             f"port {taken[0]} is taken by another program: stop that one, choose others with"
-            " --port, or give this cluster another --name"
+            " --port, or give this cluster another name by --cluster"
         )
     return ClusterSpec(
         name, tuple(BrokerSpec(i, ports[i], own.get(i, {})) for i in range(count)), zookeeper, props
@@ -401,8 +402,8 @@ def _wished_zookeeper(wish: Wish, remembered: ClusterSpec | None) -> tuple[ZooKe
     if kept and count != kept:
         raise ClusterSpecError(
             f"this cluster's ZooKeeper has {plural(kept, 'server')} with its data, and cannot get"
-            f" {count}: give the new cluster another --name, or forget this one (cluster down"
-            " --delete)"
+            f" {count}: name another cluster by --cluster, or forget this one with"
+            f" {command_line('cluster down --delete')}"
         )
     return zookeeper, count
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from kafka_edu.common.program import command_line
 from kafka_edu.tools.server_start import BROKER_MODULE
 from kafka_edu.tools.tool import ToolCommand
 
@@ -78,7 +79,7 @@ def _commands_from_ps() -> Iterator[tuple[int, list[str]]]:
 def main(words: Sequence[str]) -> int:
     """1 when there was nothing to stop."""
     if "--help" in words:
-        print(f"USAGE: kafka-edu server-stop [server.properties]\n{PURPOSE}")
+        print(f"USAGE: {command_line('server-stop')} [server.properties]\n{PURPOSE}")
         return 0
     brokers = running_brokers()
     if words:

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from kafka_edu.common.program import command_line
 from kafka_edu.tools.options import NumberError, java_integer
 from kafka_edu.tools.tool import ToolCommand, ToolError, java_class
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 PURPOSE: Final = "Look into ZooKeeper and change it, by one command or line by line."
 USAGE: Final = (
-    "USAGE: kafka-edu zookeeper-shell [--release 3.4|3.5] zookeeper_host:port[/path] [args...]"
+    f"USAGE: {command_line('zookeeper-shell')} [--release 3.4|3.5] zookeeper_host:port[/path]"
+    " [args...]"
 )
 RELEASES: Final = ("3.4", "3.5")
 NOT_FOUND: Final = 127

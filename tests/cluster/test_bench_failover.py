@@ -21,7 +21,7 @@ def test_a_broker_is_stopped_and_the_controller_killed_under_the_probes(tmp_path
     only = ["--only", "creation", "--only", "sigterm", "--only", "controller-kill"]
     assert (
         failover.main(
-            ["--peer", "ours", "--partitions", "30", "--rounds", "1", *only, "--json", str(file)]
+            ["--peer", "ours", "--partitions", "30", "--repeats", "1", *only, "--json", str(file)]
         )
         == 0
     )

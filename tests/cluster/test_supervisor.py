@@ -308,7 +308,7 @@ def test_ctrl_c_during_cluster_up_leaves_nothing(tmp_path: Path, after_s: float)
     ready.
     """
     environment = python_environment() | {"KAFKA_EDU_HOME": str(tmp_path)}
-    command = python_command("kafka_edu", "cluster", "up", "--name", "hasty")
+    command = python_command("kafka_edu", "cluster", "up", "--cluster", "hasty")
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
     ) as up:

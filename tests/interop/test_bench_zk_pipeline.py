@@ -13,7 +13,7 @@ pytestmark = pytest.mark.interop
 def test_all_ways_read_and_write(tmp_path):
     require_apache_zookeeper()
     file = tmp_path / "pipeline.json"
-    assert zk_pipeline.main(["--partitions", "50", "--rounds", "1", "--json", str(file)]) == 0
+    assert zk_pipeline.main(["--partitions", "50", "--repeats", "1", "--json", str(file)]) == 0
     figures = json.loads(file.read_text())["figures"]
     assert len(figures) == 2 * (1 + len(zk_pipeline.IN_FLIGHT)) * 5
     assert all(

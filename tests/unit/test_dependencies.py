@@ -16,6 +16,7 @@ from typing import Final
 import kafka.codec
 import pytest
 
+from kafka_edu.common.environment_setup import download_size_mb
 from kafka_edu.common.python_process import python_environment
 from kafka_edu.tools.console_producer import CODECS
 
@@ -40,6 +41,8 @@ GROUPS: Final = {
     for group, pins in PROJECT["optional-dependencies"].items()
 }
 DEV_ONLY: Final = GROUPS["dev"] - MAIN
+#: Packages of `main` that another package loads: codecs for kafka-python, a plugin for pytest.
+BY_ANOTHER: Final = {"python-snappy", "lz4", "zstandard", "pytest-timeout"}
 #: top-level module → the installed distributions that bring it.
 INSTALLED: Final = {
     module: {name_of(found) for found in names}
@@ -139,28 +142,19 @@ def test_a_missing_client_fails_where_clients_are_required() -> None:
     assert "aiokafka is not installed" in done.stdout
 
 
-def test_the_sizes_that_are_told_are_those_of_one_table() -> None:
-    """The script reads the table; README's figure for the first start is that of the main packages
-    and of the installer.
-    """
-    table = dict(
-        re.findall(
-            r"^\| `([a-z-]+)\.txt` \| (\d+) MB \|",
-            (ROOT / "requirements" / "README.md").read_text(encoding="utf-8"),
-            re.MULTILINE,
-        )
-    )
-    assert set(table) == {path.stem for path in (ROOT / "requirements").glob("*.txt")}
-    script = (ROOT / "kafka-edu").read_text(encoding="utf-8")
-    (function,) = re.findall(r"^download_size\(\) \{.*?^\}$", script, re.MULTILINE | re.DOTALL)
-    for group, size in table.items():
-        done = subprocess.run(
-            ["bash", "-c", f"here={ROOT!s}; {function}; download_size {group}"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.strip() == size
+def test_the_readme_names_the_sizes_of_the_one_table() -> None:
+    """`./kafka-edu` reads requirements/README.md itself; README.md repeats three of its figures."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"({int(table['main']) + int(table['uv'])} MB at most)" in readme
-    assert f"about {table['spark']} MB" in readme
+    assert f"({download_size_mb('main')} MB at most)" in readme
+    assert f"{download_size_mb('test')} MB more" in readme
+    assert f"about {download_size_mb('spark')} MB" in readme
+
+
+def test_main_has_no_package_that_nothing_imports() -> None:
+    """Each package of `main` is imported by a module that users run, or named in BY_ANOTHER."""
+    used = set()
+    for folder in SHIPPED:
+        for module in (ROOT / folder).rglob("*.py"):
+            for name in imported(module):
+                used |= distributions(name)
+    assert MAIN - used == BY_ANOTHER

@@ -8,6 +8,8 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.events import Resize
 
+from kafka_edu.common.program import command_line
+
 from ..model import Model
 from ..subjects import PARTITIONS
 from ..view_model.figures import count, short_count
@@ -119,7 +121,7 @@ class MatrixRows(Lines):
         return len(self.model.cluster.partitions.by_key)
 
     def empty(self) -> str:
-        return "no topics yet: kafka-edu demo makes one, any Kafka client can"
+        return f"no topics yet: {command_line('demo')} makes one, any Kafka client can"
 
     def line(self, index: int) -> Text:
         view, colours = self.model.cluster, self.palette

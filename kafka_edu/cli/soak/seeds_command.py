@@ -14,6 +14,7 @@ from rich.console import Console
 from kafka_edu.cli.demo_frame import json_option
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.soak.progress import Progress
+from kafka_edu.common.program import command_line
 from kafka_edu.sim.seed_search import SeedResult, play
 
 FIRST_SEED: Final = 1
@@ -63,7 +64,7 @@ def save(path: Path, results: list[SeedResult]) -> None:
 
 def replay_command(seed: int) -> str:
     """Return the command that plays one seed again and tells what happened in it."""
-    return f"./kafka-edu soak seeds --seed {seed}"
+    return command_line(f"soak seeds --seed {seed}")
 
 
 def show_failure(result: SeedResult, console: Console) -> None:

@@ -11,6 +11,7 @@ from rich.table import Table
 from kafka_edu.cli.report import Report, number
 from kafka_edu.cli.soak.memory import FLAT_GROWTH_PERCENT, SHOWS_FROM_S
 from kafka_edu.cli.soak.state import Part, SoakState
+from kafka_edu.common.program import command_line
 
 LONGEST_SHOWN: Final = 5
 
@@ -238,7 +239,7 @@ def _show_what_came_of_it(state: SoakState, console: Console) -> None:
             soft_wrap=True,
         )
     console.print(
-        "Read docs/soak.md next, and try the same mix in virtual time: ./kafka-edu soak seeds"
-        " --seeds 20",
+        "Read docs/soak.md next, and try the same mix in virtual time:"
+        f" {command_line('soak seeds --seeds 20')}",
         soft_wrap=True,
     )

@@ -249,7 +249,7 @@ def held(file):
 
 def test_rounds_take_turns_and_the_file_grows_with_each_measurement(script, tmp_path):
     file = tmp_path / "failover.json"
-    assert failover.main(["--rounds", "2", "--kills", "3", "--json", str(file)]) == 0
+    assert failover.main(["--repeats", "2", "--kills", "3", "--json", str(file)]) == 0
     a_round = ["creation", *LOSSES]
     assert script.done == [(peer, part) for peer in ("ours", "kafka") * 2 for part in a_round] + [
         ("ours", "small"),
@@ -275,7 +275,7 @@ def test_rounds_take_turns_and_the_file_grows_with_each_measurement(script, tmp_
 def test_a_round_that_fails_ends_and_is_told_and_the_others_go_on(script, tmp_path):
     file = tmp_path / "failover.json"
     script.fails["ours", "kill", 2] = TimeoutError("not every partition was written to")
-    assert failover.main(["--rounds", "3", "--json", str(file)]) == 1
+    assert failover.main(["--repeats", "3", "--json", str(file)]) == 1
     assert Counter(script.done)["ours", "controller-kill"] == 2
     assert Counter(script.done)["kafka", "kill"] == 3
     assert held(file) == {

@@ -118,6 +118,24 @@ def test_each_way_to_fail_is_seen(
     assert somebody.run("page.md", 1, command).failure == failure  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("size", "failure"),
+    [
+        ("17.6", ""),
+        ("24.1", "it said that it fetches at most 23 MB, and fetched 24.5 MB"),
+        ("9.0", "it said that it fetches at most 23 MB, and fetched 9.4 MB"),
+    ],
+)
+def test_what_is_fetched_is_what_is_said(somebody: object, size: str, failure: str) -> None:
+    command = (
+        "echo \"kafka-edu: fetching the packages of 'main', at most 23 MB, into .venv\"\n"
+        f"echo '2026-01-01T00:00:00   Downloading a-1.whl ({size} MB)' >>\"$PIP_LOG\"\n"
+        "echo '2026-01-01T00:00:01   Downloading b-1.tar.gz (400 kB)' >>\"$PIP_LOG\""
+    )
+    outcome = somebody.run("page.md", 1, command)  # type: ignore[attr-defined]
+    assert (outcome.failure, outcome.said_mb) == (failure, 23)
+
+
 def test_a_server_must_stay_and_end_at_ctrl_c(newcomer: ModuleType, somebody: object) -> None:
     good = somebody.serve(
         "page.md", 1, "echo listening; trap 'exit 0' INT; while :; do sleep 0.05; done"

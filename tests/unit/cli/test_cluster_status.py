@@ -61,7 +61,7 @@ def status(
     monkeypatch.setattr(readiness, "controller_by_metadata", cluster.controller_by_metadata)
     file = tmp_path / "status.json"
     result = CliRunner(charset=charset).invoke(
-        cluster_command.cluster, ["status", "--name", "c", "--json", str(file)]
+        cluster_command.cluster, ["status", "--cluster", "c", "--json", str(file)]
     )
     assert result.exit_code == 0, result.output
     lines = [

@@ -128,7 +128,7 @@ def test_command_writes_json_and_exits_with_1_when_something_is_bad(
     file = tmp_path / "doctor.json"
     good = CliRunner().invoke(doctor, ["--json", str(file)])
     assert good.exit_code == 0
-    assert "All that `kafka-edu demo` needs is here." in good.output
+    assert "All that `./kafka-edu demo` needs is here." in good.output
     assert {row["what"] for row in json.loads(file.read_text())} >= {
         "Python",
         "Java",

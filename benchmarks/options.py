@@ -1,0 +1,13 @@
+"""Options that several benchmarks have, under one name."""
+
+import argparse
+
+
+def add_repeats(parser: argparse.ArgumentParser, default: int, what: str = "rounds") -> None:
+    """Add `--repeats N`. The old spelling `--rounds` works too, and the help does not show it."""
+    parser.add_argument(
+        "--repeats", type=int, default=default, metavar="N", help=f"{what} (default {default})"
+    )
+    parser.add_argument(
+        "--rounds", dest="repeats", type=int, default=argparse.SUPPRESS, help=argparse.SUPPRESS
+    )

@@ -1,0 +1,294 @@
+"""Install the packages that requirements/*.txt lists into the environment of a checkout.
+
+The script `kafka-edu` calls `set_up` when its environment is missing or old. At that time no
+package is installed, so this module imports the standard library alone. The command `setup` and
+`kafka_edu.common.package_group` call `install_groups` for the groups that are fetched later.
+
+After a group is installed, a copy of its lock is kept in the environment, in the folder
+`.kafka-edu`. A group is complete when that copy equals the lock.
+
+The first installer that works is used:
+
+1. uv, if it is on the PATH;
+2. the pip of the Python that made the environment (22.3 or newer can install into another one);
+3. the pip that Python carries in its module ensurepip;
+4. Debian's pip: Debian and Ubuntu ship Python without ensurepip. Their archive has pip as a wheel,
+   which runs without being installed and without root.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+#: Groups beyond `main`: the optional dependencies in pyproject.toml.
+GROUPS: Final = ("test", "dev", "spark", "apache-zookeeper")
+STAMPS: Final = ".kafka-edu"
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_LOCKS: Final = _ROOT / "requirements"
+_PIP_OPTIONS: Final = ("--quiet", "--disable-pip-version-check")
+
+ADVICE_NO_INSTALLER: Final = """\
+found no way to install packages: there is no uv, and this Python has neither pip nor ensurepip.
+Install one of them and start again:
+  Debian, Ubuntu:  sudo apt install python3-venv
+  Fedora:          sudo dnf install python3-pip
+  macOS:           brew install uv"""
+ADVICE_NOT_INSTALLED: Final = """\
+could not install the packages of '{group}'; the lines above say why.
+Without a way to a package index nothing can be fetched: behind a proxy set HTTPS_PROXY, for a
+mirror set PIP_INDEX_URL. What was fetched is kept. Start again to go on."""
+
+
+class SetupError(Exception):
+    """The packages cannot be installed. The message says what to do."""
+
+
+def say(words: str) -> None:
+    """Print a line about the progress."""
+    print(f"kafka-edu: {words}", file=sys.stderr, flush=True)
+
+
+def download_size_mb(group: str) -> int:
+    """Return how much a group fetches at most. The table in requirements/README.md says it."""
+    table = (_LOCKS / "README.md").read_text(encoding="utf-8")
+    found = re.search(rf"^\| `{re.escape(group)}\.txt` \| (\d+) MB \|", table, re.MULTILINE)
+    if found is None:
+        raise SetupError(f"requirements/README.md has no size for the group '{group}'")
+    return int(found[1])
+
+
+def set_up(venv: str) -> NoReturn:
+    """Make the environment if it is missing, install `main`, and exit with 0, or 1 if that fails.
+
+    This is the first thing that a user sees, so Ctrl-C prints one line.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _terminated)
+    try:
+        install_groups(Path(venv).absolute(), ["main"])
+    except SetupError as error:
+        say(str(error))
+        raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        say("stopped. What was fetched is kept, and the next start goes on.")
+        raise SystemExit(130) from None
+    raise SystemExit(0)
+
+
+def _terminated(signum: int, frame: object) -> NoReturn:
+    raise SystemExit(128 + signum)
+
+
+def install_groups(venv: Path, groups: Sequence[str]) -> None:
+    """Install the groups that are not complete in `venv`. Raise SetupError if that fails."""
+    with _locked(venv):
+        missing = [group for group in groups if not _is_complete(venv, group)]
+        if not missing:
+            return
+        _make_environment(venv)
+        for group in missing:
+            say(
+                f"fetching the packages of '{group}', at most {download_size_mb(group)} MB,"
+                f" into {venv}"
+            )
+            if group == "main":  # the other groups share packages with it, which may change now
+                for stamp in (venv / STAMPS).glob("*.txt"):
+                    stamp.unlink()
+            unfinished = venv / STAMPS / f"{group}.unfinished"
+            again = unfinished.exists()
+            unfinished.parent.mkdir(exist_ok=True)
+            unfinished.touch()
+            _install(venv, group, again)
+            partial = unfinished.with_suffix(".partial")
+            shutil.copyfile(_LOCKS / f"{group}.txt", partial)
+            partial.rename(venv / STAMPS / f"{group}.txt")
+            unfinished.unlink()
+        # Brokers that start at the same time should not each compile the same modules.
+        package = _ROOT / "kafka_edu"
+        _run([str(_python(venv)), "-m", "compileall", "-q", str(package)], subprocess.DEVNULL)
+
+
+def _python(venv: Path) -> Path:
+    return venv / "bin" / "python"
+
+
+@contextlib.contextmanager
+def _locked(venv: Path) -> Iterator[None]:
+    """Let one set-up work at a time. The system drops the lock when its owner dies."""
+    try:
+        venv.mkdir(parents=True, exist_ok=True)
+        folder = os.open(venv, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise SetupError(
+            f"cannot make the folder {venv}: {error.strerror}. Set KAFKA_EDU_VENV to a folder that"
+            " you may write to."
+        ) from None
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another set-up is at work in this environment; waiting for it")
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _is_complete(venv: Path, group: str) -> bool:
+    stamp = venv / STAMPS / f"{group}.txt"
+    return (
+        os.access(_python(venv), os.X_OK)
+        and stamp.is_file()
+        and stamp.read_bytes() == (_LOCKS / stamp.name).read_bytes()
+    )
+
+
+def _make_environment(venv: Path) -> None:
+    """Make a Python environment in the folder, unless there is one whose Python still runs."""
+    if _runs(str(_python(venv)), "-c", "import sys; assert sys.version_info >= (3, 11)"):
+        return
+    if any(venv.iterdir()) and not (venv / "pyvenv.cfg").is_file():
+        raise SetupError(
+            f"{venv} is in the way: it is no Python environment. Move it, or set KAFKA_EDU_VENV to"
+            " another folder."
+        )
+    made = subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", "--clear", str(venv)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if made.returncode != 0:
+        raise SetupError(f"could not make a Python environment in {venv}:\n{made.stdout}")
+
+
+def _install(venv: Path, group: str, again: bool) -> None:
+    """Install one group by uv, or else by the first pip that is there.
+
+    `again`: an earlier set-up was stopped, perhaps in the middle of a package. So packages that
+    seem to be installed are installed again.
+    """
+    lock = ["--require-hashes", "--requirement", str(_LOCKS / f"{group}.txt")]
+    uv = _uv(venv)
+    if uv is not None:
+        if _run([*uv, *lock, *(["--reinstall"] if again else [])]) == 0:
+            return
+        say("uv could not install them; trying pip")  # pip may know a mirror that uv does not
+    for find in (_own_pip, _ensured_pip, _debian_pip):
+        pip = find(venv)
+        if pip is not None:
+            if _run([*pip, *lock, *(["--force-reinstall"] if again else [])]) == 0:
+                return
+            break
+    else:
+        if uv is None:
+            raise SetupError(ADVICE_NO_INSTALLER)
+    raise SetupError(ADVICE_NOT_INSTALLED.format(group=group))
+
+
+def _uv(venv: Path) -> list[str] | None:
+    """Return the beginning of uv's command, with the mirror and the certificates that pip uses."""
+    if not _runs("uv", "--version"):
+        return None
+    settings = {"UV_SYSTEM_CERTS": "true", "UV_NATIVE_TLS": "true", "UV_PYTHON_DOWNLOADS": "never"}
+    if "PIP_INDEX_URL" in os.environ:
+        settings["UV_DEFAULT_INDEX"] = os.environ["PIP_INDEX_URL"]
+    for name, value in settings.items():
+        os.environ.setdefault(name, value)
+    quiet = [] if sys.stderr.isatty() else ["--quiet"]
+    return ["uv", "pip", "install", "--python", str(_python(venv)), "--compile-bytecode", *quiet]
+
+
+def _own_pip(venv: Path) -> list[str] | None:
+    """Return the command of the pip that belongs to the Python below the environment."""
+    base = sys._base_executable or sys.executable
+    command = [base, "-m", "pip", "--python", str(_python(venv))]
+    return [*command, "install", *_PIP_OPTIONS] if _runs(*command, "--version") else None
+
+
+def _ensured_pip(venv: Path) -> list[str] | None:
+    """Install Python's own copy of pip into the environment, and return its command."""
+    python = str(_python(venv))
+    if not _runs(python, "-m", "pip", "--version") and not _runs(python, "-m", "ensurepip"):
+        return None
+    return [python, "-m", "pip", "install", *_PIP_OPTIONS]
+
+
+def _debian_pip(venv: Path) -> list[str] | None:
+    """Return the command of Debian's wheel of pip, which is fetched if it is not there."""
+    fetched = venv / STAMPS / "debian-pip"
+    if not (wheels := _pip_wheels(fetched)) and _runs("apt-get", "--version"):
+        say("neither uv nor pip is here: getting pip from the distribution's archive, about 12 MB")
+        _fetch_debian_pip(fetched)
+        wheels = _pip_wheels(fetched)
+    return [str(_python(venv)), f"{wheels[0]}/pip", "install", *_PIP_OPTIONS] if wheels else None
+
+
+def _pip_wheels(fetched: Path) -> list[Path]:
+    folders = (Path("/usr/share/python-wheels"), fetched / "usr/share/python-wheels")
+    return [wheel for folder in folders for wheel in folder.glob("pip-*.whl")]
+
+
+def _fetch_debian_pip(target: Path) -> None:
+    """Unpack the package python3-pip-whl into `target`, with lists and a cache of its own."""
+    with tempfile.TemporaryDirectory() as work:
+        for folder in ("state/lists/partial", "cache/archives/partial"):
+            Path(work, folder).mkdir(parents=True)
+        apt = ["apt-get", "-qq"]
+        for option in (
+            f"Dir::State={work}/state",
+            "Dir::State::status=/var/lib/dpkg/status",
+            f"Dir::Cache={work}/cache",
+            "APT::Sandbox::User=",
+            "Acquire::Languages=none",
+            "Debug::NoLocking=1",
+        ):
+            apt += ["-o", option]
+        if _run([*apt, "update"]) != 0 or _run([*apt, "download", "python3-pip-whl"], cwd=work):
+            return
+        for package in Path(work).glob("*.deb"):
+            _run(["dpkg-deb", "--extract", str(package), str(target)])
+
+
+def _runs(*command: str) -> bool:
+    """Whether the command is there and ends well. A name on the PATH may be a stand-in."""
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def _run(command: list[str], output: int | None = None, cwd: str | None = None) -> int:
+    """Run a command with its output on standard error, and return its exit code.
+
+    It runs in a process group of its own, so a Ctrl-C at the terminal does not reach it and it
+    prints nothing. When this process is stopped, it stops the command.
+    """
+    environment = os.environ | {"PIP_ROOT_USER_ACTION": "ignore"}
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stderr if output is None else output,
+        stderr=output,
+        env=environment,
+        cwd=cwd,
+        process_group=0,
+    ) as process:
+        try:
+            return process.wait()
+        finally:
+            if process.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
