@@ -49,6 +49,6 @@ def test_a_broker_needs_a_file(words: list[str], capsys: pytest.CaptureFixture[s
     assert main(words) == 1
     assert (
         capsys.readouterr().err
-        == "USAGE: kafka-edu server-start [-daemon] server.properties [--override"
+        == "USAGE: ./kafka-edu server-start [-daemon] server.properties [--override"
         " property=value]*\n"
     )
