@@ -213,8 +213,8 @@ def _uv(venv: Path) -> list[str] | None:
 
 def _own_pip(venv: Path) -> list[str] | None:
     """Return the command of the pip that belongs to the Python below the environment."""
-    base = sys._base_executable or sys.executable
-    command = [base, "-m", "pip", "--python", str(_python(venv))]
+    base = Path(sys.base_prefix, "bin", f"python3.{sys.version_info.minor}")
+    command = [str(base), "-m", "pip", "--python", str(_python(venv))]
     return [*command, "install", *_PIP_OPTIONS] if _runs(*command, "--version") else None
 
 

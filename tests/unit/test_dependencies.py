@@ -3,12 +3,11 @@ why.
 """
 
 import ast
-import os
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Final
@@ -17,8 +16,8 @@ import kafka.codec
 import pytest
 
 from kafka_edu.common.environment_setup import download_size_mb
-from kafka_edu.common.python_process import python_environment
 from kafka_edu.tools.console_producer import CODECS
+from tests.interop.external_programs import python_package
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 #: Folders whose modules users run.
@@ -50,13 +49,16 @@ INSTALLED: Final = {
 }
 
 
-def imported(module: Path) -> Iterator[str]:
-    """Yield the top-level names that a module imports anywhere, also inside functions."""
+@cache
+def imported(module: Path) -> frozenset[str]:
+    """Return the top-level names that a module imports anywhere, also inside functions."""
+    names = set()
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
+            names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            yield str(node.module).partition(".")[0]
+            names.add(str(node.module).partition(".")[0])
+    return frozenset(names)
 
 
 def distributions(name: str) -> set[str]:
@@ -79,7 +81,7 @@ def test_no_shipped_module_imports_what_only_developers_install() -> None:
     wrong = []
     for folder in SHIPPED:
         for module in sorted((ROOT / folder).rglob("*.py")):
-            for name in sorted(set(imported(module)) - ours - sys.stdlib_module_names):
+            for name in sorted(imported(module) - ours - sys.stdlib_module_names):
                 if not distributions(name) & allowed:
                     wrong.append(f"{module.relative_to(ROOT)} imports {name}")
     assert wrong == []
@@ -96,50 +98,66 @@ def test_the_tools_client_has_each_codec_from_the_main_packages(codec: str) -> N
     assert module in sys.stdlib_module_names or distributions(module) <= MAIN
 
 
-#: Hides packages as if they were not installed.
-HIDE: Final = """
-import importlib.abc, sys
-class Hidden(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {names!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-        return None
-sys.meta_path.insert(0, Hidden())
-import pytest
-raise SystemExit(pytest.main(["-q", "-p", "no:cacheprovider", "--collect-only", *sys.argv[1:]]))
-"""
-
-
-def collect(*paths: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """Collect tests in a process that has no package of the group dev."""
-    names = {module for module, found in INSTALLED.items() if found & DEV_ONLY}
-    environ = {
-        key: value for key, value in os.environ.items() if key != "KAFKA_EDU_REQUIRE_CLIENTS"
-    }
-    return subprocess.run(
-        [sys.executable, "-c", HIDE.format(names=names), *paths],
-        cwd=ROOT,
-        env={**environ, **python_environment(), "KAFKA_EDU_REQUIRE_CLIENTS": "", **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def at_import(module: Path) -> Iterator[str]:
+    """Yield the full names that a module imports when it is imported itself."""
+    rest: list[ast.AST] = list(ast.parse(module.read_text(encoding="utf-8")).body)
+    while rest:
+        node = rest.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            rest += node.orelse
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            rest += ast.iter_child_nodes(node)
 
 
 def test_all_tests_are_collected_without_the_developers_packages() -> None:
-    """`./kafka-edu test --full` in a bare install: what misses a client skips, and says why."""
-    done = collect("tests")
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert re.search(
-        r"aiokafka is not installed; it comes with the group dev: \./kafka-edu setup dev",
-        done.stdout,
+    """`./kafka-edu test --full` in a bare install: a test without its client skips when it runs.
+
+    So no test module may import a package of the group dev when it is collected, neither itself nor
+    through another module of the tests.
+    """
+    imports = {
+        path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."): set(at_import(path))
+        for path in (ROOT / "tests").rglob("*.py")
+    }
+    needs_dev = {
+        module: min(name for name in names if distributions(name.partition(".")[0]) & DEV_ONLY)
+        for module, names in imports.items()
+        if any(distributions(name.partition(".")[0]) & DEV_ONLY for name in names)
+    }
+    assert "tests.interop.aiokafka_client" in needs_dev  # the search finds what there is
+    collected = [
+        module
+        for module in imports
+        if module.rpartition(".")[2].startswith("test_") or module.endswith("conftest")
+    ]
+    for module in collected:
+        seen, ahead = set(), [module]
+        while ahead:
+            here = ahead.pop()
+            if here not in seen:
+                seen.add(here)
+                assert here not in needs_dev, f"{module}: {here} imports {needs_dev[here]}"
+                ahead += imports[here] & imports.keys()
+
+
+@pytest.mark.parametrize(
+    ("required", "outcome"), [("", pytest.skip.Exception), ("1", pytest.fail.Exception)]
+)
+def test_a_missing_client_skips_and_fails_where_clients_are_required(
+    monkeypatch: pytest.MonkeyPatch, required: str, outcome: type[BaseException]
+) -> None:
+    monkeypatch.setenv("KAFKA_EDU_REQUIRE_CLIENTS", required)
+    monkeypatch.setitem(sys.modules, "aiokafka", None)  # as if it were not installed
+    with pytest.raises(outcome) as missing:
+        python_package("aiokafka")
+    assert str(missing.value) == (
+        "aiokafka is not installed; it comes with the group dev: ./kafka-edu setup dev"
     )
-
-
-def test_a_missing_client_fails_where_clients_are_required() -> None:
-    done = collect("tests/interop/test_client_aiokafka.py", KAFKA_EDU_REQUIRE_CLIENTS="1")
-    assert done.returncode not in (0, 5)
-    assert "aiokafka is not installed" in done.stdout
 
 
 def test_the_readme_names_the_sizes_of_the_one_table() -> None:
