@@ -223,10 +223,10 @@ class ActiveController:
             await self._on_broker_failure(dead)
 
     async def broker_modifications(self, broker_id: int) -> None:
-        """Send the new listeners of a broker to all brokers, and move its own channel to them.
+        """Send the new listeners of a broker to all brokers, and use its new address ourselves.
 
-        The broker keeps the epoch by which we know it. If its epoch is different, it was away in
-        between, and `broker_change` will find that out.
+        In the context, the broker keeps the epoch that we know. If its epoch has changed, it was
+        away in between, and `broker_change` will find that out.
         """
         broker, known = (
             await self._zk.get_broker(broker_id, watch=True),

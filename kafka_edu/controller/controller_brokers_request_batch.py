@@ -1,4 +1,4 @@
-"""Collects the news of one controller step for the brokers, and sends few requests.
+"""Collects what one controller step must send to the brokers, and sends it in few requests.
 
 (Kafka: ControllerBrokerRequestBatch.) A state machine changes a thousand partitions and notes for
 each which brokers must know. At the end every broker gets one LeaderAndIsr, one UpdateMetadata, and
@@ -48,8 +48,8 @@ SECURITY_PROTOCOL_IDS: Final[Mapping[str, int]] = {
     "SASL_PLAINTEXT": 2,
     "SASL_SSL": 3,
 }
-#: inter.broker.protocol.version from which on → version of (LeaderAndIsr, StopReplica,
-#: UpdateMetadata), newest first (Kafka: the same class).
+#: Lowest inter.broker.protocol.version → version of (LeaderAndIsr, StopReplica, UpdateMetadata),
+#: newest first (Kafka: the same class).
 REQUEST_VERSIONS: Final[tuple[tuple[ProtocolVersion, tuple[int, int, int]], ...]] = (
     ((2, 8), (5, 3, 7)),
     ((2, 6), (4, 3, 6)),

@@ -1,16 +1,17 @@
 """A change of the leaders and ISRs of many partitions at once.
 
-Decide, write by version, and where another writer was faster, read and decide again. (Kafka: the
-common part of doElectLeaderForPartitions, doRemoveReplicasFromIsr and updateLeaderEpoch. They read
-every znode first.)
+The controller decides and writes by version. Where another writer was faster, it reads and decides
+again. (Kafka: the common part of doElectLeaderForPartitions, doRemoveReplicasFromIsr and
+updateLeaderEpoch. They read every znode first.)
 
 The context knows the states and the versions of their znodes. So the first round decides on these
-and reads nothing. Each write names the version that its decision is based on; if the znode has
+and reads nothing. Each write names the version that its decision is based on. If the znode has
 another version by now, the write is refused.
 
 If the decision is to write nothing, no version protects it. So that decision is trusted only for a
 state that was just read. For example, a leader may have added a follower to the ISR and died before
-its notification was processed. By the context, no replica may lead.
+its notification was processed. By the context, no replica may lead then, although that follower
+could.
 
 An example of the cost: a controller takes over 3,000 partitions. Its dead predecessor led 1,000 of
 them and was in every ISR. The controller reads 3,000 states, removes it from 3,000 ISRs and holds

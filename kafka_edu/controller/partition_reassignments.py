@@ -2,8 +2,8 @@
 
 (Kafka: KafkaController.onPartitionReassignment; KIP-455; spec C5.) `partition_reassignment_plan`
 and `cluster.topic_assignment` define the requests and the sets of replicas. RS are all replicas, AR
-those being added, and RR those being removed. This module has the phases, each for all partitions
-at once:
+those being added, and RR those being removed. (In this module AR has this meaning, as in Kafka's
+comments; elsewhere AR are the assigned replicas.) The phases, each for all partitions at once:
 
     U1  Write the new assignment (RS, AR, RR) into the topics' znodes.
         From here on, the next controller would find it and continue.

@@ -126,7 +126,7 @@ class GroupMetadata:
     ) -> bool:
         """Return whether the instance id now belongs to another member.
 
-        An instance id that no member has fences nobody.
+        An instance id that no member has does not fence.
         """
         current = self.static_member_id(group_instance_id)
         if current is None or current == member_id:

@@ -15,9 +15,9 @@ class TransactionConfig(NamedTuple):
     """The settings of the transaction coordinator. Times in ms."""
 
     transactional_id_expiration_ms: int
-    """transactional.id.expiration.ms: an id that did nothing for so long is forgotten."""
+    """transactional.id.expiration.ms: an id that was not used for this time is forgotten."""
     transaction_max_timeout_ms: int
-    """transaction.max.timeout.ms: the longest time a producer may ask for."""
+    """transaction.max.timeout.ms: the longest time-out that a producer may request."""
     load_buffer_size: int
     """transaction.state.log.load.buffer.size: bytes read at a time while a partition is loaded."""
     abort_timed_out_interval_ms: int
@@ -25,7 +25,7 @@ class TransactionConfig(NamedTuple):
     remove_expired_interval_ms: int
     """transaction.remove.expired.transaction.cleanup.interval.ms"""
     request_timeout_ms: int
-    """request.timeout.ms: of markers and tombstones."""
+    """request.timeout.ms, for markers and tombstones."""
     inter_broker_listener_name: str
     write_txn_markers_version: int
     """The version of WriteTxnMarkers between brokers: 1 since inter.broker.protocol.version 2.8."""
