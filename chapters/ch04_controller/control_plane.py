@@ -109,7 +109,7 @@ class ControllerWatch:
 
 async def ask_controlled_shutdown(servers: str, broker: int) -> None:
     """Have the controller take the broker's leaderships away. Raises ClusterError."""
-    from kafka_edu.tools.brokers import connect_brokers
+    from kafka_edu.clients.admin.brokers import connect_brokers
     from kafka_edu.tools.controlled_shutdown import error_of
 
     async with connect_brokers(servers) as brokers:

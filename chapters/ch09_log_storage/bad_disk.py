@@ -37,6 +37,8 @@ from kafka_edu.cli.demo_topic import (
     wait_until_in_sync,
 )
 from kafka_edu.cli.report import Report
+from kafka_edu.clients.admin import AdminTimeoutError
+from kafka_edu.clients.admin.brokers import connect_brokers
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.program import command_line
 from kafka_edu.protocol.messages.describe_log_dirs import (
@@ -49,8 +51,6 @@ from kafka_edu.protocol.messages.metadata import (
     MetadataResponse,
 )
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
-from kafka_edu.tools.brokers import connect_brokers
-from kafka_edu.tools.tool import ToolError
 
 from ..demo_parts.numbered_clients import ConfluentProducer
 from ..demo_parts.private_mounts import PrivateMounts, enter
@@ -297,7 +297,7 @@ def _wait(condition: Callable[[], bool], otherwise: str) -> None:
     """
     end = time.monotonic() + SETTLE_TIMEOUT_S
     while True:
-        with contextlib.suppress(OSError, ToolError, KafkaException, ClientError):
+        with contextlib.suppress(OSError, AdminTimeoutError, KafkaException, ClientError):
             if condition():
                 return
         if time.monotonic() > end:

@@ -58,7 +58,7 @@ def _range(least: int, most: int) -> str:
 
 
 async def _show(servers: str, client_id: str) -> None:
-    from kafka_edu.tools.brokers import connect_brokers
+    from kafka_edu.tools.tool import connect_brokers
 
     async with connect_brokers(servers, client_id) as brokers:
         for _, node in sorted(brokers.nodes.items()):

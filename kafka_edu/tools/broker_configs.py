@@ -5,6 +5,7 @@ ConfigCommand.processBrokerConfig; KIP-226).
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from kafka_edu.clients.admin.brokers import Brokers, Node, raise_for
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.messages.alter_configs import (
     AlterableConfig,
@@ -19,9 +20,14 @@ from kafka_edu.protocol.messages.describe_configs import (
     DescribeConfigsResponse,
 )
 from kafka_edu.server.settings_check import check_settings
-from kafka_edu.tools.brokers import Brokers, Node, connect_brokers, raise_for
 from kafka_edu.tools.options import OptionSet
-from kafka_edu.tools.tool import ToolError, illegal_argument, java_class, warn_of_gaps
+from kafka_edu.tools.tool import (
+    ToolError,
+    connect_brokers,
+    illegal_argument,
+    java_class,
+    warn_of_gaps,
+)
 
 if TYPE_CHECKING:
     from kafka_edu.tools.configs import ConfigOptions

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.tools.options import (
     NumberError,
@@ -22,10 +22,17 @@ from kafka_edu.tools.options import (
     check_invalid,
     check_required,
 )
-from kafka_edu.tools.tool import ToolCommand, ToolError, properties_of, run_tool, text_of
+from kafka_edu.tools.tool import (
+    BROKER_FAILURES,
+    ToolCommand,
+    ToolError,
+    properties_of,
+    run_tool,
+    text_of,
+)
 
 if TYPE_CHECKING:
-    from kafka_edu.tools.group_service import GroupService, GroupSummary
+    from kafka_edu.clients.admin.group_service import GroupService, GroupSummary
 
 PURPOSE: Final = (
     "List all consumer groups, describe a consumer group, delete consumer group info, or reset"
@@ -229,7 +236,7 @@ class GroupCommand:
         """First the members' partitions, of those with most first; then partitions that are
         nobody's.
         """
-        from kafka_edu.tools.group_service import LATEST
+        from kafka_edu.clients.admin.group_service import LATEST
 
         committed = await self._service.committed(group)
         members = (
@@ -387,8 +394,8 @@ def _print_state(group: str, summary: "GroupSummary") -> None:
 
 
 async def _run(options: GroupOptions, given: OptionSet, properties: Mapping[str, str]) -> None:
-    from kafka_edu.tools.brokers import connect_brokers
-    from kafka_edu.tools.group_service import GroupService
+    from kafka_edu.clients.admin.group_service import GroupService
+    from kafka_edu.tools.tool import connect_brokers
 
     try:
         async with connect_brokers(
@@ -397,7 +404,7 @@ async def _run(options: GroupOptions, given: OptionSet, properties: Mapping[str,
             await GroupCommand(
                 options, given, GroupService(brokers, given.one(options.timeout))
             ).run()
-    except (KafkaException, ToolError, NumberError, OptionError, OSError) as error:
+    except (*BROKER_FAILURES, ToolError, NumberError, OptionError) as error:
         print(f"Error: Executing consumer group command failed due to {text_of(error)}")
 
 

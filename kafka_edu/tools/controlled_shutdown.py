@@ -18,8 +18,8 @@ from kafka_edu.tools.options import OptionParser, check_required
 from kafka_edu.tools.tool import ToolCommand, run_tool
 
 if TYPE_CHECKING:
+    from kafka_edu.clients.admin.brokers import Brokers
     from kafka_edu.protocol.messages.controlled_shutdown import ControlledShutdownResponse
-    from kafka_edu.tools.brokers import Brokers
 
 PURPOSE: Final = (
     "This tool has the controller move a broker's leaders away, without stopping the broker."
@@ -54,7 +54,7 @@ async def shut_down(
         ControlledShutdownRequest,
         ControlledShutdownResponse,
     )
-    from kafka_edu.tools.brokers import connect_brokers
+    from kafka_edu.tools.tool import connect_brokers
 
     async with connect_brokers(servers, client_id) as brokers:
         request = ControlledShutdownRequest(broker_id=broker_id, broker_epoch=epoch)

@@ -65,7 +65,7 @@ async def delete_records(
         DeleteRecordsResponse,
         DeleteRecordsTopic,
     )
-    from kafka_edu.tools.brokers import connect_brokers
+    from kafka_edu.tools.tool import connect_brokers
 
     results: dict[TopicPartition, int | Exception] = {}
     async with connect_brokers(servers, client_id) as brokers:

@@ -134,12 +134,13 @@ async def elect(
     """Ask the controller. Raises ToolError when nobody answers, KafkaException when the request as
     a whole is refused.
     """
+    from kafka_edu.clients.admin.brokers import raise_for
     from kafka_edu.protocol.messages.elect_leaders import (
         ElectLeadersRequest,
         ElectLeadersResponse,
         TopicPartitions,
     )
-    from kafka_edu.tools.brokers import connect_brokers, raise_for
+    from kafka_edu.tools.tool import connect_brokers
 
     topics: dict[str, list[int]] = {}
     for tp in partitions or ():

@@ -53,7 +53,7 @@ async def _describe(servers: str, topics: Collection[str], wanted: list[int] | N
         DescribeLogDirsRequest,
         DescribeLogDirsResponse,
     )
-    from kafka_edu.tools.brokers import connect_brokers
+    from kafka_edu.tools.tool import connect_brokers
 
     async with connect_brokers(servers, CLIENT_ID) as brokers:
         ids = sorted(brokers.nodes) if wanted is None else wanted

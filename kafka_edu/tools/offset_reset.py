@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from kafka_edu.clients.admin.group_service import EARLIEST, LATEST, GroupService
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.tools.group_service import EARLIEST, LATEST, GroupService
 from kafka_edu.tools.options import OptionSet, UsageError, java_integer, java_long
 from kafka_edu.tools.tool import ToolError, illegal_argument, log_line, read_text_file
 

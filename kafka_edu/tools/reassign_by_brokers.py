@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from random import Random
 from typing import Final
 
+from kafka_edu.clients.admin.brokers import Brokers, raise_for
 from kafka_edu.cluster.topic_assignment import ReplicaAssignment
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
@@ -29,7 +30,6 @@ from kafka_edu.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
-from kafka_edu.tools.brokers import Brokers, raise_for
 from kafka_edu.tools.reassignment_file import (
     Proposal,
     Replica,

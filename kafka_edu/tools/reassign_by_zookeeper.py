@@ -13,7 +13,6 @@ from typing import Final
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.server.admin_zk_client import AdminZkClient, RackAwareMode
-from kafka_edu.tools.brokers import connect_brokers
 from kafka_edu.tools.reassignment_file import (
     Proposal,
     Replica,
@@ -36,7 +35,7 @@ from kafka_edu.tools.reassignment_plan import (
     throttled,
 )
 from kafka_edu.tools.replica_log_dirs import LogDirs, alter_log_dirs, describe_log_dirs
-from kafka_edu.tools.tool import command_failed, warn_of_gaps
+from kafka_edu.tools.tool import command_failed, connect_brokers, warn_of_gaps
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 

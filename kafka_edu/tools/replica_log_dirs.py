@@ -5,6 +5,7 @@ broker is asked of its own.
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from kafka_edu.clients.admin.brokers import Brokers
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
@@ -17,7 +18,6 @@ from kafka_edu.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
 )
-from kafka_edu.tools.brokers import Brokers
 from kafka_edu.tools.reassignment_file import Replica
 from kafka_edu.tools.tool import command_failed, java_class, text_of
 

@@ -7,12 +7,14 @@ finds it: its words are parsed by `kafka_edu.tools.options`, as Kafka's are.
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
+from kafka_edu.clients.admin import AdminTimeoutError, BootstrapAddressError
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.words import cause_of
 from kafka_edu.tools.exception_names import exception_name
@@ -26,6 +28,9 @@ from kafka_edu.tools.options import (
     UsageError,
 )
 from kafka_edu.tools.usage import usage
+
+if TYPE_CHECKING:
+    from kafka_edu.clients.admin.brokers import Brokers
 
 #: By name, for a tool imports what raises them only when it needs it.
 _OTHER_JAVA_CLASSES: Final = {
@@ -56,6 +61,10 @@ def command_failed(message: str) -> ToolError:
     return ToolError("kafka.common.AdminCommandFailedException", message)
 
 
+#: What can go wrong between a tool and brokers.
+BROKER_FAILURES: Final = (AdminTimeoutError, BootstrapAddressError, KafkaException, OSError)
+
+
 def failures() -> tuple[type[Exception], ...]:
     """What a tool that asks ZooKeeper and brokers can fail with, and says so."""
     from kafka_edu.common.config_def import ConfigException
@@ -64,6 +73,8 @@ def failures() -> tuple[type[Exception], ...]:
 
     return (
         ToolError,
+        AdminTimeoutError,
+        BootstrapAddressError,
         NumberError,
         OptionError,
         KafkaException,
@@ -81,6 +92,10 @@ def java_class(error: Exception) -> str:
     match error:
         case ToolError():
             return error.java_class
+        case AdminTimeoutError():
+            return "org.apache.kafka.common.errors.TimeoutException"
+        case BootstrapAddressError():
+            return "org.apache.kafka.common.config.ConfigException"
         case KafkaException():
             return exception_name(error.error)
         case OptionError():
@@ -130,6 +145,20 @@ def log_line(level: str, message: str, logger: str) -> None:
     )
 
 
+def connect_brokers(
+    servers: str, client_id: str = "adminclient-1"
+) -> "AbstractAsyncContextManager[Brokers]":
+    """Connect the admin client. A bootstrap server that does not answer is logged as Kafka's tools
+    log it.
+    """
+    from kafka_edu.clients.admin.brokers import connect_brokers as connect
+
+    def warn(message: str) -> None:
+        log_line("WARN", message, "org.apache.kafka.clients.NetworkClient")
+
+    return connect(servers, client_id, warn)
+
+
 def warn_of_gaps(found: Iterable[object]) -> None:
     """Name settings that do not do all that they say; on standard error, because Kafka's tools have
     no such lines.
@@ -168,7 +197,7 @@ def run_tool(
         sys.stderr.write(f"{wrong}\n{usage(parser)}")
     except InvalidPropertiesError as wrong:
         sys.stderr.write(f"{wrong}\n")
-    except (OptionError, NumberError, ToolError, KafkaException, OSError) as failed:
+    except (*BROKER_FAILURES, OptionError, NumberError, ToolError) as failed:
         sys.stderr.write(f'Exception in thread "main" {java_class(failed)}: {text_of(failed)}\n')
     return 1
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from random import SystemRandom
 from typing import Final, NamedTuple, Protocol
 
+from kafka_edu.clients.admin.brokers import REQUEST_TIMEOUT_MS, Brokers, raise_for
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic import is_internal
 from kafka_edu.common.topic_partition import TopicPartition
@@ -30,9 +31,8 @@ from kafka_edu.protocol.messages.describe_configs import (
     DescribeConfigsResponse,
 )
 from kafka_edu.server.admin_zk_client import AdminOperationError, AdminZkClient, RackAwareMode
-from kafka_edu.tools.brokers import REQUEST_TIMEOUT_MS, Brokers, connect_brokers, raise_for
 from kafka_edu.tools.options import UsageError
-from kafka_edu.tools.tool import ToolError, illegal_argument
+from kafka_edu.tools.tool import ToolError, connect_brokers, illegal_argument
 from kafka_edu.tools.zookeeper import zookeeper
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode

@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from kafka_edu.cli.proxy_command import proxy
+from kafka_edu.clients.admin import brokers
+from kafka_edu.clients.admin.brokers import Node
 from kafka_edu.clients.proxy.recording import RecordingError, read_recording
 from kafka_edu.common.words import cause_of
-from kafka_edu.tools import brokers
-from kafka_edu.tools.brokers import Node
 from kafka_edu.tools.configs import configs
 from kafka_edu.tools.delete_records import parse_offsets
 from kafka_edu.tools.json_files import parse_version_1

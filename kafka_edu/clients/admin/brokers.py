@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from typing import Final, NamedTuple, TypeVar
 
+from kafka_edu.clients.admin import AdminTimeoutError, BootstrapAddressError
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.topic_partition import TopicPartition
@@ -27,7 +28,6 @@ from kafka_edu.protocol.messages.metadata import (
     MetadataResponse,
 )
 from kafka_edu.protocol.schema import Message
-from kafka_edu.tools.tool import ToolError, log_line
 
 R = TypeVar("R", bound=Message)
 T = TypeVar("T")
@@ -36,7 +36,6 @@ CONNECT_TIMEOUT_MS: Final = 10_000
 REQUEST_TIMEOUT_MS: Final = 30_000
 RETRY_PAUSE_S: Final = 0.1
 ANY_VERSION: Final = 0x7FFF
-LOGGER: Final = "org.apache.kafka.clients.NetworkClient"
 #: What passes by itself.
 NOT_YET: Final = frozenset(
     {Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_COORDINATOR}
@@ -68,13 +67,19 @@ class _Connection(NamedTuple):
 class Brokers:
     """The brokers of one cluster.
 
-    Every method raises OSError (TimeoutError too) when a broker cannot be reached, ToolError when
-    none can, and KafkaException when one refuses.
+    Every method raises OSError (TimeoutError too) when a broker cannot be reached,
+    AdminTimeoutError when none can, and KafkaException when one refuses.
     """
 
-    def __init__(self, bootstrap: list[tuple[str, int]], client_id: str) -> None:
+    def __init__(
+        self,
+        bootstrap: list[tuple[str, int]],
+        client_id: str,
+        on_unreachable: Callable[[str], None],
+    ) -> None:
         self._bootstrap = bootstrap
         self._client_id = client_id
+        self._on_unreachable = on_unreachable
         self._transport = SocketTransport()
         self._connections: dict[tuple[str, int], _Connection] = {}
         self.nodes: dict[int, Node] = {}
@@ -119,17 +124,11 @@ class Brokers:
             try:
                 return await self._ask(host, port, request, response_type)
             except OSError:
-                client = f"[AdminClient clientId={self._client_id}]"
-                log_line(
-                    "WARN",
-                    f"{client} Connection to node -{number} could not be established. Broker may"
-                    " not be available.",
-                    LOGGER,
+                self._on_unreachable(
+                    f"[AdminClient clientId={self._client_id}] Connection to node -{number} could"
+                    " not be established. Broker may not be available."
                 )
-        raise ToolError(
-            "org.apache.kafka.common.errors.TimeoutException",
-            "Timed out waiting for a node assignment.",
-        )
+        raise AdminTimeoutError("Timed out waiting for a node assignment.")
 
     async def ask(
         self, node: Node, request: Message, response_type: type[R], *, newest: int = ANY_VERSION
@@ -260,23 +259,26 @@ async def _until_there(
 
 
 def parse_addresses(servers: str) -> list[tuple[str, int]]:
-    """`host:port,host:port`. Raises ToolError(ConfigException), in Kafka's words."""
+    """Parse `host:port,host:port`. Raises BootstrapAddressError, in Kafka's words."""
     addresses = []
     for server in servers.split(","):
         host, _, port = server.strip().rpartition(":")
         if not host or not port.isdecimal():
-            raise ToolError(
-                "org.apache.kafka.common.config.ConfigException",
-                f"Invalid url in bootstrap.servers: {server}",
-            )
+            raise BootstrapAddressError(f"Invalid url in bootstrap.servers: {server}")
         addresses.append((host.strip("[]"), int(port)))
     return addresses
 
 
 @contextlib.asynccontextmanager
-async def connect_brokers(servers: str, client_id: str = "adminclient-1") -> AsyncIterator[Brokers]:
-    """The brokers behind `servers`, for the time of the block."""
-    brokers = Brokers(parse_addresses(servers), client_id)
+async def connect_brokers(
+    servers: str,
+    client_id: str = "adminclient-1",
+    on_unreachable: Callable[[str], None] = lambda _: None,
+) -> AsyncIterator[Brokers]:
+    """Connect to the brokers of `servers` for the time of the block. `on_unreachable` gets Kafka's
+    warning for each bootstrap server that does not answer.
+    """
+    brokers = Brokers(parse_addresses(servers), client_id, on_unreachable)
     try:
         await brokers.refresh()
         yield brokers

@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from kafka_edu.clients.admin import AdminTimeoutError
+from kafka_edu.clients.admin.brokers import Brokers, Node, raise_for
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.messages.consumer_protocol import ConsumerProtocolAssignment
@@ -33,8 +35,6 @@ from kafka_edu.protocol.messages.offset_commit import (
     OffsetCommitResponse,
 )
 from kafka_edu.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-from kafka_edu.tools.brokers import Brokers, Node, raise_for
-from kafka_edu.tools.tool import ToolError
 
 CONSUMER_PROTOCOL: Final = "consumer"
 EARLIEST: Final = -2
@@ -61,7 +61,7 @@ class GroupSummary(NamedTuple):
 
 
 class GroupService:
-    """Every method raises KafkaException, ToolError or OSError."""
+    """Every method raises KafkaException, AdminTimeoutError or OSError."""
 
     def __init__(self, brokers: Brokers, timeout_ms: int) -> None:
         """`timeout_ms`: how long a coordinator, or a group that is being formed, is waited for."""
@@ -82,7 +82,7 @@ class GroupService:
         return groups
 
     async def describe(self, group: str) -> GroupSummary:
-        """Waits while the group is no consumer group yet. Raises ToolError(TimeoutException)."""
+        """Waits while the group is no consumer group yet. Raises AdminTimeoutError."""
         loop = asyncio.get_running_loop()
         end = loop.time() + self._timeout_ms / 1000
         while True:
@@ -246,8 +246,7 @@ def _assignment(data: bytes) -> list[TopicPartition]:
     ]
 
 
-def _timed_out(end: str) -> ToolError:
-    return ToolError(
-        "org.apache.kafka.common.errors.TimeoutException",
+def _timed_out(end: str) -> AdminTimeoutError:
+    return AdminTimeoutError(
         f"The consumer group command timed out while waiting for group to initialize{end}",
     )
