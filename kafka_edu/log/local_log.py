@@ -25,6 +25,7 @@ from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.log_segments import LogSegments
 from kafka_edu.log.transaction_index import AbortedTxn
+from kafka_edu.log.version_counter import VersionCounter
 from kafka_edu.trace.events.log import LogFlushed, SegmentDeleted, SegmentRead, SegmentRolled
 from kafka_edu.trace.tracer import Tracer
 
@@ -56,6 +57,8 @@ class LocalLog(ABC):
         self.recovery_point = recovery_point
         self.deleted_segments: list[LogSegment] = []
         """Renamed to `.deleted`; the log manager takes them from here and removes them later."""
+        self.version = VersionCounter()
+        """The partition's, once the log is attached to one."""
         self.flush_wanted = False
         """A segment was rolled and is not on the disk for sure yet."""
         self.last_flushed_ms = 0
@@ -182,6 +185,7 @@ class LocalLog(ABC):
             self._keep_state(new_base)
             segment = self._new_segment(new_base, now_ms)
         self._segments.append(segment)
+        self.version.value += 1
         self._draw_roll_jitter()
         self.flush_wanted = True
         if self._trace is not None:

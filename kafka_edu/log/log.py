@@ -245,6 +245,7 @@ class Log(LocalLog):
         except OSError as error:
             raise self._storage_error(error) from error
         self.log_end_offset = last_offset + 1
+        self.version.value += 1
         if header.producer_id != NO_PRODUCER_ID:
             self._note_producer(segment, header, base_offset, max_timestamp, (head, rest))
         self.producer_state_manager.map_end_offset = last_offset + 1
@@ -342,6 +343,7 @@ class Log(LocalLog):
         except OSError as error:
             raise self._storage_error(error) from error
         self.log_end_offset = last_offset + 1
+        self.version.value += 1
         for position, header in batches:
             if header.producer_id != NO_PRODUCER_ID:
                 end = position + header.batch_length + LOG_OVERHEAD
@@ -436,6 +438,7 @@ class Log(LocalLog):
         before = epochs.latest_epoch
         with self.storage():
             epochs.assign(leader_epoch, start_offset, later=self._note is not None)
+        self.version.value += 1
         self._note_epochs(has_records=not begins)
         if self._trace is not None and leader_epoch != before:
             topic, partition = self.topic_partition
@@ -457,6 +460,7 @@ class Log(LocalLog):
     def _forget_epochs(self) -> None:
         with self.storage():
             self.leader_epoch_cache.clear_and_flush()
+        self.version.value += 1
 
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
         """Where the records of `leader_epoch`, or of the largest known one below it, end (KIP-101):
@@ -473,6 +477,7 @@ class Log(LocalLog):
             self._offsets(),
         )
         self.high_watermark = high_watermark
+        self.version.value += 1
         self.producer_state_manager.on_high_watermark_updated(high_watermark)
         self._update_last_stable_offset()
 
@@ -549,6 +554,7 @@ class Log(LocalLog):
                 self.leader_epoch_cache.truncate_from_end(
                     offset
                 )  # an epoch that began at the end and wrote nothing
+            self.version.value += 1
             return False
         if offset < self._segments.first_base:
             self.truncate_fully_and_start_at(offset, now_ms)

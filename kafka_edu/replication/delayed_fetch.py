@@ -27,8 +27,8 @@ class DelayedFetch(DelayedOperation):
     not the leader any more; (B) unknown by now; (C) the offset lies on another segment than the
     end, so it is far behind, or the log was truncated; (E) fenced by epoch. Time up (max_wait_ms)
     is no error: what there is, is sent. On completion the log is read a second time. Watched under
-    every partition of the request, and under its session where partitions of that rest: those that
-    wake meanwhile count too. Next hop: the handler's `respond`.
+    every partition of the request, and under its session, because a change of a partition that the
+    session had left out counts too. Next hop: the handler's `respond`.
     """
 
     __slots__ = ("_infos", "_params", "_partitions", "_respond", "_session", "_starts")
@@ -57,19 +57,16 @@ class DelayedFetch(DelayedOperation):
         return f"fetch {joined([tp for tp, _ in self._wanted()])} for {self._reader}"
 
     def _wanted(self) -> FetchInfos:
-        """What was asked for; in a session, what is awake by now."""
+        """Return what was asked for; in a session, what has changed by now."""
         return self._infos if self._session is None else self._session.infos()
 
     def _start_of(
         self, topic_partition: TopicPartition, wanted: PartitionFetch
     ) -> LogOffsetMetadata | None:
-        """Where the reader stood at the first read; one that has rested till now, where it came to
-        rest.
+        """Return where the reader stood at the first read. A partition that the session had left
+        out was read by an earlier fetch.
         """
-        start = self._starts.get(topic_partition)
-        if start is None and wanted.at_end is not None:
-            start = wanted.at_end.read.fetch_offset_metadata
-        return start
+        return self._starts.get(topic_partition) or wanted.place
 
     @property
     def _reader(self) -> str:
@@ -88,8 +85,6 @@ class DelayedFetch(DelayedOperation):
         get_or_raise = self._partitions.get_or_raise
         available = 0
         for tp, wanted in reversed(self._wanted()):
-            if wanted.at_end is not None and wanted.at_end.holds():
-                continue
             start = self._start_of(tp, wanted)
             if (
                 start is None
@@ -112,7 +107,9 @@ class DelayedFetch(DelayedOperation):
         return available >= min_bytes and self.force_complete()
 
     def on_complete(self) -> None:
-        self._respond(read_from_local_log(self._partitions, self._params, self._wanted()))
+        self._respond(
+            read_from_local_log(self._partitions, self._params, self._wanted(), self._session)
+        )
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         """How many bytes it waits for, and the end of each partition that it may read up to (spec

@@ -1,15 +1,25 @@
-"""What waits for one partition (Kafka: DelayedOperations in Partition.scala)."""
+"""The operations that wait for one partition (Kafka: DelayedOperations in Partition.scala)."""
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from kafka_edu.common.topic_partition import TopicPartition
 
-if TYPE_CHECKING:
-    from kafka_edu.replication.reader_at_end import ReaderAtEnd
-
 _FEW: Final = 8
-"""Readers that rest here, above which those of sessions that have ended are sought out."""
+"""Number of sessions above which those that have ended are removed."""
+
+
+class WaitingSession(Protocol):
+    """A fetch session, as far as a partition needs it."""
+
+    @property
+    def key(self) -> str:
+        """The key in the purgatory under which its fetches wait."""
+        ...
+
+    def reads(self, topic_partition: TopicPartition) -> bool:
+        """Return whether the session is open and still holds this partition."""
+        ...
 
 
 class Wakes(Protocol):
@@ -22,11 +32,13 @@ class Wakes(Protocol):
 
 class DelayedOperations:
     """Wakes the operations that wait for one partition: produce by a higher HW; fetch by a higher
-    HW (consumers) or LEO (followers); DeleteRecords by a higher low watermark. Readers that rest
-    are woken with the fetches, each once.
+    HW (consumers) or LEO (followers); DeleteRecords by a higher low watermark.
+
+    A fetch of a session waits under the session's key, because it would cost too much to watch it
+    under a thousand partitions. Each partition knows the sessions that have read it to its end.
     """
 
-    __slots__ = ("_delete_records", "_fetch", "_produce", "_topic_partition", "resting")
+    __slots__ = ("_delete_records", "_fetch", "_produce", "_topic_partition", "sessions")
 
     def __init__(
         self, topic_partition: TopicPartition, produce: Wakes, fetch: Wakes, delete_records: Wakes
@@ -35,30 +47,36 @@ class DelayedOperations:
         self._produce = produce
         self._fetch = fetch
         self._delete_records = delete_records
-        self.resting: list[ReaderAtEnd] = []
+        self.sessions: dict[WaitingSession, None] = {}
 
-    def let_rest(self, reader: "ReaderAtEnd") -> None:
-        """Wake `reader` when something changes."""
-        if len(self.resting) >= _FEW:
-            self.resting = [other for other in self.resting if other.rests]
-        self.resting.append(reader)
+    def add_session(self, session: WaitingSession) -> None:
+        """Wake fetches of `session` from now on, until it ends or forgets the partition. O(1)."""
+        if session not in self.sessions:
+            if len(self.sessions) >= _FEW:
+                self._remove_ended()
+            self.sessions[session] = None
 
-    def wake_resting(self) -> None:
-        """Each session looks again at this partition; a fetch of it that waits may be done."""
-        if self.resting:
-            woken, self.resting = self.resting, []
-            for key in [reader.wake() for reader in woken]:
-                self._fetch.check_and_complete(key)
+    def _remove_ended(self) -> None:
+        tp = self._topic_partition
+        self.sessions = {session: None for session in self.sessions if session.reads(tp)}
+
+    def wake_sessions(self) -> None:
+        """Let the fetches of sessions look again. O(sessions)."""
+        for session in list(self.sessions):
+            if session.reads(self._topic_partition):
+                self._fetch.check_and_complete(session.key)
+            else:
+                self.sessions.pop(session, None)
 
     def check_and_complete_fetch(self) -> None:
         """The log end has moved: followers may have something to read."""
         self._fetch.check_and_complete(self._topic_partition)
-        self.wake_resting()
+        self.wake_sessions()
 
     def check_and_complete_all(self) -> None:
         """The high watermark or the leadership has moved."""
         self._fetch.check_and_complete(self._topic_partition)
-        self.wake_resting()
+        self.wake_sessions()
         self._produce.check_and_complete(self._topic_partition)
         self._delete_records.check_and_complete(self._topic_partition)
 

@@ -45,16 +45,19 @@ class Fetch:
         """Read what is wanted; `respond` is called once: now, or when there are `min_bytes`, or
         after `max_wait_ms`.
 
-        `session`: whose `infos` they are, where others of its partitions rest, and may wake while
-        this waits.
+        `session` is the session whose `infos` these are. A change of any other of its partitions
+        also wakes the fetch while it waits.
 
-        A follower's fetch first tells where the follower is (book 001). At once: no time to wait,
-        nothing wanted, enough bytes, an error, or a diverging epoch to be told.
+        A follower's fetch first says where the follower is (book 001). The answer comes at once if
+        there is no time to wait, nothing is wanted, there are enough bytes, or there is an error or
+        a diverging epoch.
         """
         now_ms = self._time.hi_res_clock_ms()
-        results = read_from_local_log(self._partitions, params, infos)
+        results = read_from_local_log(self._partitions, params, infos, session)
         if params.replica_id >= 0:
             self._update_follower_fetch_state(params.replica_id, infos, results, now_ms)
+            if session is not None:
+                session.clock.last_fetch_ms = now_ms
         at_once = params.max_wait_ms <= 0 or not (infos or session)
         readable = 0
         for _, read in results:
@@ -67,7 +70,7 @@ class Fetch:
         operation = DelayedFetch(params, infos, results, self._partitions, respond, session)
         operation.on_failure = on_failure
         keys: dict[Hashable, None] = dict.fromkeys([tp for tp, _ in infos])
-        if session is not None and session.has_resting:
+        if session is not None:
             keys[session.key] = None
         self.purgatory.try_complete_else_watch(operation, tuple(keys))
 
@@ -79,14 +82,9 @@ class Fetch:
         """
         for i, (tp, read) in enumerate(results):
             wanted = infos[i][1]
-            at_end = wanted.at_end
-            if at_end is not None and at_end.counted:
-                at_end.fetched_again(now_ms)
-            elif read.error is Errors.NONE and read.diverging_epoch is None:
+            if read.error is Errors.NONE and read.diverging_epoch is None:
                 partition = self._partitions.get(tp)
                 if partition is None or not partition.update_follower_fetch_state(
                     follower_id, read, wanted.log_start_offset, now_ms
                 ):
                     results[i] = (tp, read.without_records())
-                elif at_end is not None:
-                    at_end.counted = True

@@ -186,7 +186,6 @@ class FetchManager:
             self.cache.remove(session_id, "its last partition was forgotten")
             return SessionlessFetchContext(fetch_data)
         self.cache.touch(session, now_ms)
-        session.begin_fetch(now_ms)
         session.epoch = next_epoch(session.epoch)
         return IncrementalFetchContext(session, session_epoch)
 

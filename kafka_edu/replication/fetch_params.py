@@ -1,17 +1,13 @@
 """A fetch as the replica manager takes it (Kafka: FetchParams, FetchRequest.PartitionData)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
-
-if TYPE_CHECKING:
-    from kafka_edu.replication.reader_at_end import ReaderAtEnd
+from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 
 CONSUMER_REPLICA_ID: Final = -1
 DEBUGGING_REPLICA_ID: Final = -2
@@ -104,10 +100,8 @@ class PartitionFetch:
     max_bytes: int
     current_leader_epoch: int = -1
     last_fetched_epoch: int = -1
-    at_end: ReaderAtEnd | None = field(default=None, compare=False)
-    """What the reader saw when it found nothing to read; None if it did not look yet, or found
-    something.
-    """
+    place: LogOffsetMetadata | None = field(default=None, compare=False)
+    """The place of `fetch_offset` in the segments, as the last read that found nothing saw it."""
 
 
 FetchInfos = Sequence[tuple[TopicPartition, PartitionFetch]]

@@ -7,23 +7,19 @@ what changed, and the answer only what is new. An idle fetch is some 60 bytes.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.replication.fetch_params import PartitionFetch
-from kafka_edu.replication.log_read_result import LogReadResult
-
-LOOK_AT_ALL_MS: Final = 250
-"""Resting partitions too are looked at in a fetch that comes so long after the last that did: so a
-follower counts as behind on them for that much longer than it is, of replica.lag.time.max.ms.
-"""
+from kafka_edu.log.version_counter import VersionCounter
+from kafka_edu.replication.fetch_params import FetchInfos, PartitionFetch
+from kafka_edu.replication.log_read_result import NO_VERSION, LogReadResult
+from kafka_edu.replication.replica import FetchClock, Replica
 
 
 class CachedPartition:
-    """What was asked of one partition, and what was last told of it."""
+    """One partition of a session: the request, the last answer, and the version it was made by."""
 
-    __slots__ = ("high_watermark", "log_start_offset", "request", "told")
+    __slots__ = ("answered", "follower", "high_watermark", "log_start_offset", "request", "version")
 
     def __init__(
         self, request: PartitionFetch, high_watermark: int = -1, log_start_offset: int = -1
@@ -31,18 +27,19 @@ class CachedPartition:
         self.request = request
         self.high_watermark = high_watermark
         self.log_start_offset = log_start_offset
-        self.told: LogReadResult | None = None
-        """What was no news the last time is none if it comes again (ReaderAtEnd)."""
+        self.version = VersionCounter()
+        """The partition's own, once it was read to its end."""
+        self.answered = NO_VERSION
+        """The version that was last answered. While it is the partition's, a read gives no news."""
+        self.follower: Replica | None = None
 
-    def take_news(self, read: LogReadResult) -> bool:
-        """Whether `read` must be told: it has records, or the HW or the log start moved, or an
-        error, or a diverging epoch. Remembers it.
+    def take_news(self, read: LogReadResult, clock: FetchClock) -> bool:
+        """Return whether `read` must be answered: it has records, or the HW or the log start moved,
+        or an error, or a diverging epoch. Remember it.
 
-        An error is told each time, and what comes after it too, for the one who fetches may have
+        An error is answered each time, and so is what comes after it, because the client may have
         forgotten what it knew.
         """
-        if read is self.told:
-            return False
         news = (
             read.size_in_bytes > 0
             or read.high_watermark != self.high_watermark
@@ -52,26 +49,33 @@ class CachedPartition:
         )
         self.high_watermark = read.high_watermark if read.error is Errors.NONE else -1
         self.log_start_offset = read.log_start_offset
-        self.told = None if news else read
+        if read.version == NO_VERSION:
+            self.forget_answer()
+        else:
+            self.answered = read.version
+            if self.follower is not None:
+                self.follower.go_by(clock)
         return news
+
+    def forget_answer(self) -> None:
+        """Have the next fetch read the partition. Its follower is counted by its own reads."""
+        self.answered = NO_VERSION
+        if self.follower is not None:
+            self.follower.settle()
+            self.follower = None
 
 
 class FetchSession:
-    """Owned by the FetchSessionCache. Partitions are in the order in which they are read: who was
-    answered last is read last, so that all get their share of a response that is too small for all.
+    """Owned by the FetchSessionCache. The partitions are in the order in which they are read: one
+    that was answered goes to the end, so that all get a share of a response that is too small.
 
-    In a large session, partitions of which there is no news come to rest (ReaderAtEnd), and a fetch
-    looks only at those that are awake: a follower of a thousand partitions of which twenty are
-    written to costs what twenty cost. In a small one looking at all is cheaper than the books, and
-    all stay awake.
+    A fetch reads only the partitions whose version differs from the one last answered
+    (VersionCounter). An idle follower still counts as caught up: its replicas go by the session's
+    clock.
     """
 
-    REST_FROM = 100
-    """Partitions that make a session large."""
-
     __slots__ = (
-        "_looked_at_all_ms",
-        "awake",
+        "clock",
         "closed",
         "created_ms",
         "epoch",
@@ -95,12 +99,10 @@ class FetchSession:
         self.privileged = privileged
         """A follower's: not to be evicted for a consumer's."""
         self.partitions = partitions
-        self.awake = dict(partitions)
-        """Those that a fetch looks at, in the order in which they are read."""
         self.key = f"fetch session {session_id}"
-        """Under which a fetch that waits is woken by the partitions that rest."""
+        """A fetch that waits is woken under this key by partitions that were left out."""
+        self.clock = FetchClock()
         self.closed = False
-        self._looked_at_all_ms = now_ms
         self.epoch = 1
         """That of the next fetch."""
         self.created_ms = now_ms
@@ -111,61 +113,55 @@ class FetchSession:
     def update(
         self, changed: Mapping[TopicPartition, PartitionFetch], to_forget: Iterable[TopicPartition]
     ) -> None:
-        """Door: what a fetch says anew. O(partitions named)."""
+        """Take over what a fetch names. O(partitions named)."""
         for tp, request in changed.items():
             cached = self.partitions.get(tp)
             if cached is None:
-                cached = self.partitions[tp] = CachedPartition(request)
+                self.partitions[tp] = CachedPartition(request)
             else:
                 cached.request = request
-            self.awake[tp] = cached
+                cached.forget_answer()
         for tp in to_forget:
-            self.partitions.pop(tp, None)
-            self.awake.pop(tp, None)
+            cached = self.partitions.pop(tp, None)
+            if cached is not None:
+                cached.forget_answer()
 
-    @property
-    def has_resting(self) -> bool:
-        """Whether some of its partitions are left to wake it."""
-        return len(self.awake) < len(self.partitions)
+    def reads(self, topic_partition: TopicPartition) -> bool:
+        """Return whether the session is open and holds the partition. O(1)."""
+        return not self.closed and topic_partition in self.partitions
 
-    def begin_fetch(self, now_ms: int) -> None:
-        """A fetch has come: if it is time to, look at all again."""
-        if self.has_resting and now_ms - self._looked_at_all_ms >= LOOK_AT_ALL_MS:
-            self.awake = dict(self.partitions)
-            self._looked_at_all_ms = now_ms
+    def begins_with(self, infos: FetchInfos) -> bool:
+        """Return whether `infos` begin with the session's first partition: it is not left out."""
+        return bool(infos) and next(iter(self.partitions), None) == infos[0][0]
 
     def infos(self) -> list[tuple[TopicPartition, PartitionFetch]]:
-        """What is to be read now, in order."""
-        return [(tp, cached.request) for tp, cached in self.awake.items()]
+        """Return what is to be read now, in order. O(partitions), some 30 ns each."""
+        return [
+            (tp, cached.request)
+            for tp, cached in self.partitions.items()
+            if cached.version.value != cached.answered
+        ]
 
-    def wake(self, topic_partition: TopicPartition) -> None:
-        """A partition has changed: look at it, if it is still wanted."""
+    def follow(
+        self, topic_partition: TopicPartition, version: VersionCounter, follower: Replica | None
+    ) -> None:
+        """Compare with this version from now on. `follower` is the reader, if it is one. O(1)."""
         cached = self.partitions.get(topic_partition)
         if cached is not None:
-            self.awake[topic_partition] = cached
+            cached.version = version
+            cached.follower = follower
 
     def take_news(
         self, reads: list[tuple[TopicPartition, LogReadResult]]
     ) -> list[tuple[TopicPartition, LogReadResult]]:
-        """Only what must be told; these partitions go to the end of the order. Of a large session
-        the others come to rest.
-        """
+        """Return only what must be answered. These partitions go to the end of the order."""
         news = []
-        partitions, awake = self.partitions, self.awake
-        may_rest = len(partitions) >= self.REST_FROM
+        partitions = self.partitions
         for item in reads:
             tp = item[0]
             cached = partitions.get(tp)
-            if cached is None:
-                continue
-            if cached.take_news(item[1]):
+            if cached is not None and cached.take_news(item[1], self.clock):
                 del partitions[tp]
                 partitions[tp] = cached
-                awake.pop(tp, None)
-                awake[tp] = cached
                 news.append(item)
-            elif (
-                may_rest and cached.request.at_end is not None and cached.request.at_end.rest(self)
-            ):
-                awake.pop(tp, None)
         return news

@@ -1,35 +1,33 @@
 """Read the local logs for a fetch (Kafka: ReplicaManager.readFromLocalLog)."""
 
 from kafka_edu.common.errors import KafkaException
-from kafka_edu.replication.fetch_params import FetchInfos, FetchIsolation, FetchParams
-from kafka_edu.replication.log_read_result import FetchResults, failed_read
+from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
+from kafka_edu.replication.fetch_session import FetchSession
+from kafka_edu.replication.log_read_result import NO_VERSION, FetchResults, failed_read
 from kafka_edu.replication.partitions import Partitions
 
 
 def read_from_local_log(
-    partitions: Partitions, params: FetchParams, infos: FetchInfos
+    partitions: Partitions,
+    params: FetchParams,
+    infos: FetchInfos,
+    session: FetchSession | None = None,
 ) -> FetchResults:
     """One read of each partition, in order, within `max_bytes` together; the first with records
     may exceed all limits by one batch.
 
     A negative limit spoils the partition whose limit it is. A negative `max_bytes` is the first
-    partition's limit; for the others it is 0.
+    partition's limit; for the others it is 0. `session` is the session whose partitions these are:
+    it may leave out those that it has read to their end.
     """
     left = params.max_bytes
+    if left < 0 and session is not None and not session.begins_with(infos):
+        left = 0
     hard_limit = params.hard_max_bytes_limit
     only_from_leader, isolation = params.only_from_leader, params.isolation
-    read_committed = isolation is FetchIsolation.TXN_COMMITTED
     min_one_message = not hard_limit
     results: FetchResults = []
     for tp, wanted in infos:
-        at_end = wanted.at_end
-        if at_end is not None:
-            if at_end.holds() and (at_end.read.aborted_transactions is not None) is read_committed:
-                results.append((tp, at_end.read))
-                if left < 0:
-                    left = 0
-                continue
-            wanted.at_end = None
         try:
             partition = partitions.get_or_raise(tp)
             read = partition.read_records(
@@ -48,11 +46,13 @@ def read_from_local_log(
             if read.size_in_bytes:
                 min_one_message = False
                 left = max(0, left - read.size_in_bytes)
-            elif (
-                wanted.fetch_offset == read.log_end_offset == read.high_watermark
-                and read.diverging_epoch is None
-            ):
-                wanted.at_end = partition.reader_at_end(read, params.replica_id)
+            elif session is not None and read.version != NO_VERSION:
+                if partition.may_skip(params.replica_id, read):
+                    wanted.place = read.fetch_offset_metadata
+                    session.follow(tp, partition.version, partition.follower(params.replica_id))
+                    partition.wake_session(session)
+                else:
+                    read = read._replace(version=NO_VERSION)
         if left < 0:
             left = 0
         results.append((tp, read))

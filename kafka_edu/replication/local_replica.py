@@ -17,8 +17,14 @@ from kafka_edu.log.fetch_data_info import TimestampOffset
 from kafka_edu.log.log import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Log
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.transaction_index import AbortedTxn
+from kafka_edu.log.version_counter import VersionCounter
 from kafka_edu.replication.fetch_params import NO_LEADER_EPOCH, FetchIsolation
-from kafka_edu.replication.log_read_result import EMPTY_RECORDS, EpochAndOffset, LogReadResult
+from kafka_edu.replication.log_read_result import (
+    EMPTY_RECORDS,
+    NO_VERSION,
+    EpochAndOffset,
+    LogReadResult,
+)
 from kafka_edu.replication.truncation import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.replication import HighWatermarkAdvanced
@@ -36,6 +42,8 @@ class LocalReplica:
         self.topic_partition = topic_partition
         self.broker_id = broker_id
         self._trace = trace
+        self.version = VersionCounter()
+        """Moved by each change that a reader could notice."""
         self.log: Log | None = None
         self.high_watermark = LogOffsetMetadata(0)
         self.leader = NO_LEADER
@@ -89,6 +97,7 @@ class LocalReplica:
         the checkpoint may be older than a crash.
         """
         self.log = log
+        log.version = self.version
         high_watermark = max(
             log.log_start_offset, min(checkpointed_high_watermark, log.log_end_offset)
         )
@@ -215,6 +224,7 @@ class LocalReplica:
                 stable,
                 None,
                 aborted,
+                self.version.value if high_watermark == log_end else NO_VERSION,
             )
         max_offset = (
             None

@@ -9,6 +9,7 @@ from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.transaction_index import AbortedTxn
 
 EMPTY_RECORDS: Final = b""
+NO_VERSION: Final = -1
 
 
 class EpochAndOffset(NamedTuple):
@@ -39,6 +40,10 @@ class LogReadResult(NamedTuple):
 
     aborted_transactions: tuple[AbortedTxn, ...] | None = None
     """For a read_committed reader: what was aborted among these records; None for the others."""
+    version: int = NO_VERSION
+    """The partition's version, if the read found nothing because the reader has all there is, and
+    the HW is at the log's end. Until the version changes, the same read gives the same result.
+    """
 
     def without_records(self) -> "LogReadResult":
         """The same offsets, but nothing to read."""

@@ -33,7 +33,7 @@ from kafka_edu.log.log import Log
 from kafka_edu.log.log_append_info import LogAppendInfo
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrPartitionState
-from kafka_edu.replication.delayed_operations import DelayedOperations
+from kafka_edu.replication.delayed_operations import DelayedOperations, WaitingSession
 from kafka_edu.replication.isr import (
     follower_high_watermark,
     leader_high_watermark,
@@ -43,8 +43,7 @@ from kafka_edu.replication.isr import (
 from kafka_edu.replication.isr_state import IsrState
 from kafka_edu.replication.isr_store import IsrProposal
 from kafka_edu.replication.local_replica import LocalReplica
-from kafka_edu.replication.log_read_result import LogReadResult
-from kafka_edu.replication.reader_at_end import ReaderAtEnd
+from kafka_edu.replication.log_read_result import NO_VERSION, LogReadResult
 from kafka_edu.replication.replica import Replica
 from kafka_edu.replication.truncation import TruncatesLogs
 from kafka_edu.trace.event import Level
@@ -159,6 +158,8 @@ class Partition(LocalReplica):
         with because(self._trace, self.role_told):
             if self._maybe_increment_leader_hw(log, now_ms):
                 self._check_and_complete_all()
+            else:
+                self._delayed.wake_sessions()  # a reader by an older epoch gets an error
         return not was_leader
 
     def make_follower(self, state: LeaderAndIsrPartitionState, controller_epoch: int) -> bool:
@@ -189,6 +190,7 @@ class Partition(LocalReplica):
                     replicas=self.assigned_replicas,
                 )
             )
+        self._delayed.wake_sessions()  # readers by an older epoch, or from a leader, get an error
         return changed
 
     def _take_over(self, state: LeaderAndIsrPartitionState, controller_epoch: int) -> None:
@@ -197,7 +199,7 @@ class Partition(LocalReplica):
         self.controller_epoch = controller_epoch
         self.assigned_replicas = tuple(state.replicas)
         self.adding_replicas = tuple(state.adding_replicas)
-        self._delayed.wake_resting()  # who reads by an older epoch is to be told so
+        self.version.value += 1
 
     def delete(self) -> None:
         """The replica is to be removed: nobody may read or write it from now on. Wakes who waits;
@@ -207,6 +209,7 @@ class Partition(LocalReplica):
         self.leader = NO_LEADER
         self.isr_state.told((), -1)
         self._followers = {}
+        self.version.value += 1
         self._delayed.check_and_complete_all()
 
     def _maybe_increment_leader_hw(self, log: Log, now_ms: int) -> bool:
@@ -334,18 +337,26 @@ class Partition(LocalReplica):
             return True, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return True, Errors.NONE
 
-    def reader_at_end(self, read: LogReadResult, replica_id: int) -> ReaderAtEnd | None:
-        """A note that this reader has read all there is, to compare with at its next fetch; None
-        for a replica that is a stranger.
-        """
-        follower = self._followers.get(replica_id)
-        if self.log is None or (follower is None and replica_id >= 0):
-            return None
-        return ReaderAtEnd(self, self.log, read, follower)
+    def may_skip(self, replica_id: int, read: LogReadResult) -> bool:
+        """Return whether a session may leave out this reader until the version changes.
 
-    def let_rest(self, reader: ReaderAtEnd) -> None:
-        """Wake this reader when something changes here."""
-        self._delayed.let_rest(reader)
+        A consumer may be left out after any read that has a version. A follower must also be in the
+        ISR, because any fetch may let it join, and its LEO must be known here.
+        """
+        if read.version == NO_VERSION:
+            return False
+        if replica_id < 0:
+            return True
+        follower = self._followers.get(replica_id)
+        return (
+            follower is not None
+            and replica_id in self.isr_state.expected
+            and follower.log_end_offset.message_offset == read.log_end_offset
+        )
+
+    def wake_session(self, session: WaitingSession) -> None:
+        """Let fetches of `session` that wait look again after each change here."""
+        self._delayed.add_session(session)
 
     def update_follower_fetch_state(
         self, follower_id: int, read: LogReadResult, log_start_offset: int, now_ms: int
@@ -487,6 +498,7 @@ class Partition(LocalReplica):
         """
         if not self.isr_state.written(proposal, zk_version):
             return False
+        self.version.value += 1
         with because(self._trace, self.isr_state.change_told):
             if self.log is not None and self._maybe_increment_leader_hw(self.log, now_ms):
                 self._check_and_complete_all()

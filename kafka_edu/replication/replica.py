@@ -9,6 +9,15 @@ NEVER_MS: Final = -(1 << 62)
 UNKNOWN_OFFSET: Final = LogOffsetMetadata(-1)
 
 
+class FetchClock:
+    """The time of a session's last fetch, in the leader's monotonic ms."""
+
+    __slots__ = ("last_fetch_ms",)
+
+    def __init__(self) -> None:
+        self.last_fetch_ms = NEVER_MS
+
+
 class Replica:
     """How far one follower has come, learned from its fetches alone: a fetch *from* offset n says
     that all below n is stored there.
@@ -22,10 +31,11 @@ class Replica:
     """
 
     __slots__ = (
+        "_caught_up_ms",
+        "_clock",
+        "_fetched_ms",
         "broker_id",
-        "last_caught_up_time_ms",
         "last_fetch_leader_log_end_offset",
-        "last_fetch_time_ms",
         "log_end_offset",
         "log_start_offset",
     )
@@ -39,8 +49,45 @@ class Replica:
         self.log_start_offset = -1
         self.last_fetch_leader_log_end_offset = 0
         """The leader's LEO when this follower fetched last."""
-        self.last_fetch_time_ms = NEVER_MS
-        self.last_caught_up_time_ms = NEVER_MS
+        self._fetched_ms = NEVER_MS
+        self._caught_up_ms = NEVER_MS
+        self._clock: FetchClock | None = None
+        """Of the session that leaves out this follower because nothing has changed for it."""
+
+    @property
+    def last_fetch_time_ms(self) -> int:
+        """When the follower fetched last, whether or not its session left out the partition."""
+        return (
+            self._fetched_ms
+            if self._clock is None
+            else max(self._fetched_ms, self._clock.last_fetch_ms)
+        )
+
+    @property
+    def last_caught_up_time_ms(self) -> int:
+        """When the follower had all that the leader had. Each fetch of a session that leaves out
+        the partition counts: the follower has had all there is since.
+        """
+        return (
+            self._caught_up_ms
+            if self._clock is None
+            else max(self._caught_up_ms, self._clock.last_fetch_ms)
+        )
+
+    def go_by(self, clock: FetchClock) -> None:
+        """Count each fetch of a session as a fetch from the leader's end, until the next
+        `update_fetch_state`, `reset` or `settle`.
+        """
+        self._clock = clock
+
+    def settle(self) -> None:
+        """Take over the times of the session's clock, and go by it no more."""
+        if self._clock is not None:
+            self._fetched_ms, self._caught_up_ms = (
+                self.last_fetch_time_ms,
+                self.last_caught_up_time_ms,
+            )
+            self._clock = None
 
     def update_fetch_state(
         self,
@@ -54,30 +101,25 @@ class Replica:
         From the leader's end: caught up now. From where the leader ended at the fetch before:
         caught up at that time. Else: not yet, again.
         """
+        self.settle()
         offset = fetch_offset.message_offset
         if offset >= leader_end_offset:
-            self.last_caught_up_time_ms = max(self.last_caught_up_time_ms, now_ms)
+            self._caught_up_ms = max(self._caught_up_ms, now_ms)
         elif offset >= self.last_fetch_leader_log_end_offset:
-            self.last_caught_up_time_ms = max(self.last_caught_up_time_ms, self.last_fetch_time_ms)
+            self._caught_up_ms = max(self._caught_up_ms, self._fetched_ms)
         self.log_start_offset = log_start_offset
         self.log_end_offset = fetch_offset
         self.last_fetch_leader_log_end_offset = leader_end_offset
-        self.last_fetch_time_ms = now_ms
-
-    def fetched_from_end(self, now_ms: int) -> None:
-        """As `update_fetch_state`, for a follower that asks again from where it was, when nothing
-        has changed meanwhile. O(1).
-        """
-        self.last_fetch_time_ms = now_ms
-        self.last_caught_up_time_ms = max(self.last_caught_up_time_ms, now_ms)
+        self._fetched_ms = now_ms
 
     def reset(self, leader_end_offset: int, now_ms: int, *, in_sync: bool) -> None:
         """A leader's epoch begins: members of the ISR get replica.lag.time.max.ms to show
         themselves, others have never caught up.
         """
         self.last_fetch_leader_log_end_offset = leader_end_offset
-        self.last_fetch_time_ms = now_ms
-        self.last_caught_up_time_ms = now_ms if in_sync else NEVER_MS
+        self._fetched_ms = now_ms
+        self._caught_up_ms = now_ms if in_sync else NEVER_MS
+        self._clock = None
 
     def forget_offsets(self) -> None:
         """A new leader knows nothing of its followers' offsets until they fetch."""

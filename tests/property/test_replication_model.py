@@ -16,7 +16,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.messages.fetch import FetchResponse
-from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.truncation import OffsetTruncationState
 from tests.unit.replication.replication_cluster import Cluster, ModelBroker, Produced, T
@@ -297,20 +296,6 @@ class Protocol20Model(ReplicationModel):
     news_may_be_late = False
 
 
-class RestingReadersModel(ReplicationModel):
-    """As if every session were large: followers rest where there is nothing new."""
-
-    def __init__(self) -> None:
-        self._rest_from, FetchSession.REST_FROM = FetchSession.REST_FROM, 1
-        super().__init__()
-
-    def teardown(self) -> None:
-        try:
-            super().teardown()
-        finally:
-            FetchSession.REST_FROM = self._rest_from
-
-
 SETTINGS = settings(
     max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
@@ -321,8 +306,6 @@ TestTruncationOnFetch = TruncationOnFetchModel.TestCase
 TestTruncationOnFetch.settings = SETTINGS
 TestProtocol20 = Protocol20Model.TestCase
 TestProtocol20.settings = SETTINGS
-TestRestingReaders = RestingReadersModel.TestCase
-TestRestingReaders.settings = SETTINGS
 
 
 def a_mark_that_lags(model: ReplicationModel) -> None:

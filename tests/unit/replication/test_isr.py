@@ -11,7 +11,7 @@ from tests.unit.replication.replication_cluster import Cluster
 
 def follower(broker_id: int, caught_up_ms: int, leo: int = 0) -> Replica:
     replica = Replica(broker_id)
-    replica.last_caught_up_time_ms = caught_up_ms
+    replica.reset(0, caught_up_ms, in_sync=True)
     replica.log_end_offset = LogOffsetMetadata(leo)
     return replica
 

@@ -202,13 +202,12 @@ def test_a_sessions_life(harness, replicas):
     assert gone.error_code == Errors.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_a_session_of_which_all_partitions_rest_waits_for_one_to_wake(harness, replicas):
+def test_a_session_of_which_nothing_has_changed_waits_for_a_change(harness, replicas):
     session_id = harness.ask(fetch((0, 0), (1, 0), session=(0, 0)), 7).session_id
-    replicas.sessions.get(session_id).awake.clear()
+    for cached in replicas.sessions.get(session_id).partitions.values():
+        cached.answered = cached.version.value
     harness.ask(fetch(session=(session_id, 1)), 7)
-    assert [infos for _, infos in replicas.asked[1:]] == [[]], (
-        "it is the replica manager that lets it wait"
-    )
+    assert [infos for _, infos in replicas.asked[1:]] == [[]], "it is `Fetch` that lets it wait"
 
 
 def test_versions_before_7_have_no_sessions(harness, replicas):
