@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kafka_edu.common.package_group import how_to_install
+from kafka_edu.common.ports import BROKER_PORT, ZOOKEEPER_PORT
 from kafka_edu.common.program import command_line
 from kafka_edu.common.user_files import state_folder
 from kafka_edu.zk.apache import ApacheZooKeeperError, find_java
@@ -33,7 +34,8 @@ NEEDED_DISK_MB: Final = 1024
 #: A partition replica holds three files open; 1,000 partitions on each broker, and connections.
 GOOD_FILE_HANDLES: Final = 4096
 LEAST_FILE_HANDLES: Final = 256
-USUAL_PORTS: Final = (2181, 9092, 9093, 9094)
+#: Those of the cluster `default`: ZooKeeper and three brokers.
+USUAL_PORTS: Final = (ZOOKEEPER_PORT, *range(BROKER_PORT, BROKER_PORT + 3))
 
 
 class Verdict(StrEnum):

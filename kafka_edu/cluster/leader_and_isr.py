@@ -6,6 +6,8 @@ from typing import Final, NamedTuple
 
 NO_LEADER: Final = -1
 LEADER_DURING_DELETE: Final = -2
+NO_EPOCH: Final = -1
+EPOCH_DURING_DELETE: Final = -2
 INITIAL_LEADER_EPOCH: Final = 0
 INITIAL_ZK_VERSION: Final = 0
 

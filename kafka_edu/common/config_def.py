@@ -49,10 +49,12 @@ class _Required(Enum):
 REQUIRED: Final = _Required.REQUIRED
 """Stands in place of a default: the key must be given."""
 
+MAX_INT: Final = 2**31 - 1
+MAX_LONG: Final = 2**63 - 1
 _INTEGER_BOUNDS: Final = {
     ConfigType.SHORT: (-(2**15), 2**15 - 1),
-    ConfigType.INT: (-(2**31), 2**31 - 1),
-    ConfigType.LONG: (-(2**63), 2**63 - 1),
+    ConfigType.INT: (-MAX_INT - 1, MAX_INT),
+    ConfigType.LONG: (-MAX_LONG - 1, MAX_LONG),
 }
 
 

@@ -5,6 +5,12 @@ import socket
 from collections.abc import Collection, Iterator
 from typing import Final
 
+LOOPBACK: Final = "127.0.0.1"
+BROKER_PORT: Final = 9092
+"""The usual port of a broker. Further brokers on one machine take the ports above it."""
+ZOOKEEPER_PORT: Final = 2181
+"""The usual port of ZooKeeper."""
+
 #: Ports are chosen below those that the system gives to outgoing connections (from 32768 on Linux).
 #: Otherwise a client that keeps trying to reach a dead broker could be given the broker's own port
 #: as its source port. It would then be connected to itself.

@@ -11,6 +11,8 @@ from typing import Final
 
 #: What a program that Ctrl-C has stopped ends with.
 EXIT_INTERRUPTED: Final = 130
+BROKER_MODULE: Final = "kafka_edu.server.main"
+"""The module that a broker's process runs, named here so that starting one imports no broker."""
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
 

@@ -15,7 +15,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from kafka_edu.cluster.broker import Broker
-from kafka_edu.cluster.leader_and_isr import LEADER_DURING_DELETE, LeaderIsrAndControllerEpoch
+from kafka_edu.cluster.leader_and_isr import (
+    EPOCH_DURING_DELETE,
+    LEADER_DURING_DELETE,
+    NO_EPOCH,
+    LeaderIsrAndControllerEpoch,
+)
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_context import ControllerContext
 from kafka_edu.protocol.messages.leader_and_isr import (
@@ -57,8 +62,6 @@ REQUEST_VERSIONS: Final[tuple[tuple[ProtocolVersion, tuple[int, int, int]], ...]
     ((2, 2), (2, 1, 5)),
     ((2, 0), (1, 0, 4)),
 )
-NO_EPOCH: Final = -1
-EPOCH_DURING_DELETE: Final = -2
 
 SendRequest = Callable[[int, Message, int, int], None]
 """(broker id, request, API version, number of partitions in the request)."""

@@ -37,6 +37,7 @@ from kafka_edu.log.log_validator import (
     validate_for_old_format,
 )
 from kafka_edu.log.producer_state_manager import ProducerStateManager, load_producers
+from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.record.control_record import read_end_transaction_marker
 from kafka_edu.record.record_batch import (
     CONTROL_BIT,
@@ -58,8 +59,6 @@ from kafka_edu.trace.events.log import (
 )
 from kafka_edu.trace.events.transaction import AbortedTransactionIndexed, LastStableOffsetMoved
 
-EARLIEST_TIMESTAMP: Final = -2
-LATEST_TIMESTAMP: Final = -1
 NO_LOG_APPEND_TIME: Final = -1
 
 

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.api_version import ProtocolVersion, record_version
 from kafka_edu.common.config_def import (
+    MAX_LONG,
     ConfigDef,
     ConfigException,
     ConfigKey,
@@ -27,7 +28,6 @@ from kafka_edu.common.config_def import (
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.record.record_batch import MIN_LEGACY_BYTES
 
-MAX_LONG: Final = 2**63 - 1
 HOUR_MS: Final = 3600 * 1000
 DAY_MS: Final = 24 * HOUR_MS
 DELETE: Final = "delete"
@@ -168,7 +168,7 @@ TOPIC_CONFIG: Final = ConfigDef(
         ConfigKey(
             "message.format.version",
             _STRING,
-            "2.0",
+            "2.0-IV1",
             ProtocolVersion(),
             "the release whose message format is stored: v0, v1 from 0.10.0, v2 from 0.11.0",
         ),

@@ -25,11 +25,17 @@ from kafka_edu.log.log_file_names import (
 )
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.offset_index import OffsetIndex
-from kafka_edu.log.time_index import NO_TIMESTAMP, TimeIndex
+from kafka_edu.log.time_index import TimeIndex
 from kafka_edu.log.transaction_index import TransactionIndex
 from kafka_edu.record.file_records import iter_file_batches, iter_file_headers, read_batch
 from kafka_edu.record.memory_records import read_entry
-from kafka_edu.record.record_batch import LOG_OVERHEAD, BatchHeader, CorruptRecordError, check_crc
+from kafka_edu.record.record_batch import (
+    LOG_OVERHEAD,
+    NO_TIMESTAMP,
+    BatchHeader,
+    CorruptRecordError,
+    check_crc,
+)
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 _POSITIONS_KEPT: Final = 512

@@ -36,6 +36,7 @@ from typing import Final, NamedTuple
 
 import google_crc32c
 
+from kafka_edu.common.config_def import MAX_LONG
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer
 from kafka_edu.log.append_origin import AppendOrigin
@@ -74,7 +75,6 @@ from kafka_edu.record.record_batch import (
 
 WALK_LIMIT: Final = 32
 """Batches of at most so many records are walked record by record: up to 30 µs."""
-_MAX_LONG: Final = 2**63 - 1
 _NO_PRODUCER: Final = BatchHeader(
     0,
     0,
@@ -142,7 +142,7 @@ def validate(
         header.attributes & COMPRESSION_MASK
         or header.records_count <= WALK_LIMIT
         or config.compact
-        or config.message_timestamp_difference_max_ms != _MAX_LONG
+        or config.message_timestamp_difference_max_ms != MAX_LONG
         or config.compression is not None
     ):
         found = _look_inside(header, rest, config, now_ms)
@@ -314,7 +314,7 @@ def _look_inside(
     body = decompress(codec, rest) if codec else bytes(rest)
     wanted = config.compression
     other_codec = wanted is not None and wanted is not codec and not header.attributes & CONTROL_BIT
-    checked = config.compact or config.message_timestamp_difference_max_ms != _MAX_LONG
+    checked = config.compact or config.message_timestamp_difference_max_ms != MAX_LONG
     if not (checked or other_codec or header.records_count <= WALK_LIMIT):
         return header.max_timestamp
     records = decode_records(body, header.records_count, 0, header.base_timestamp)
@@ -344,7 +344,7 @@ def _check_records(records: list[Record], config: LogConfig, now_ms: int) -> Non
                 Errors.INVALID_RECORD, "One or more records have been rejected", errors
             )
     limit = config.message_timestamp_difference_max_ms
-    if not config.log_append_time and limit != _MAX_LONG:
+    if not config.log_append_time and limit != MAX_LONG:
         late = [
             i
             for i, r in enumerate(records)

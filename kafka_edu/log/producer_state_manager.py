@@ -60,6 +60,7 @@ from kafka_edu.record.control_record import (
 from kafka_edu.record.file_records import iter_file_headers, read_batch
 from kafka_edu.record.record_batch import (
     CONTROL_BIT,
+    MAX_SEQUENCE,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
@@ -72,7 +73,6 @@ SNAPSHOT_VERSION: Final = 1
 _HEAD: Final = struct.Struct(">hIi")
 _ENTRY: Final = struct.Struct(">qhiqiqiq")
 _CRC_FROM: Final = 6
-_MAX_SEQUENCE: Final = 2**31 - 1
 
 
 class CorruptSnapshotError(Exception):
@@ -176,7 +176,7 @@ class ProducerStateManager:
                 )
         elif known != NO_PRODUCER_EPOCH:
             last = entry.last_sequence
-            if first != last + 1 and not (first == 0 and last == _MAX_SEQUENCE):
+            if first != last + 1 and not (first == 0 and last == MAX_SEQUENCE):
                 raise self._out_of_order(header, f"the last one was {last}")
 
     def _out_of_order(self, header: BatchHeader, why: str) -> KafkaException:

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.files import FileSystem
 from kafka_edu.log.abstract_index import AbstractIndex, CorruptIndexError
+from kafka_edu.record.record_batch import NO_TIMESTAMP
 
-NO_TIMESTAMP: Final = -1
 _ENTRY: Final = struct.Struct(">qi")
 
 

@@ -58,7 +58,7 @@ LOG_APPEND_TIME_BIT: Final = 0x08
 TRANSACTIONAL_BIT: Final = 0x10
 CONTROL_BIT: Final = 0x20
 
-_MAX_SEQUENCE: Final = 2**31 - 1
+MAX_SEQUENCE: Final = 2**31 - 1
 _LEGACY: Final = struct.Struct(">qiIbbq")
 """A message of v0 or v1 up to its timestamp. Only v1 has one; v0 has the key in that place."""
 
@@ -150,11 +150,11 @@ class BatchHeader(NamedTuple):
 
 def increment_sequence(sequence: int, by: int) -> int:
     """Return the sequence number `by` after `sequence`; after 2**31 - 1 comes 0."""
-    return sequence + by if sequence <= _MAX_SEQUENCE - by else by - (_MAX_SEQUENCE - sequence) - 1
+    return sequence + by if sequence <= MAX_SEQUENCE - by else by - (MAX_SEQUENCE - sequence) - 1
 
 
 def decrement_sequence(sequence: int, by: int) -> int:
-    return sequence - by if sequence >= by else _MAX_SEQUENCE - (by - sequence) + 1
+    return sequence - by if sequence >= by else MAX_SEQUENCE - (by - sequence) + 1
 
 
 def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:

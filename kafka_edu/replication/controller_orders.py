@@ -9,10 +9,10 @@ then the fetchers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Protocol
 from uuid import UUID
 
-from kafka_edu.cluster.leader_and_isr import LEADER_DURING_DELETE
+from kafka_edu.cluster.leader_and_isr import LEADER_DURING_DELETE, NO_EPOCH
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
@@ -43,8 +43,6 @@ from kafka_edu.trace.events.replication import (
     StaleControllerRefused,
 )
 from kafka_edu.trace.tracer import Tracer
-
-NO_EPOCH: Final = -1
 
 
 class Fetchers(Protocol):

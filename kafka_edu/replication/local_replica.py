@@ -14,10 +14,12 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_size
 from kafka_edu.log.fetch_data_info import TimestampOffset
-from kafka_edu.log.log import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Log
+from kafka_edu.log.leader_epoch_file_cache import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+from kafka_edu.log.log import Log
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.log.version_counter import VersionCounter
+from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.replication.fetch_params import NO_LEADER_EPOCH, FetchIsolation
 from kafka_edu.replication.log_read_result import (
     EMPTY_RECORDS,
@@ -25,7 +27,6 @@ from kafka_edu.replication.log_read_result import (
     EpochAndOffset,
     LogReadResult,
 )
-from kafka_edu.replication.truncation import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.replication import HighWatermarkAdvanced
 from kafka_edu.trace.tracer import Tracer

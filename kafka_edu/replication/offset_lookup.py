@@ -6,7 +6,8 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.fetch_data_info import TimestampOffset
-from kafka_edu.log.log import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Log
+from kafka_edu.log.log import Log
+from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.replication.fetch_params import (
     CONSUMER_REPLICA_ID,
     DEBUGGING_REPLICA_ID,

@@ -20,6 +20,7 @@ from typing import Final
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_bytes
+from kafka_edu.log.leader_epoch_file_cache import UNDEFINED_EPOCH
 from kafka_edu.protocol.messages.fetch import (
     FetchablePartitionResponse,
     FetchPartition,
@@ -44,7 +45,7 @@ from kafka_edu.replication.fetch_session_handler import FetchSessionHandler
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.replication_config import ReplicationConfig
-from kafka_edu.replication.truncation import UNDEFINED_EPOCH, TruncatesLogs, offset_truncation_state
+from kafka_edu.replication.truncation import TruncatesLogs, offset_truncation_state
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.replication import (
     FetcherPartitionDelayed,

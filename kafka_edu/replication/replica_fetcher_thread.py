@@ -14,10 +14,13 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
-from kafka_edu.log.log import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages.fetch import FetchResponse
-from kafka_edu.protocol.messages.list_offsets import ListOffsetsResponse
+from kafka_edu.protocol.messages.list_offsets import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    ListOffsetsResponse,
+)
 from kafka_edu.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochResponse
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError

@@ -7,12 +7,10 @@ behind the leader's by a fetch (book 001, the two-broker case), and two logs may
 """
 
 from collections.abc import Callable
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from kafka_edu.common.topic_partition import TopicPartition
-
-UNDEFINED_EPOCH: Final = -1
-UNDEFINED_EPOCH_OFFSET: Final = -1
+from kafka_edu.log.leader_epoch_file_cache import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
 
 
 class TruncatesLogs(Protocol):

@@ -17,11 +17,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from kafka_edu.common.config_def import ConfigType, double_text
+from kafka_edu.common.config_def import MAX_INT, MAX_LONG, ConfigType, double_text
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.server.config_gaps import NO_QUOTAS
 from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY
-from kafka_edu.server.entity_configs import EntityConfigs, desanitized, sanitized
+from kafka_edu.server.entity_configs import CLIENTS, USERS, EntityConfigs, desanitized, sanitized
 from kafka_edu.server.user_scram_manager import ScramMechanism
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 ENTITY_TYPES: Final = (USER, CLIENT_ID, IP)
-USERS, CLIENTS, IPS = "users", "clients", "ips"
+IPS: Final = "ips"
 CLIENT_QUOTAS: Final[Mapping[str, ConfigType]] = {
     "consumer_byte_rate": ConfigType.LONG,
     "controller_mutation_rate": ConfigType.DOUBLE,
@@ -37,7 +37,7 @@ CLIENT_QUOTAS: Final[Mapping[str, ConfigType]] = {
     "request_percentage": ConfigType.DOUBLE,
 }
 IP_QUOTAS: Final[Mapping[str, ConfigType]] = {"connection_creation_rate": ConfigType.INT}
-_LIMITS: Final = {ConfigType.INT: 2**31 - 1, ConfigType.LONG: 2**63 - 1}
+_LIMITS: Final = {ConfigType.INT: MAX_INT, ConfigType.LONG: MAX_LONG}
 #: Whole numbers come as floating-point ones: so far off they may be.
 _EPSILON: Final = 1e-6
 

@@ -9,11 +9,9 @@ what the broker reads.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kafka_edu.common.config_def import ConfigDef, ConfigKey, ConfigType, Gap
+from kafka_edu.common.config_def import MAX_INT, MAX_LONG, ConfigDef, ConfigKey, ConfigType, Gap
 from kafka_edu.log.log_config import NO_CLEANER, NO_PREALLOCATION, NO_REPLICATION_QUOTA, ONLY_DELETE
 
-_MAX_LONG: Final = 2**63 - 1
-_MAX_INT: Final = 2**31 - 1
 _NO_METRICS: Final = (
     "there are no JMX metrics and no reporters; the broker's events tell what Kafka's metrics would"
 )
@@ -158,11 +156,11 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
     yield "log.preallocate", Gap(NO_PREALLOCATION, (False,))
     yield (
         "max.connection.creation.rate",
-        Gap("new connections are limited in number (max.connections) but not in rate", (_MAX_INT,)),
+        Gap("new connections are limited in number (max.connections) but not in rate", (MAX_INT,)),
     )
     yield "metric.reporters", Gap(_NO_METRICS, ((),))
-    yield "quota.consumer.default", Gap(NO_QUOTAS, (_MAX_LONG,))
-    yield "quota.producer.default", Gap(NO_QUOTAS, (_MAX_LONG,))
+    yield "quota.consumer.default", Gap(NO_QUOTAS, (MAX_LONG,))
+    yield "quota.producer.default", Gap(NO_QUOTAS, (MAX_LONG,))
     yield "socket.receive.buffer.bytes", Gap(_SYSTEM_BUFFERS, (-1,))
     yield "socket.send.buffer.bytes", Gap(_SYSTEM_BUFFERS, (-1,))
     yield "zookeeper.ssl.crl.enable", Gap(_NO_ZK_TLS, (False,))
@@ -261,7 +259,7 @@ an authorizer.
 """
 
 DYNAMIC_ONLY_CONFIG: Final = ConfigDef(
-    ConfigKey(name, ConfigType.LONG, _MAX_LONG, None, doc, Gap(missing, (_MAX_LONG,)))
+    ConfigKey(name, ConfigType.LONG, MAX_LONG, None, doc, Gap(missing, (MAX_LONG,)))
     for name, doc, missing in (
         (
             "follower.replication.throttled.rate",

@@ -10,6 +10,7 @@ now
 from collections.abc import Mapping
 
 from kafka_edu.controller.kafka_controller import KafkaController
+from kafka_edu.controller.zk_partition_state_machine import UNCLEAN_ELECTION_KEY
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.network.socket_server import SocketServer
 from kafka_edu.replication.assembly import Replication
@@ -26,8 +27,6 @@ from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
 from kafka_edu.server.topic_configs import TopicConfigs
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
-
-UNCLEAN_ELECTION: str = "unclean.leader.election.enable"
 
 
 class BrokerConfigHandler:
@@ -99,7 +98,7 @@ def connect_reconfigurables(
 
     dynamic.add(LOG_CONFIGS, reconfigure_logs)
     dynamic.add(
-        {UNCLEAN_ELECTION},
+        {UNCLEAN_ELECTION_KEY},
         lambda config: controller.set_unclean_leader_election(
             config.unclean_leader_election_enable
         ),

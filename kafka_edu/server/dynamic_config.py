@@ -7,14 +7,13 @@ brokers that nobody knows are accepted, as in Kafka: they may be those of a plug
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_edu.common.config_def import ConfigDef, ConfigKey, ConfigType, Gap, Range
+from kafka_edu.common.config_def import MAX_LONG, ConfigDef, ConfigKey, ConfigType, Gap, Range
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.server.client_quotas import CLIENT_QUOTAS
 from kafka_edu.server.config_gaps import NO_QUOTAS, NO_SASL
 from kafka_edu.server.dynamic_broker_config import DYNAMIC_ONLY
 from kafka_edu.server.user_scram_manager import ScramMechanism
 
-_MAX_LONG: Final = 2**63 - 1
 _QUOTAS: Final = [
     ConfigKey(name, kind, None, None, "a quota", Gap(NO_QUOTAS))
     for name, kind in CLIENT_QUOTAS.items()
@@ -32,7 +31,7 @@ USER_CONFIG: Final = ConfigDef(
     ]
 )
 BROKER_CONFIG: Final = ConfigDef(
-    ConfigKey(name, kind, _MAX_LONG, Range(0), "bytes a second")
+    ConfigKey(name, kind, MAX_LONG, Range(0), "bytes a second")
     for name, kind in DYNAMIC_ONLY.items()
 )
 

@@ -3,11 +3,16 @@ AdminZkClient.scala, Sanitizer.java).
 """
 
 from collections.abc import Mapping
+from typing import Final
 from urllib.parse import quote, unquote
 
 from kafka_edu.trace.events.server import EntityConfigWritten
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
+
+#: Folders of /config in ZooKeeper.
+CLIENTS: Final = "clients"
+USERS: Final = "users"
 
 
 def sanitized(name: str) -> str:

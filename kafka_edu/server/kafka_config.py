@@ -16,8 +16,9 @@ from kafka_edu.cluster.metadata_cache import SECURITY_PROTOCOLS
 from kafka_edu.common.api_version import record_version, release_of
 from kafka_edu.common.config_def import ConfigException, ConfigValue, ConfigValues
 from kafka_edu.common.files import FileSystem
+from kafka_edu.common.ports import LOOPBACK
 from kafka_edu.network.connection_quotas import ConnectionLimits
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF, LOOPBACK
+from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 from kafka_edu.server.properties_file import PropertiesError, decode_properties, parse_properties
 from kafka_edu.server.settings_check import LISTENER_PREFIX, base_key, check_settings
 

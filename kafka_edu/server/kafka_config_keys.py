@@ -18,6 +18,8 @@ from typing import Final
 
 from kafka_edu.common.api_version import ProtocolVersion
 from kafka_edu.common.config_def import (
+    MAX_INT,
+    MAX_LONG,
     REQUIRED,
     ConfigDef,
     ConfigKey,
@@ -27,13 +29,20 @@ from kafka_edu.common.config_def import (
     Range,
     Validator,
 )
+from kafka_edu.common.ports import BROKER_PORT, LOOPBACK
+from kafka_edu.log.log_config import HOUR_MS, TOPIC_CONFIG
 from kafka_edu.server.config_gaps import BROKER_GAPS
 
-_INT_MAX: Final = 2**31 - 1
-_LONG_MAX: Final = 2**63 - 1
 _AT_LEAST_0: Final = Range(0)
 _AT_LEAST_1: Final = Range(1)
-LOOPBACK: Final = "127.0.0.1"
+_TOPIC_DEFAULTS: Final = TOPIC_CONFIG.parse({})
+#: Topics have a table of their own. The broker's key for the same setting takes its default from
+#: there.
+_of_bool, _of_int, _of_text = (
+    _TOPIC_DEFAULTS.get_bool,
+    _TOPIC_DEFAULTS.get_int,
+    _TOPIC_DEFAULTS.get_string,
+)
 
 
 def _booleans() -> Iterator[ConfigKey]:
@@ -62,13 +71,17 @@ def _booleans() -> Iterator[ConfigKey]:
         ("log.cleaner.enable", True, "Compact topics whose cleanup.policy says so."),
         (
             "log.message.downconversion.enable",
-            True,
+            _of_bool("message.downconversion.enable"),
             "Convert records for consumers that know old message formats only.",
         ),
-        ("log.preallocate", False, "Give a new segment its full size on disk at once."),
+        (
+            "log.preallocate",
+            _of_bool("preallocate"),
+            "Give a new segment its full size on disk at once.",
+        ),
         (
             "unclean.leader.election.enable",
-            False,
+            _of_bool("unclean.leader.election.enable"),
             "A replica out of sync may become leader when no other is left: records may be lost.",
         ),
         ("zookeeper.ssl.client.enable", False, "(2.5) TLS to ZooKeeper."),
@@ -175,7 +188,7 @@ def _ints() -> Iterator[ConfigKey]:
             None,
             "Longest session time-out a member may ask for.",
         ),
-        ("group.max.size", _INT_MAX, _AT_LEAST_1, "(2.2) Most members of one group."),
+        ("group.max.size", MAX_INT, _AT_LEAST_1, "(2.2) Most members of one group."),
         (
             "group.min.session.timeout.ms",
             6000,
@@ -215,19 +228,19 @@ def _ints() -> Iterator[ConfigKey]:
         ),
         (
             "log.index.interval.bytes",
-            4096,
+            _of_int("index.interval.bytes"),
             _AT_LEAST_0,
             "Bytes of records from one index entry to the next.",
         ),
         (
             "log.index.size.max.bytes",
-            10_485_760,
+            _of_int("segment.index.bytes"),
             Range(4),
             "Size of an index file; a full one rolls the segment.",
         ),
         (
             "log.retention.hours",
-            168,
+            _of_int("retention.ms") // HOUR_MS,
             None,
             "How long segments are kept; log.retention.minutes and .ms go before it.",
         ),
@@ -239,7 +252,7 @@ def _ints() -> Iterator[ConfigKey]:
         ),
         (
             "log.roll.hours",
-            168,
+            _of_int("segment.ms") // HOUR_MS,
             _AT_LEAST_1,
             "A segment is rolled at that age at the latest; log.roll.ms goes before it.",
         ),
@@ -249,26 +262,26 @@ def _ints() -> Iterator[ConfigKey]:
             _AT_LEAST_0,
             "Random part of log.roll.hours; log.roll.jitter.ms goes before it.",
         ),
-        ("log.segment.bytes", 1_073_741_824, Range(14), "Size of a segment file."),
+        ("log.segment.bytes", _of_int("segment.bytes"), Range(14), "Size of a segment file."),
         (
             "max.connection.creation.rate",
-            _INT_MAX,
+            MAX_INT,
             _AT_LEAST_0,
             "(2.7) Most new connections in a second (KIP-612).",
         ),
-        ("max.connections", _INT_MAX, _AT_LEAST_0, "(2.4) Most connections of the broker."),
-        ("max.connections.per.ip", _INT_MAX, _AT_LEAST_0, "Most connections from one address."),
+        ("max.connections", MAX_INT, _AT_LEAST_0, "(2.4) Most connections of the broker."),
+        ("max.connections.per.ip", MAX_INT, _AT_LEAST_0, "Most connections from one address."),
         (
             "max.incremental.fetch.session.cache.slots",
             1000,
             _AT_LEAST_0,
             "Fetch sessions the broker remembers (KIP-227).",
         ),
-        ("message.max.bytes", 1_000_012, _AT_LEAST_0, "Largest record batch."),
+        ("message.max.bytes", _of_int("max.message.bytes"), _AT_LEAST_0, "Largest record batch."),
         ("metrics.num.samples", 2, _AT_LEAST_1, "Samples kept for a metric."),
         (
             "min.insync.replicas",
-            1,
+            _of_int("min.insync.replicas"),
             _AT_LEAST_1,
             "Replicas that must be in sync for a write with acks=all.",
         ),
@@ -337,7 +350,7 @@ def _ints() -> Iterator[ConfigKey]:
             "Iterations that derive the key for stored passwords.",
         ),
         ("password.encoder.key.length", 128, Range(8), "Bits of that key."),
-        ("port", 9092, Range(0, 65535), "Old form of listeners: the port."),
+        ("port", BROKER_PORT, Range(0, 65535), "Old form of listeners: the port."),
         (
             "producer.purgatory.purge.interval.requests",
             1000,
@@ -562,25 +575,25 @@ def _longs() -> Iterator[ConfigKey]:
         ),
         (
             "log.cleaner.delete.retention.ms",
-            86_400_000,
+            _of_int("delete.retention.ms"),
             None,
             "How long a compacted topic keeps tombstones.",
         ),
         (
             "log.cleaner.max.compaction.lag.ms",
-            _LONG_MAX,
+            _of_int("max.compaction.lag.ms"),
             None,
             "(2.3) A record is compacted at that age at the latest.",
         ),
         (
             "log.cleaner.min.compaction.lag.ms",
-            0,
+            _of_int("min.compaction.lag.ms"),
             None,
             "A record is not compacted before that age.",
         ),
         (
             "log.flush.interval.messages",
-            _LONG_MAX,
+            _of_int("flush.messages"),
             _AT_LEAST_1,
             "Flush a log to disk after so many records.",
         ),
@@ -592,17 +605,22 @@ def _longs() -> Iterator[ConfigKey]:
         ),
         (
             "log.flush.scheduler.interval.ms",
-            _LONG_MAX,
+            MAX_LONG,
             None,
             "How often the broker looks for logs to flush.",
         ),
         (
             "log.message.timestamp.difference.max.ms",
-            _LONG_MAX,
+            _of_int("message.timestamp.difference.max.ms"),
             None,
             "How far a record's timestamp may be from the broker's clock.",
         ),
-        ("log.retention.bytes", -1, None, "Bytes a partition keeps; -1: any number."),
+        (
+            "log.retention.bytes",
+            _of_int("retention.bytes"),
+            None,
+            "Bytes a partition keeps; -1: any number.",
+        ),
         (
             "log.retention.check.interval.ms",
             300_000,
@@ -614,7 +632,7 @@ def _longs() -> Iterator[ConfigKey]:
         ("log.roll.ms", None, None, "A segment is rolled at that age at the latest."),
         (
             "log.segment.delete.delay.ms",
-            60_000,
+            _of_int("file.delete.delay.ms"),
             _AT_LEAST_0,
             "How long a deleted segment's file lives on as .deleted.",
         ),
@@ -628,13 +646,13 @@ def _longs() -> Iterator[ConfigKey]:
         ("queued.max.request.bytes", -1, None, "Bytes of queued requests; -1: any number."),
         (
             "quota.consumer.default",
-            _LONG_MAX,
+            MAX_LONG,
             _AT_LEAST_1,
             "Bytes a second for a consumer (old; now a dynamic config).",
         ),
         (
             "quota.producer.default",
-            _LONG_MAX,
+            MAX_LONG,
             _AT_LEAST_1,
             "Bytes a second for a producer (old; now a dynamic config).",
         ),
@@ -677,7 +695,7 @@ def _doubles() -> Iterator[ConfigKey]:
         ),
         (
             "log.cleaner.min.cleanable.ratio",
-            0.5,
+            _TOPIC_DEFAULTS.get_float("min.cleanable.dirty.ratio"),
             "A log is compacted when its dirty part is at least that share.",
         ),
         ("sasl.kerberos.ticket.renew.jitter", 0.05, "Kerberos is not served."),
@@ -697,7 +715,7 @@ def _lists() -> Iterator[ConfigKey]:
     for name, default, validator, doc in (
         (
             "log.cleanup.policy",
-            ("delete",),
+            _TOPIC_DEFAULTS.get_list("cleanup.policy"),
             ListOf(("compact", "delete"), empty=True),
             "What is done with old segments.",
         ),
@@ -762,7 +780,7 @@ def _strings() -> Iterator[ConfigKey]:
         ("broker.rack", None, None, "Where this broker stands; replicas are spread over racks."),
         (
             "compression.type",
-            "producer",
+            _of_text("compression.type"),
             OneOf(("uncompressed", "gzip", "snappy", "lz4", "zstd", "producer")),
             "Compression of the log; producer: keep what was sent.",
         ),
@@ -815,13 +833,13 @@ def _strings() -> Iterator[ConfigKey]:
         ("log.dirs", None, None, "Folders of the logs, separated by commas."),
         (
             "log.message.format.version",
-            "2.0-IV1",
+            _of_text("message.format.version"),
             ProtocolVersion(),
             "The release whose message format the log is written in.",
         ),
         (
             "log.message.timestamp.type",
-            "CreateTime",
+            _of_text("message.timestamp.type"),
             OneOf(("CreateTime", "LogAppendTime")),
             "Whose clock stamps the records.",
         ),

@@ -22,12 +22,11 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.server.config_gaps import NO_SASL
-from kafka_edu.server.entity_configs import EntityConfigs, desanitized, sanitized
+from kafka_edu.server.entity_configs import USERS, EntityConfigs, desanitized, sanitized
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 log = logging.getLogger(__name__)
 
-USERS: Final = "users"
 MIN_ITERATIONS: Final = 4096
 MAX_ITERATIONS: Final = 16384
 

@@ -15,6 +15,7 @@ from typing import Generic, Protocol, TypeVar
 
 from kafka_edu.common.time import Time
 from kafka_edu.trace.tracer import Tracer
+from kafka_edu.zk.embedded.session_tracker import TICK_TIME_MS
 from kafka_edu.zk.embedded.zookeeper_server import AppendTxn, CloseCnxn, Effect, ZooKeeperServer
 from kafka_edu.zk.jute.proto import ConnectRequest, Request
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
@@ -96,7 +97,7 @@ class MemoryZooKeeper:
         self,
         time: Time,
         *,
-        tick_time_ms: int = 500,
+        tick_time_ms: int = TICK_TIME_MS,
         latency_ms: Callable[[], float] = no_latency,
         trace: Tracer | None = None,
         server_id: int = 0,

@@ -16,6 +16,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
+from kafka_edu.common.ports import BROKER_PORT
 from kafka_edu.server.kafka_config import KafkaConfig, Setting, make_config
 from kafka_edu.server.kafka_server import KafkaServer
 from kafka_edu.server.listener_settings import listener_settings
@@ -37,7 +38,7 @@ from kafka_edu.trace.wire_format import encode
 
 T = TypeVar("T")
 
-FIRST_PORT = 9092
+FIRST_PORT = BROKER_PORT
 ZOOKEEPER_ID = -2
 SUPERVISOR_ID = -1
 START_LIMIT_MS = 60_000

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from kafka_edu.cluster.broker import Broker, EndPoint
 from kafka_edu.cluster.leader_and_isr import LeaderIsrAndControllerEpoch
+from kafka_edu.common.ports import BROKER_PORT, LOOPBACK
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_channel_manager import OnResponse
 from kafka_edu.controller.kafka_controller import KafkaController
@@ -143,7 +144,7 @@ class World(ABC):
 
     def broker(self, broker_id: int) -> Broker:
         return Broker(
-            broker_id, (EndPoint("127.0.0.1", 9092 + broker_id, "PLAINTEXT", "PLAINTEXT"),)
+            broker_id, (EndPoint(LOOPBACK, BROKER_PORT + broker_id, "PLAINTEXT", "PLAINTEXT"),)
         )
 
     def learnt(self) -> None:

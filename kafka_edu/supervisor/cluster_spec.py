@@ -8,19 +8,26 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafka_edu.common.ports import PICKED_PORTS, free_ports, is_free
+from kafka_edu.common.ports import (
+    BROKER_PORT,
+    LOOPBACK,
+    PICKED_PORTS,
+    ZOOKEEPER_PORT,
+    free_ports,
+    is_free,
+)
 from kafka_edu.common.program import command_line
 from kafka_edu.common.words import plural
 from kafka_edu.server.listener_settings import listener_settings
 from kafka_edu.server.properties_file import format_properties
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 
-HOST: Final = "127.0.0.1"
+HOST: Final = LOOPBACK
 FORMAT_VERSION: Final = 1
 
 #: Kafka's and ZooKeeper's usual ports, for the cluster `default` if they are free.
-USUAL_BROKER_PORT: Final = 9092
-USUAL_ZOOKEEPER_PORT: Final = 2181
+USUAL_BROKER_PORT: Final = BROKER_PORT
+USUAL_ZOOKEEPER_PORT: Final = ZOOKEEPER_PORT
 
 #: Beside the brokers' ids, the supervisor is -1, ZooKeeper's first server -2, the next -3.
 FIRST_ZOOKEEPER: Final = -2

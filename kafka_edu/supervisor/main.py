@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from kafka_edu.common.python_process import BROKER_MODULE
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
 from kafka_edu.common.user_files import write_private_json
@@ -50,8 +51,6 @@ SUPERVISOR: Final = -1
 #: The time a broker may take to stop: three tries of a controlled shutdown, half a second apart
 #: (cluster_spec.py), and the flush of its logs.
 BROKER_PATIENCE_S: Final = 30.0
-
-BROKER_MODULE: Final = "kafka_edu.server.main"
 
 
 class Supervisor:

@@ -19,11 +19,10 @@ from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.supervisor import ZooKeeperModeChanged, ZooKeeperModeSnapshot
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.apache import Member, mode, prepare
+from kafka_edu.zk.embedded.session_tracker import TICK_TIME_MS
 
 PATIENCE_S: Final = 5.0
 EMBEDDED_MODULE: Final = "kafka_edu.zk.embedded.main"
-#: Sessions of 1 to 10 s, around zookeeper.session.timeout.ms = 6000.
-TICK_TIME_MS: Final = 500
 _LOOK_EVERY_S: Final = 0.01
 _ASK_MODE_EVERY_S: Final = 0.25
 

@@ -236,7 +236,7 @@ class GroupCommand:
         """First the members' partitions, of those with most first; then partitions that are
         nobody's.
         """
-        from kafka_edu.clients.admin.group_service import LATEST
+        from kafka_edu.protocol.messages.list_offsets import LATEST_TIMESTAMP
 
         committed = await self._service.committed(group)
         members = (
@@ -250,7 +250,7 @@ class GroupCommand:
             for tp in sorted(member.assignment, key=lambda tp: tp.partition)
         }
         unassigned = [tp for tp in sorted(committed) if tp not in assigned]
-        ends = await self._service.offsets([*assigned, *unassigned], LATEST)
+        ends = await self._service.offsets([*assigned, *unassigned], LATEST_TIMESTAMP)
         rows = [
             _row(
                 tp,

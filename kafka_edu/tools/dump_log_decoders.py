@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
+from kafka_edu.coordinator.group.group_metadata import CONSUMER_PROTOCOL_TYPE
 from kafka_edu.coordinator.group.group_records import (
     GroupKey,
     OffsetKey,
@@ -28,7 +29,6 @@ from kafka_edu.record.record import Record
 from kafka_edu.tools.dump_log_segments import DumpError, ParseRecord
 
 STRING_DECODER: Final = "kafka.serializer.StringDecoder"
-CONSUMER: Final = "consumer"
 DELETED: Final = "<DELETE>"
 _VERSION: Final = struct.Struct(">h")
 
@@ -123,7 +123,7 @@ def _group_text(value: bytes | None) -> str:
 
 
 def _assignment_text(protocol_type: str, data: bytes) -> str:
-    if protocol_type != CONSUMER:
+    if protocol_type != CONSUMER_PROTOCOL_TYPE:
         return _hexadecimal(data)
     if not data:
         return "[]"

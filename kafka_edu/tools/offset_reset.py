@@ -12,8 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from kafka_edu.clients.admin.group_service import EARLIEST, LATEST, GroupService
+from kafka_edu.clients.admin.group_service import GroupService
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.tools.options import OptionSet, UsageError, java_integer, java_long
 from kafka_edu.tools.tool import ToolError, illegal_argument, log_line, read_text_file
 
@@ -78,9 +79,9 @@ class OffsetReset:
         if given.has(o.to_offset):
             return await self._within_logs(dict.fromkeys(partitions, given.one(o.to_offset)))
         if given.has(o.to_earliest):
-            return await self._known(partitions, EARLIEST, "starting offset")
+            return await self._known(partitions, EARLIEST_TIMESTAMP, "starting offset")
         if given.has(o.to_latest):
-            return await self._known(partitions, LATEST, "ending offset")
+            return await self._known(partitions, LATEST_TIMESTAMP, "ending offset")
         if given.has(o.shift_by):
             return await self._shifted(group, partitions, given.one(o.shift_by))
         if given.has(o.to_datetime):
@@ -97,7 +98,7 @@ class OffsetReset:
             committed = await self._service.committed(group)
             without = [tp for tp in partitions if tp not in committed]
             return {tp: committed[tp] for tp in partitions if tp in committed} | dict(
-                await self._known(without, LATEST, "ending offset")
+                await self._known(without, LATEST_TIMESTAMP, "ending offset")
             )
         scenarios = ", ".join(map(str, o.scenarios()))
         raise UsageError(
@@ -128,8 +129,8 @@ class OffsetReset:
         return await self._within_logs({tp: committed[tp] + by for tp in partitions})
 
     async def _within_logs(self, wanted: Offsets) -> Offsets:
-        starts = await self._service.offsets(wanted, EARLIEST)
-        ends = await self._service.offsets(wanted, LATEST)
+        starts = await self._service.offsets(wanted, EARLIEST_TIMESTAMP)
+        ends = await self._service.offsets(wanted, LATEST_TIMESTAMP)
         return {
             tp: _within(tp, offset, starts.get(tp, offset), ends.get(tp, offset))
             for tp, offset in wanted.items()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from kafka_edu.common.program import command_line
-from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.common.python_process import BROKER_MODULE, python_command, python_environment
 from kafka_edu.common.user_files import state_folder
 from kafka_edu.tools.tool import ToolCommand
 
@@ -25,7 +25,6 @@ USAGE: Final = (
     f"USAGE: {command_line('server-start')} [-daemon] server.properties"
     " [--override property=value]*"
 )
-BROKER_MODULE: Final = "kafka_edu.server.main"
 OUTPUT: Final = "kafkaServer.out"
 
 

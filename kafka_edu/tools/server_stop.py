@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_edu.common.program import command_line
-from kafka_edu.tools.server_start import BROKER_MODULE
+from kafka_edu.common.python_process import BROKER_MODULE
 from kafka_edu.tools.tool import ToolCommand
 
 PURPOSE: Final = (

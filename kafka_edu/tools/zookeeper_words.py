@@ -10,6 +10,7 @@ from typing import Final
 from kafka_edu.tools.keeper_exceptions import exception_class, message
 from kafka_edu.tools.tool import ToolError
 from kafka_edu.tools.zookeeper_session import OPEN_ACL, PathError, ZooKeeperSession
+from kafka_edu.zk.embedded.quotas import LIMITS, ROOT, STATS
 from kafka_edu.zk.jute.op_code import Perms
 from kafka_edu.zk.jute.proto import Acl, AclList
 from kafka_edu.zk.zk_client import Stat, ZkError, ZkErrorCode
@@ -22,9 +23,6 @@ PERMISSIONS: Final = {
     "w": Perms.WRITE,
     "a": Perms.ADMIN,
 }
-QUOTA_ROOT: Final = "/zookeeper/quota"
-LIMITS: Final = "zookeeper_limits"
-STATS: Final = "zookeeper_stats"
 _REFUSALS: Final = {
     ZkErrorCode.NO_NODE: "Node does not exist: ",
     ZkErrorCode.NO_CHILDREN_FOR_EPHEMERALS: "Ephemerals cannot have children: ",
@@ -125,11 +123,11 @@ def quota_text(count: int, size: int) -> str:
 
 def list_quota(session: ZooKeeperSession, path: str) -> None:
     """Tell the quota of a path, and what is used of it."""
-    complain(f"absolute path is {QUOTA_ROOT}{path}/{LIMITS}")
+    complain(f"absolute path is {ROOT}{path}{LIMITS}")
     try:
-        limits, _ = session.get(f"{QUOTA_ROOT}{path}/{LIMITS}")
+        limits, _ = session.get(f"{ROOT}{path}{LIMITS}")
         print(f"Output quota for {path} {data_text(limits)}")
-        used, _ = session.get(f"{QUOTA_ROOT}{path}/{STATS}")
+        used, _ = session.get(f"{ROOT}{path}{STATS}")
         print(f"Output stat for {path} {data_text(used)}")
     except ZkError as error:
         if error.code is not ZkErrorCode.NO_NODE:
@@ -143,40 +141,40 @@ def set_quota(session: ZooKeeperSession, path: str, count: int, size: int) -> No
     """
     if session.exists(path) is None:
         raise PathError(f"{path} does not exist.")
-    node = QUOTA_ROOT + path
+    node = ROOT + path
     for child in _names(session, node):
         if not child.startswith("zookeeper_"):
             raise PathError(f"{path} has child {child} which has a quota")
-    above = QUOTA_ROOT
+    above = ROOT
     for part in path.split("/")[1:]:
         above += f"/{part}"
-        if LIMITS in _names(session, above):
+        if LIMITS.removeprefix("/") in _names(session, above):
             raise PathError(f"{path} has a parent {above} which has a quota")
     above = ""
     for part in node.split("/")[1:]:
         above += f"/{part}"
         _create_if_absent(session, above, None)
-    _create_if_absent(session, f"{node}/{LIMITS}", quota_text(count, size).encode())
-    _create_if_absent(session, f"{node}/{STATS}", quota_text(0, 0).encode())
+    _create_if_absent(session, f"{node}{LIMITS}", quota_text(count, size).encode())
+    _create_if_absent(session, f"{node}{STATS}", quota_text(0, 0).encode())
 
 
 def delete_quota(session: ZooKeeperSession, path: str, *, count: bool, size: bool) -> None:
     """Lift one limit, or both, and then the quota with all that stands for it alone."""
-    node = QUOTA_ROOT + path
-    if session.exists(f"{node}/{LIMITS}") is None:
+    node = ROOT + path
+    if session.exists(f"{node}{LIMITS}") is None:
         print(f"Quota does not exist for {path}")
         return
     if count and size:
         for child in _names(session, node):
             session.delete(f"{node}/{child}")
-        while node != QUOTA_ROOT and not _names(session, node):
+        while node != ROOT and not _names(session, node):
             session.delete(node)
             node = node.rpartition("/")[0]
         return
-    data, _ = session.get(f"{node}/{LIMITS}")
+    data, _ = session.get(f"{node}{LIMITS}")
     limits = dict(part.split("=") for part in data_text(data).split(","))
     limits["count" if count else "bytes"] = "-1"
-    session.set(f"{node}/{LIMITS}", quota_text(int(limits["count"]), int(limits["bytes"])).encode())
+    session.set(f"{node}{LIMITS}", quota_text(int(limits["count"]), int(limits["bytes"])).encode())
 
 
 def _names(session: ZooKeeperSession, path: str) -> list[str]:

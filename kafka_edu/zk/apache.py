@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from kafka_edu.common.ports import free_ports
+from kafka_edu.zk.embedded.session_tracker import TICK_TIME_MS
 
 JARS_VARIABLE: Final = "KAFKA_EDU_ZOOKEEPER_JARS"
 MAIN_CLASS: Final = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
@@ -214,7 +215,7 @@ class ApacheZooKeeper:
         *,
         host: str = "127.0.0.1",
         port: int = 0,
-        tick_time_ms: int = 500,
+        tick_time_ms: int = TICK_TIME_MS,
         heap_mb: int = 64,
         with_log: bool = False,
         words: Sequence[str] = ("srvr",),

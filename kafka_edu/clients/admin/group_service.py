@@ -14,6 +14,8 @@ from kafka_edu.clients.admin import AdminTimeoutError
 from kafka_edu.clients.admin.brokers import Brokers, Node, raise_for
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.coordinator.group.group_coordinator import NO_GENERATION
+from kafka_edu.coordinator.group.group_metadata import CONSUMER_PROTOCOL_TYPE
 from kafka_edu.protocol.messages.consumer_protocol import ConsumerProtocolAssignment
 from kafka_edu.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kafka_edu.protocol.messages.describe_groups import (
@@ -23,6 +25,7 @@ from kafka_edu.protocol.messages.describe_groups import (
 )
 from kafka_edu.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafka_edu.protocol.messages.list_offsets import (
+    LATEST_TIMESTAMP,
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -36,10 +39,6 @@ from kafka_edu.protocol.messages.offset_commit import (
 )
 from kafka_edu.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 
-CONSUMER_PROTOCOL: Final = "consumer"
-EARLIEST: Final = -2
-LATEST: Final = -1
-NO_GENERATION: Final = -1
 _VERSION_BYTES: Final = 2
 _LOOK_EVERY_S: Final = 0.1
 
@@ -77,7 +76,7 @@ class GroupService:
             groups += [
                 group.group_id
                 for group in answer.groups
-                if group.protocol_type in ("", CONSUMER_PROTOCOL)
+                if group.protocol_type in ("", CONSUMER_PROTOCOL_TYPE)
             ]
         return groups
 
@@ -101,7 +100,8 @@ class GroupService:
             )
         ).groups[0]
         valid = not answer.error_code and (
-            answer.group_state in ("Dead", "Empty") or answer.protocol_type == CONSUMER_PROTOCOL
+            answer.group_state in ("Dead", "Empty")
+            or answer.protocol_type == CONSUMER_PROTOCOL_TYPE
         )
         return answer if valid else None
 
@@ -172,8 +172,8 @@ class GroupService:
     async def offsets(
         self, partitions: Collection[TopicPartition], timestamp: int
     ) -> dict[TopicPartition, int]:
-        """EARLIEST, LATEST, or the first offset not older than `timestamp`, which is LATEST where
-        there is none; as leaders know it.
+        """Ask the leaders for the earliest offset, the latest, or the first not older than
+        `timestamp`. Where there is none as young, it is the latest.
 
         A partition that does not exist is left out.
         """
@@ -188,8 +188,10 @@ class GroupService:
                 by_leader[leader].append(tp)
         for leader_id, asked in by_leader.items():
             found |= await self._ask_offsets(self._brokers.nodes[leader_id], asked, timestamp)
-        missing = [tp for tp, offset in found.items() if offset < 0 and timestamp != LATEST]
-        return found | (await self.offsets(missing, LATEST) if missing else {})
+        missing = [
+            tp for tp, offset in found.items() if offset < 0 and timestamp != LATEST_TIMESTAMP
+        ]
+        return found | (await self.offsets(missing, LATEST_TIMESTAMP) if missing else {})
 
     async def _ask_offsets(
         self, leader: Node, partitions: Collection[TopicPartition], timestamp: int

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from kafka_edu.cluster.leader_and_isr import NO_LEADER
 from kafka_edu.cluster.metadata_response import NOT_ASKED, error_of_missing
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic import is_internal
@@ -36,7 +37,6 @@ READ_VERSION: Final = 10
 """The version of the request to a target, or the target's highest if that is lower. Version 10 has
 every field; 11 only drops the fields about what the client may do to the cluster.
 """
-NO_LEADER: Final = -1
 #: The first version whose clients know LISTENER_NOT_FOUND, and the first whose brokers list dead
 #: replicas.
 _KNOWS_LISTENERS: Final = 6

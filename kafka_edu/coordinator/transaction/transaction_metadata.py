@@ -29,10 +29,9 @@ from kafka_edu.coordinator.transaction.transaction_state import (
     VALID_PREVIOUS_STATES,
     TransactionState,
 )
-from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP
 
 MAX_EPOCH: Final = 0x7FFF
-NO_TIMESTAMP: Final = -1
 
 
 class IllegalTransition(Exception):

@@ -1,9 +1,15 @@
 """ListOffsets (key 2): find the first offset, the last one, or the one for a timestamp."""
 
+from typing import Final
+
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
 from kafka_edu.protocol.schema import Message, Struct
 from kafka_edu.protocol.types import Array, Int8, Int16, Int32, Int64, String
+
+#: Times that stand for the log's ends: its end offset, and its start offset.
+LATEST_TIMESTAMP: Final = -1
+EARLIEST_TIMESTAMP: Final = -2
 
 
 class ListOffsetsPartition(Struct):

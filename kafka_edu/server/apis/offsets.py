@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Iterable, Mapping
 from typing import Final, Protocol
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.config_def import MAX_LONG
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
@@ -38,7 +39,7 @@ NO_OFFSET: Final = OffsetAndMetadata(-1)
 FIRST_VERSION_WITH_ONE_ERROR: Final = 2
 """Of OffsetFetch: up to v1 the group's error stands beside each partition."""
 DEFAULT: Final = -1
-LATEST_EXPIRY_MS: Final = 2**63 - 1
+LATEST_EXPIRY_MS: Final = MAX_LONG
 """What the record of an offset can hold."""
 
 

@@ -16,18 +16,18 @@ from collections.abc import Callable
 from typing import BinaryIO, Final, TypeVar
 
 from kafka_edu.common.files import OsFileSystem
+from kafka_edu.common.ports import ZOOKEEPER_PORT
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.embedded.file_txn_snap_log import DataDirError, FileTxnSnapLog
 from kafka_edu.zk.embedded.server_cnxn_factory import ServerCnxnFactory
+from kafka_edu.zk.embedded.session_tracker import TICK_TIME_MS
 from kafka_edu.zk.embedded.sync_request_processor import SNAP_COUNT
 
 T = TypeVar("T")
 ZOOKEEPER_BROKER_ID: Final = -2
 """Who ZooKeeper is in an event's envelope."""
-DEFAULT_TICK_TIME_MS: Final = 500
-"""Sessions of 1 to 10 s, which suits brokers on one machine (ZooKeeper's sample file: 2000)."""
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -35,14 +35,14 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         prog="python -m kafka_edu.zk.embedded.main", description="An embedded ZooKeeper server."
     )
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=2181, help="0 picks a free one")
+    parser.add_argument("--port", type=int, default=ZOOKEEPER_PORT, help="0 picks a free one")
     parser.add_argument(
         "--data-dir", required=True, help="folder of the log and the snapshots; made if missing"
     )
     parser.add_argument(
         "--tick-time",
         type=int,
-        default=DEFAULT_TICK_TIME_MS,
+        default=TICK_TIME_MS,
         metavar="MS",
         help="sessions last 2 to 20 ticks (default %(default)s)",
     )

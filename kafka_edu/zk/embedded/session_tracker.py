@@ -13,6 +13,10 @@ its time-out, never shorter.
 
 from typing import Final
 
+TICK_TIME_MS: Final = 500
+"""The usual tick. Sessions of 1 to 10 s suit brokers on one machine, whose
+zookeeper.session.timeout.ms is 6000. ZooKeeper's sample file has 2000.
+"""
 MIN_TICKS: Final = 2
 MAX_TICKS: Final = 20
 _MASK: Final = (1 << 64) - 1

@@ -2,7 +2,7 @@
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
-from kafka_edu.log.log import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.record.record_batch import iter_headers
 from tests.unit.replication.replication_cluster import Cluster, T, batch
 

@@ -4,7 +4,7 @@ woken when it moves, also after a change of leaders.
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.log.append_origin import AppendOrigin
-from kafka_edu.log.log import LATEST_TIMESTAMP
+from kafka_edu.protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_edu.record.control_record import (
     ControlRecordType,
     EndTransactionMarker,

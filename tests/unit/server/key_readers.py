@@ -38,12 +38,14 @@ CONFIG_NAMES: Final = {"config", "_config", "settings", "static", "current"}
 TELLS: Final = {"ConfigException", "_refuse", "_end_points", "_end_point", "_protocol_map"}
 #: Tuples that pass settings on.
 HANDED_ON: Final = {
-    "replication/replication_config.py": "ReplicationConfig",
-    "controller/active_controller.py": "ControllerConfig",
-    "coordinator/transaction/transaction_config.py": "TransactionConfig",
-    "coordinator/group/group_config.py": "GroupConfig",
-    "network/connection_quotas.py": "ConnectionLimits",
-    "server/admin_manager.py": "TopicDefaults",
+    "ReplicationConfig": "replication/replication_config.py",
+    "ControllerConfig": "controller/active_controller.py",
+    "TransactionConfig": "coordinator/transaction/transaction_config.py",
+    "GroupConfig": "coordinator/group/group_config.py",
+    "OffsetConfig": "coordinator/group/group_config.py",
+    "ConnectionLimits": "network/connection_quotas.py",
+    "NetworkConfig": "network/socket_server.py",
+    "TopicDefaults": "server/admin_manager.py",
 }
 
 
@@ -103,6 +105,7 @@ def _keys_and_names(node: ast.AST) -> tuple[set[str], set[str]]:
     return keys, names
 
 
+@functools.cache
 def kafka_config_attributes() -> Mapping[str, frozenset[str]]:
     """Return attribute of KafkaConfig -> its keys, whatever lies between."""
     module = ast.parse(KAFKA_CONFIG.read_text(encoding="utf-8"))
@@ -225,7 +228,7 @@ def unread_fields() -> set[str]:
     """Return the fields of HANDED_ON's tuples that no code uses: settings that end there."""
     used = {attribute for _, attribute in attributes_used()}
     unread: set[str] = set()
-    for path, name in HANDED_ON.items():
+    for name, path in HANDED_ON.items():
         for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef) and node.name == name:
                 fields = [line.target for line in node.body if isinstance(line, ast.AnnAssign)]
