@@ -236,8 +236,10 @@ class Difference(NamedTuple):
 class Replay:
     """Asks a broker what was recorded of another."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, retries: int = RETRIES) -> None:
+        """`retries`: how often a request is sent until its answer is the recorded one."""
         self._broker = broker
+        self._retries = retries
         self._lines: dict[str, Line] = {}
         self._ours: dict[bytes, bytes] = {}
         """What the recorded broker made for itself → what this one made."""
@@ -258,7 +260,7 @@ class Replay:
         if step.get("raw"):
             assert frame is not None
             return raw_answer(self._broker, frame)
-        for attempt in range(RETRIES):
+        for attempt in range(self._retries):
             if attempt:
                 self._broker.pause(RETRY_MS)
             answered = self._once(step, frame)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import timer
 from benchmarks.timer import count_steps, main, simulate
 from benchmarks.timer_contestants import CONTESTANTS, LazyHeap, Operation, Wheel
 from kafka_edu.cli.report import Report, number
@@ -35,10 +36,17 @@ def test_each_contestant_runs_what_is_due_and_not_what_was_cancelled(name: str) 
     contestant.close()
 
 
+@pytest.fixture
+def light_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulate three requests a ms instead of ten."""
+    monkeypatch.setattr(timer, "REQUESTS_PER_MS", 3)
+
+
+@pytest.mark.usefixtures("light_load")
 def test_the_lazy_heap_holds_the_dead_and_the_wheel_does_not() -> None:
     lazy, wheel = simulate(LazyHeap, 1, traced=False), simulate(Wheel, 1, traced=False)
-    assert lazy.entries > 9_500
-    assert wheel.entries < 700
+    assert lazy.entries > 2_500
+    assert wheel.entries < 210
 
 
 def test_steps_are_counted_alike_each_time_and_flat_for_the_wheel() -> None:
@@ -46,12 +54,13 @@ def test_steps_are_counted_alike_each_time_and_flat_for_the_wheel() -> None:
     assert count_steps(LazyHeap, 10_000, samples=20) > count_steps(LazyHeap, 100, samples=20)
 
 
+@pytest.mark.usefixtures("light_load")
 def test_writes_figures_and_targets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "timer.json"
     assert main(["--max", "1000", "--repeats", "1", "--seconds", "1", "--json", str(path)]) == 0
     document = json.loads(path.read_text(encoding="utf-8"))
     assert document["name"] == "timer"
-    assert document["figures"]["steady state, heap, lazy: entries held"] > 9_500
+    assert document["figures"]["steady state, heap, lazy: entries held"] > 2_500
     assert [target["relation"] for target in document["targets"]] == [">=", ">=", "<="]
     assert all(
         set(target) == {"name", "value", "relation", "target", "holds"}
