@@ -3,7 +3,6 @@ the book says.
 """
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -120,34 +119,6 @@ def test_the_same_sizes_give_the_same_figures(tmp_path: Path) -> None:
         == 4
     )
     assert all(target["holds"] for target in one["targets"])
-
-
-def test_the_page_s_table_is_what_is_measured() -> None:
-    """docs/watches.md gives the same figures to the last digit.
-
-    Each row is an event and who watches, then the fields of Cost in their order.
-    """
-    page = (Path(__file__).parents[3] / "docs" / "watches.md").read_text(encoding="utf-8")
-    exhibit = measure(10, 1_000)
-    in_words = (
-        f"watches set: **{exhibit.watches_herd:,}** where everybody watches,"
-        f" **{exhibit.watches_ours}** with a controller"
-    )
-    assert in_words in " ".join(page.split())
-    rows = re.findall(
-        r"^\|([^|]*)\| (?:everybody|controller|the next one) ((?:\| [\d.,]+ ){7})\|$", page, re.M
-    )
-    told = [
-        tuple(float(cell.replace(",", "")) for cell in cells.split("|")[1:]) for _, cells in rows
-    ]
-    measured = [cost for both in exhibit.costs.values() for cost in both] + [
-        exhibit.controller_dies
-    ]
-    assert told == measured
-    assert [name.strip() for name, _ in rows if name.strip()] == [
-        *exhibit.costs,
-        "the controller dies",
-    ]
 
 
 def test_a_world_that_is_settled_stays_so(world: World) -> None:
