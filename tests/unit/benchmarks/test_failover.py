@@ -1,4 +1,4 @@
-"""What `bench failover` makes of what it measured: gaps, percentiles, medians, targets, the
+"""`bench failover`: how it turns measurements into gaps, percentiles, medians, targets and the
 table.
 """
 
@@ -203,8 +203,9 @@ def test_what_was_not_measured_is_a_dash(tmp_path):
 
 
 class Script:
-    """In place of the clusters: what each measurement does, in order. `written`: FILE as it is at
-    the beginning of each.
+    """Stands in for the clusters: the result of each measurement, in order.
+
+    `written` holds the contents of FILE at the beginning of each.
     """
 
     def __init__(self, monkeypatch, file):
@@ -239,7 +240,7 @@ def script(monkeypatch, tmp_path):
 
 
 def held(file):
-    """Part → whether all of its targets hold."""
+    """Return part → whether all of its targets hold."""
     targets = json.loads(file.read_text())["targets"]
     return {
         part: all(t["holds"] for t in targets if t["name"].split(":")[0].split(" ")[0] == part)

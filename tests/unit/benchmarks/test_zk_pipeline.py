@@ -1,4 +1,4 @@
-"""What `bench zk-pipeline` makes of what it measured."""
+"""`bench zk-pipeline`: how it turns measurements into a report."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Chapter 02 tells the book's figures, and draws what the wheel tells of itself."""
+"""Chapter 02 gives the book's figures, and draws the wheel from the wheel's own events."""
 
 import io
 import json

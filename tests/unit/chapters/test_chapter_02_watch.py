@@ -1,6 +1,4 @@
-"""What chapter 02 shows of a live broker, from the events that a real timer and purgatory tell, as
-they come over a socket.
-"""
+"""Chapter 02's view of a live broker, from a real timer's and purgatory's events over a socket."""
 
 import io
 
@@ -18,7 +16,7 @@ from kafka_edu.trace.wire_format import Decoder, encode, encode_header
 
 
 class Waits(DelayedOperation):
-    """Waits for a watermark of 4 that broker 2 holds back."""
+    """Waits for a high watermark of 4 that broker 2 holds back."""
 
     @property
     def label(self) -> str:
@@ -28,7 +26,7 @@ class Waits(DelayedOperation):
         return False
 
     def on_complete(self) -> None:
-        """Nobody asked."""
+        """Do nothing, because nobody waits for an answer."""
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         return (Requirement("web-0", "high watermark", 4, 2, (("broker 1", 4), ("broker 2", 2))),)

@@ -1,4 +1,4 @@
-"""Ctrl-C ends the tests in good order wherever it comes."""
+"""Ctrl-C ends the tests in good order, at any moment."""
 
 import types
 
@@ -24,7 +24,7 @@ def test_a_frame_without_a_line_is_left_out() -> None:
 
 
 class _WithoutLine(list):  # type: ignore[type-arg]
-    """One entry of a traceback whose line is None, as an interrupt between two lines leaves it."""
+    """One entry of a traceback without a line, as an interrupt between two lines leaves it."""
 
     def __init__(self, raw: types.TracebackType) -> None:
         entry = pytest.ExceptionInfo.from_exception(Stopped().with_traceback(raw)).traceback[0]

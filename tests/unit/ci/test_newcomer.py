@@ -1,4 +1,4 @@
-"""The newcomer check reads pages rightly, and finds each way in which a command can fail."""
+"""The newcomer check reads pages correctly, and finds each way in which a command can fail."""
 
 import importlib.util
 import sys

@@ -1,4 +1,4 @@
-"""The probe requests: each kind can be sent, and one seed gives one row of them."""
+"""The probe requests: each kind can be sent, and one seed gives one sequence of them."""
 
 import random
 

@@ -1,5 +1,5 @@
-"""The generated access log: the same for the same seed, truthful, and alike to what a server
-writes.
+"""The generated access log: the same for the same seed, with true counts, and similar to a
+server's.
 """
 
 import itertools
@@ -76,8 +76,8 @@ def test_errors_come_in_bursts() -> None:
 
 
 def test_popular_pages_follow_zipf(parsed: tuple[WebLog, list[dict[str, str]]]) -> None:
-    """The page of rank 1 is asked for about 2 ** 1.1 times as often as that of rank 2, counting
-    pages alone.
+    """The page of rank 1 is requested about 2 ** 1.1 times as often as that of rank 2, counting
+    only pages.
     """
     log, _ = parsed
     first, second = (log.truth.by_path[path] for path in ("/", "/cart"))

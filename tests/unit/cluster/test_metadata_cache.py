@@ -127,7 +127,7 @@ def test_error_codes_by_version():
     ]
     assert errors(cache, "OTHER", 6)[0] == (no_listener, -1, [2, 1], [2, 1])
     assert errors(cache, "OTHER", 5)[0] == (no_leader, -1, [2, 1], [2, 1])
-    # v0 clients are not shown replicas they cannot reach
+    # v0 clients do not see replicas that they cannot reach.
     assert errors(cache, "PLAINTEXT", 0)[1:] == [
         (no_leader, -1, [1], [1]),
         (Errors.REPLICA_NOT_AVAILABLE, 1, [1], [1]),

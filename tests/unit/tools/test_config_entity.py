@@ -1,4 +1,4 @@
-"""Where the configs of what lie, and how it is called."""
+"""Where the configs of each kind of entity lie, and under which name."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How the console consumer ends: by its own limits with 0, by an error of its client with a message
+"""The end of the console consumer: by its own limits with 0, by its client's error with a message
 and 1.
 """
 
@@ -13,7 +13,7 @@ from kafka_edu.tools.console_consumer import ConsumerOptions, check, consume
 
 
 class Consumer:
-    """Stands in for kafka-python's: gives two records, then what `ends` says."""
+    """Stands in for kafka-python's consumer: gives two records, then does what `ends` says."""
 
     ends: Exception | None = None
 

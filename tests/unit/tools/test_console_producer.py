@@ -1,4 +1,4 @@
-"""What the console producer's options become, and what it says of addresses that cannot be
+"""How the console producer turns options into settings, and reports addresses that cannot be
 reached.
 """
 
@@ -18,8 +18,9 @@ def settings(*words: str) -> dict[str, object]:
 
 
 def test_a_record_lives_as_long_as_its_tries() -> None:
-    """request.timeout.ms 1500, linger 1000, three retries with 100 ms between: kafka-python's own
-    default would be two minutes of silence.
+    """request.timeout.ms 1500, linger 1000, three retries with 100 ms between them.
+
+    kafka-python's own default would be two minutes of silence.
     """
     assert settings()["delivery_timeout_ms"] == 1000 + 4 * 1500 + 3 * 100
     assert (
@@ -35,7 +36,7 @@ def test_a_record_lives_as_long_as_its_tries() -> None:
 
 @pytest.fixture
 def loggers() -> Iterator[None]:
-    """kafka-python's loggers, as they were."""
+    """Restore kafka-python's loggers afterwards."""
     kept = {
         name: (logging.getLogger(name), list(logging.getLogger(name).handlers))
         for name in ("kafka", "kafka.net.inet", "kafka.net.manager")

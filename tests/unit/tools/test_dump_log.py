@@ -1,5 +1,7 @@
-"""dump-log without Java; what Apache Kafka's tool says of the same files is compared in
-tests/interop/test_dump_log_beside_apache_kafka.py.
+"""dump-log without Java.
+
+tests/interop/test_dump_log_beside_apache_kafka.py compares it with Apache Kafka's tool on the same
+files.
 """
 
 import os

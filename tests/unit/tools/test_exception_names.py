@@ -1,4 +1,4 @@
-"""The tools name exceptions as Kafka's clients do, for every error code there is."""
+"""The tools name exceptions as Kafka's clients do, for every error code."""
 
 import pytest
 

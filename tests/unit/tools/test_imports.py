@@ -1,6 +1,4 @@
-"""What a tool needs to say what it can do is little: clients and ZooKeeper are imported when they
-are called.
-"""
+"""A tool's help needs little: clients and ZooKeeper are imported only when they are used."""
 
 import subprocess
 

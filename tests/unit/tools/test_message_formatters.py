@@ -1,5 +1,6 @@
-"""What console-consumer's formatters make of a record. Those of internal topics were compared with
-Kafka's by hand on one log of 2.0.1.
+"""How console-consumer's formatters show a record.
+
+Those of internal topics were compared by hand with Kafka's on one log of 2.0.1.
 """
 
 import struct

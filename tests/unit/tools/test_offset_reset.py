@@ -1,4 +1,4 @@
-"""What --to-datetime, --by-duration and --from-file mean."""
+"""The meaning of --to-datetime, --by-duration and --from-file."""
 
 from datetime import UTC, datetime
 

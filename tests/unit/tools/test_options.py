@@ -1,5 +1,6 @@
-"""Options as joptsimple reads them (without abbreviations), and its words for what is wrong. Held
-against the Java tools in tests/interop.
+"""Options as joptsimple reads them (without abbreviations), and its words for errors.
+
+tests/interop compares them with the Java tools.
 """
 
 import pytest

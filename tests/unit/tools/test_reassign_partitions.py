@@ -1,5 +1,6 @@
-"""reassign-partitions before it asks anybody: its command line, its files, its words. What Kafka's
-says was asked of 2.0.1 and 2.8.2.
+"""reassign-partitions before it contacts a broker: its command line, its files, its texts.
+
+Kafka's texts were taken from 2.0.1 and 2.8.2.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Passwords become what RFC 5802's server keeps."""
+"""Passwords become the values that RFC 5802's server stores."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Which processes are brokers: by whole arguments, however long the command line is."""
+"""Which processes are brokers: found by whole arguments, however long the command line is."""
 
 import subprocess
 import sys

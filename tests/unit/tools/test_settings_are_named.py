@@ -1,5 +1,7 @@
 """Topic settings, quotas and credentials without effect are named in broker.log when a client sets
-them; the answers on the wire stay Kafka's.
+them.
+
+The answers on the wire stay Kafka's.
 """
 
 import pytest

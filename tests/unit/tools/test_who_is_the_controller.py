@@ -1,4 +1,4 @@
-"""Tools that ask the controller: how a broker says that it is another."""
+"""Tools that ask the controller: how a broker answers that another broker is the controller."""
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.messages.controlled_shutdown import ControlledShutdownResponse

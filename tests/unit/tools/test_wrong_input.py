@@ -1,4 +1,4 @@
-"""Files and addresses that are not what a tool needs: one line that says so, and no traceback."""
+"""Wrong files and addresses: each tool says so in one line, without a traceback."""
 
 import contextlib
 import errno
@@ -28,14 +28,14 @@ PARTITION = '{"version":1,"partitions":[{"topic":%s,"partition":%s,"replicas":[0
 
 
 def said(work: Callable[[], object]) -> str:
-    """What the tool shows of the ToolError that `work` raises."""
+    """Return the text that the tool shows for the ToolError that `work` raises."""
     with pytest.raises(ToolError) as failed:
         work()
     return f"{java_class(failed.value)}: {text_of(failed.value)}"
 
 
 def unreadable(_: Path, **__: object) -> str:
-    """In the place of Path.read_text: tests may run as root, whom no permission stops."""
+    """Stands in for Path.read_text, because tests may run as root, whom no permission stops."""
     raise PermissionError(errno.EACCES, "Permission denied")
 
 

@@ -1,5 +1,7 @@
-"""zookeeper-shell without a server: its words, which release's form they have, its paths and access
-lists. tests/interop holds it against ZooKeeper's own.
+"""zookeeper-shell without a server: its texts, which release's form they have, its paths and access
+lists.
+
+tests/interop compares it with ZooKeeper's own.
 """
 
 import pytest

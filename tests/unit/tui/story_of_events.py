@@ -1,4 +1,4 @@
-"""Events by hand: one teller, one clock, for tests of reducers."""
+"""Hand-made events from one process and one clock, for tests of reducers."""
 
 from collections import defaultdict
 

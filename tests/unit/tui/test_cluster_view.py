@@ -1,5 +1,5 @@
-"""The Cluster screen's state from events told by hand: a leader is killed, its session expires, it
-comes back.
+"""The Cluster screen's state from hand-made events: a leader is killed, its session expires, it
+returns.
 """
 
 from kafka_edu.trace.events.controller import (
@@ -79,7 +79,7 @@ def snapshot_of_the_controller(
 
 
 def running(story: Story) -> ClusterView:
-    """Three brokers; web-0 is led by 1."""
+    """Return the view of three brokers, where 1 leads web-0."""
     for broker in (0, 1, 2):
         story.tell(
             -1,
@@ -453,9 +453,7 @@ def test_a_new_controller_of_a_higher_epoch_replaces_the_old() -> None:
 
 
 def test_a_new_controller_counts_whom_it_finds_alive() -> None:
-    """The old controller died: nobody tells BrokerFailed of it, for the new one never knew it
-    alive.
-    """
+    """The old controller died. No BrokerFailed reports it, because the new one never saw it alive."""
     story = Story()
     view = running(story)
     story.tell(

@@ -1,4 +1,4 @@
-"""The player of recordings: pace, steps, winding; and the files it plays."""
+"""The player of recordings: speed, steps, winding, and the files that it plays."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tui.replay import Replay
 
 
 def story() -> Story:
-    """A fact each second for ten seconds, a gauge between any two."""
+    """A fact each second for ten seconds, with a gauge between any two."""
     story = Story()
     for second in range(11):
         story.tell(-1, ActionAsked(action="kill", broker=second))

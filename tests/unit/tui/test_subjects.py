@@ -1,6 +1,4 @@
-"""What `?` and `o` say must be there: every named class, in the named module; every event
-registered.
-"""
+"""Everything that `?` and `o` name exists: each class in its module, each event registered."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""The ticker: sentences, their causes, one line for the same thing said of many, and chains across
+"""The ticker: sentences, causes, one line for the same fact about many, and chains across
 processes.
 """
 
@@ -345,7 +345,7 @@ def test_a_chain_goes_from_process_to_process_and_on_to_what_followed() -> None:
     ),
 )
 def test_every_fact_can_be_said(name: str) -> None:
-    """With whatever values: a sentence, of one line, that names something."""
+    """With any values: one line that names something."""
     cls = EVENT_TYPES[name].cls
     values = [VALUES.get(str(kind), 1) for kind in inspect.get_annotations(cls).values()]
     said = sentence(EVENT_TYPES[name].make(values))

@@ -1,4 +1,4 @@
-"""One stream out of many processes: order, a process that goes and comes back, and who is not there
+"""One stream from many processes: order, a process that goes and returns, and a process not there
 yet.
 """
 
@@ -22,7 +22,7 @@ FAR_FUTURE_US = 10**15
 
 
 class Teller:
-    """A process that tells its events, without being one."""
+    """A process that emits its events, without being one."""
 
     def __init__(self, folder: ClusterFolder, broker: int) -> None:
         self.tracer = Tracer(broker, SystemTime())
@@ -41,7 +41,7 @@ class Teller:
         self._task = asyncio.create_task(self._server.run())
 
     def end(self) -> None:
-        """As when it is killed: sockets close, and the supervisor removes its file."""
+        """End as if killed: sockets close, and the supervisor removes its file."""
         self._path.unlink()
         self._server.close()
         for subscriber in tuple(self._server._subscribers):
@@ -57,8 +57,9 @@ def listening(
         Awaitable[None],
     ],
 ) -> None:
-    """Run a scene with a feed; `until(wanted)` waits for an event out of it, and is what a time-out
-    fails on.
+    """Run a scene with a feed.
+
+    `until(wanted)` waits for an event from the feed. A time-out fails there.
     """
 
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""The Wheels screen's state: wheels, hands, what comes next, what waits and why."""
+"""The Wheels screen's state: wheels, hands, the next bucket, what waits and why."""
 
 from kafka_edu.trace.events.purgatory import (
     PurgatorySampled,

@@ -1,4 +1,4 @@
-"""The embedded server's shell (connections, group commit, disk) in virtual time, on wires and a
+"""The embedded server's shell (connections, group commit, disk) in virtual time, with wires and a
 disk in memory.
 """
 
@@ -47,7 +47,7 @@ async def inline(call: Callable[[], T], /) -> T:
 
 
 class World:
-    """A loop, a network and a disk; servers come and go on it."""
+    """A loop, a network and a disk. Servers come and go on it."""
 
     def __init__(self) -> None:
         self.loop = SimLoop()
@@ -94,7 +94,7 @@ class World:
 
 
 class Client:
-    """Receives frames; sends what it is told."""
+    """Receives frames, and sends what a test gives it."""
 
     wire: Wire
 
@@ -169,7 +169,7 @@ def test_many_writes_share_one_fsync(world: World) -> None:
 
 
 def gate_before_the_disk(world: World) -> asyncio.Event:
-    """A server whose writes wait while the event is cleared; it is set."""
+    """Start a server whose writes wait while the event is cleared. The event is set."""
     gate = asyncio.Event()
     gate.set()
 
@@ -196,8 +196,9 @@ def test_nothing_is_said_before_it_is_safe_but_pings_are_answered(world: World) 
 def test_a_ping_overtakes_writes_that_wait_for_the_disk_but_not_its_own_session(
     world: World,
 ) -> None:
-    """The one may be taken for a sign of life at once; the other would be an answer to somebody who
-    is not yet told that he is let in.
+    """A ping of a known session counts as a sign of life at once.
+
+    A ping of a new session must wait, because its client has not been told that the session exists.
     """
     gate = gate_before_the_disk(world)
     known = world.client()
@@ -339,7 +340,7 @@ def test_a_client_that_does_not_read_is_not_read_from(world: World) -> None:
     paused: list[bool] = []
 
     class Clogged:
-        """A wire whose far end takes nothing."""
+        """A wire whose far end accepts nothing."""
 
         peer = local = "127.0.0.1:1"
         unsent = MAX_UNSENT_BYTES + 1

@@ -1,5 +1,5 @@
-"""KafkaZkClient on ZooKeeper in memory: what it asks, how much at once, and what it does when
-things go wrong.
+"""KafkaZkClient on ZooKeeper in memory: its requests, how many at once, and its behaviour when
+things fail.
 """
 
 import asyncio
@@ -188,8 +188,8 @@ def test_states_are_compared_and_set(zk_world: ZkWorld) -> None:
 
 
 def test_many_requests_are_on_the_way_at_once(zk_world: ZkWorld) -> None:
-    """1,000 states, 1 ms there and back: ten at a time are 100 ms, and one by one would be a second
-    (spec Z6).
+    """1,000 states with a round trip of 1 ms: ten at a time take 100 ms, one by one would take a
+    second (spec Z6).
     """
     pipelined, one_by_one = zk_world.client("a"), zk_world.client("b", max_in_flight=1)
     partitions = [TopicPartition("t", n) for n in range(1000)]
@@ -240,7 +240,7 @@ def test_a_write_whose_answer_was_lost_is_recognised(zk_world: ZkWorld) -> None:
 def test_answers_come_in_the_order_of_the_questions(
     zk_world: ZkWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when the first question has to be asked again."""
+    """Also if the first request has to be sent again."""
     a = zk_world.client("a")
     _, version = zk_world.run(a.register_controller_and_increment_epoch(1))
     zk_world.run(a.create_topic_assignment("t", TopicAssignment.of({0: [1], 1: [1]})))
@@ -273,7 +273,7 @@ def test_a_stray_controller_goes_and_one_in_office_stays(
     ), "another made it than the one that was seen"
 
     async def replaced_just_then() -> int:
-        """The znode is deleted by hand after its owner was looked at, and somebody is elected."""
+        """Delete the znode by hand after its owner was looked at, and elect someone."""
         await zk_world.sessions["a"].delete("/controller")
         await a.register_controller_and_increment_epoch(1)
         return owner

@@ -1,5 +1,5 @@
-"""Quotas of the embedded ZooKeeper: what is below a path is counted with every change, and each
-writing of the count is told.
+"""Quotas of the embedded ZooKeeper: every change counts what lies below a path, and each write of
+the count emits an event.
 """
 
 import pytest
@@ -16,7 +16,7 @@ SESSION = 7
 
 
 class Tree(DataTree):
-    """Changed by one session, a zxid a change."""
+    """Changed by one session, with one zxid a change."""
 
     def __init__(self) -> None:
         super().__init__(lambda _session, _event: None)

@@ -1,4 +1,4 @@
-"""Kafka's JSON, byte for byte, against what Apache Kafka 2.0.1 and 2.8.2 wrote
+"""Kafka's JSON, byte for byte, compared with what Apache Kafka 2.0.1 and 2.8.2 wrote
 (tests/golden/zk).
 """
 
@@ -43,7 +43,7 @@ LEVELS = {"2.0.1": (2, 0), "2.8.2": (2, 8)}
 
 
 def writes(version: str) -> Iterator[tuple[str, bytes]]:
-    """(path, data) of every write that has data."""
+    """Yield (path, data) of every write that has data."""
     recording = json.loads((GOLDEN / f"apache-kafka-{version}.json").read_text())
     for step in recording["steps"].values():
         for write in step:
@@ -52,7 +52,7 @@ def writes(version: str) -> Iterator[tuple[str, bytes]]:
 
 
 def again(path: str, data: bytes, level: tuple[int, int]) -> bytes | None:
-    """The data decoded and encoded again, by the znode that lies at `path`; None for a path that is
+    """Return the data decoded and encoded again, by the znode at `path`; None for a path that is
     not ours.
     """
     timestamp = int(str(decode_object(data).get("timestamp", 0)))
@@ -94,8 +94,8 @@ def again(path: str, data: bytes, level: tuple[int, int]) -> bytes | None:
 
 
 def by_number(data: bytes) -> bytes:
-    """A topic's JSON with its partitions by number: Kafka writes them in the order of a Scala hash
-    map.
+    """Return a topic's JSON with its partitions by number, because Kafka writes them in the order
+    of a Scala hash map.
     """
     fields = json.loads(data)
     fields["partitions"] = dict(sorted(fields["partitions"].items(), key=lambda item: int(item[0])))

@@ -6,8 +6,10 @@ from tests.unit.clients.proxy.proxy_world import Proxy, copy_of, partition
 
 @pytest.fixture
 def proxy():
-    """One target, which has answered: web (0: led by 1, 1: without a leader) on brokers 1 and 2, of
-    which 3 is dead.
+    """Return a proxy with one target that has answered.
+
+    The topic web has partition 0 led by broker 1, and partition 1 without a leader, on brokers 1
+    and 2. Broker 3 is dead.
     """
     made = Proxy(find_coordinator=True)
     topics = {

@@ -1,4 +1,4 @@
-"""A proxy's core with copies that stand in for what targets told, asked as a client would ask."""
+"""A proxy's core with copies in place of targets' answers, asked like a client would ask."""
 
 from kafka_edu.clients.proxy.metadata_copy import MetadataCopy
 from kafka_edu.clients.proxy.metadata_proxy import Answer, MetadataProxy
@@ -43,7 +43,7 @@ def partition(number, leader, replicas, isr=None, error=Errors.NONE):
 def copy_of(
     topics, cluster_id="cluster-a", brokers=(1, 2), version=11, first_port=9092, produce=(0, 9)
 ):
-    """`topics`: name → partitions."""
+    """Return a copy. `topics` maps a name to its partitions."""
     return MetadataCopy(
         MetadataResponse(
             brokers=[
@@ -70,8 +70,9 @@ def copy_of(
 
 
 class Proxy:
-    """MetadataProxy between its bytes: requests are encoded as clients encode them, answers are
-    decoded as clients decode them.
+    """MetadataProxy between its bytes.
+
+    Requests are encoded as clients encode them, and answers are decoded as clients decode them.
     """
 
     def __init__(self, clusters=("a",), rules=(), find_coordinator=False, target_versions=False):
@@ -91,13 +92,13 @@ class Proxy:
         )
 
     def answer(self, request, version, client_id="test", address="127.0.0.1"):
-        """Answer or Refusal."""
+        """Return Answer or Refusal."""
         frame = b"".join(map(part_bytes, encode_request(request, version, 7, client_id)))[4:]
         header, body_offset = decode_request_header(frame)
         return self.core.answer(header, address, frame, body_offset)
 
     def ask(self, request, version, client_id="test", address="127.0.0.1"):
-        """The decoded response."""
+        """Return the decoded response."""
         answer = self.answer(request, version, client_id, address)
         assert isinstance(answer, Answer), answer
         sent = b"".join(

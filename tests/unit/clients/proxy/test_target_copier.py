@@ -1,5 +1,6 @@
-"""What a target is asked, by its version; the target is a proxy itself, which answers from a copy
-in any version.
+"""The requests to a target, by its version.
+
+The target is a proxy itself, which answers from a copy in any version.
 """
 
 import random
@@ -25,7 +26,7 @@ PORT = 7000
 
 
 class World:
-    """A target that serves what `copy` holds, up to the copy's version."""
+    """A target that serves the contents of `copy`, up to the copy's version."""
 
     def __init__(self, copy):
         self.loop = SimLoop()
@@ -48,7 +49,7 @@ class World:
         self.loop.run_until_complete(self.copier.copy())
 
     def asked(self):
-        """(key, version) of each request that was answered."""
+        """Return (key, version) of each answered request."""
         return [
             (e.event.api_key, e.event.api_version)
             for e in self.ring.events
