@@ -453,7 +453,7 @@ def test_a_new_controller_of_a_higher_epoch_replaces_the_old() -> None:
 
 
 def test_a_new_controller_counts_whom_it_finds_alive() -> None:
-    """The old controller died. No BrokerFailed reports it, because the new one never saw it alive."""
+    """No BrokerFailed reports the old controller, because the new one never saw it alive."""
     story = Story()
     view = running(story)
     story.tell(
