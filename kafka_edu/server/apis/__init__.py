@@ -1,1 +1,1 @@
-"""What each request does, one module a family; `kafka_apis` is the table that leads here."""
+"""Handlers of the requests, one module for each family. `kafka_apis` holds the table of them."""

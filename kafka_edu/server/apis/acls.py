@@ -1,10 +1,10 @@
-"""DescribeAcls, CreateAcls and DeleteAcls of a broker without an authorizer (Kafka: AclApis.scala,
-and the checks in its request classes).
+"""Answer DescribeAcls, CreateAcls and DeleteAcls in a broker without an authorizer (Kafka:
+AclApis.scala, and the checks in its request classes).
 
-Every filter and every rule gets SECURITY_DISABLED. Types are numbers on the wire: 0 is what a newer
-client wrote of something that its library could not express; a request with that closes its
-connection, as in Kafka. Numbers above the known ones mean the same to the broker, but Kafka lets
-them pass.
+The answer for every filter and every rule is SECURITY_DISABLED. Types are numbers on the wire. A
+client's library writes 0 for a type that it does not know. A request with a 0 closes its
+connection, as in Kafka. The broker does not know numbers above the defined ones either, but Kafka
+lets them pass.
 """
 
 from kafka_edu.common.errors import Errors

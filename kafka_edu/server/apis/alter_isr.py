@@ -25,7 +25,7 @@ class AlterIsrApi:
         apis.serve(ApiKey.ALTER_ISR, AlterIsrRequest, self.handle, self.error_response)
 
     async def handle(self, call: ApiCall, request: AlterIsrRequest) -> None:
-        """The broker that asks is the leader, as far as it knows."""
+        """Pass the new ISRs to the controller. The sender believes that it leads the partitions."""
         wanted = {
             TopicPartition(topic.name, p.partition_index): LeaderAndIsr(
                 request.broker_id, p.leader_epoch, tuple(p.new_isr), p.current_isr_version

@@ -14,8 +14,9 @@ from kafka_edu.server.kafka_apis import KafkaApis
 
 
 class ApiVersionsApi:
-    """Answers with the table we advertise. One that asks in a version we do not know is told which
-    versions of ApiVersions there are.
+    """Answers with the table of versions that the broker advertises.
+
+    If the request itself has an unknown version, the answer lists the versions of ApiVersions.
     """
 
     def __init__(self, versions: VersionTable, features_epoch: Callable[[], int | None]) -> None:

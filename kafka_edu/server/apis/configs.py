@@ -1,8 +1,8 @@
-"""DescribeConfigs, AlterConfigs, IncrementalAlterConfigs (Kafka:
+"""DescribeConfigs, AlterConfigs and IncrementalAlterConfigs (Kafka:
 KafkaApis.handleDescribeConfigsRequest …; KIP-133, KIP-226, KIP-339).
 
-Each resource has its own error. Any broker answers for topics; for a broker, that broker itself.
-Next hop: ConfigAdminManager.
+Each resource has its own error. Any broker answers for topics. For a broker's configuration, the
+client must ask that broker. Next hop: ConfigAdminManager.
 """
 
 from collections.abc import Awaitable, Callable
@@ -30,8 +30,8 @@ from kafka_edu.server.config_helper import ConfigEntry
 from kafka_edu.server.dynamic_broker_config import ConfigSource
 from kafka_edu.server.kafka_apis import KafkaApis
 
-#: A config's type by its number on the wire (DescribeConfigsResponse.ConfigType); 0: nobody knows
-#: the key.
+#: The number of a config's type on the wire (DescribeConfigsResponse.ConfigType). 0 means that the
+#: key is unknown.
 TYPE_CODES: Final = {
     ConfigType.BOOLEAN: 1,
     ConfigType.STRING: 2,
@@ -72,7 +72,7 @@ class ConfigsApi:
         )
 
     async def handle_describe(self, call: ApiCall, request: DescribeConfigsRequest) -> None:
-        """No keys, or null: all of them."""
+        """Describe the requested keys of each resource. An empty list, or null, means all keys."""
         if any(resource.resource_type not in set(ResourceType) for resource in request.resources):
             raise KafkaException(Errors.INVALID_REQUEST)
         results = []
@@ -97,7 +97,9 @@ class ConfigsApi:
         call.respond(DescribeConfigsResponse(results=results))
 
     async def handle_alter(self, call: ApiCall, request: AlterConfigsRequest) -> None:
-        """Of a resource named twice the last counts."""
+        """Replace the configuration of each resource. If a resource is named twice, the last one
+        counts.
+        """
         given = {
             _Resource(r.resource_type, r.resource_name): [(c.name, c.value) for c in r.configs]
             for r in request.resources
@@ -115,7 +117,7 @@ class ConfigsApi:
     async def handle_incremental_alter(
         self, call: ApiCall, request: IncrementalAlterConfigsRequest
     ) -> None:
-        """Of a resource named twice the last counts."""
+        """Change single keys of each resource. If a resource is named twice, the last one counts."""
         given = {
             _Resource(r.resource_type, r.resource_name): [
                 ConfigOp(c.name, c.config_operation, c.value) for c in r.configs
@@ -196,7 +198,7 @@ async def _outcome(work: Awaitable[None]) -> tuple[Errors, str | None]:
 def _altered(
     response: Callable[..., R], resource: _Resource, error: Errors, message: str | None
 ) -> R:
-    """What came of one resource, in either request's struct."""
+    """Build the result of one resource, in the struct of either response."""
     return response(
         error_code=error,
         error_message=message,
@@ -206,7 +208,9 @@ def _altered(
 
 
 def _documentation(entry: ConfigEntry, include: bool) -> str | None:
-    """None: it was not asked for, or there is none; of a logger nothing, as in Kafka."""
+    """Return the documentation of an entry, or None if it was not requested or there is none.
+    Loggers have none, as in Kafka.
+    """
     if entry.source is ConfigSource.DYNAMIC_BROKER_LOGGER:
         return ""
     return entry.doc or None if include else None

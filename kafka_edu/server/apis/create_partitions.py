@@ -1,7 +1,7 @@
-"""CreatePartitions (Kafka: KafkaApis.handleCreatePartitionsRequest; KIP-195). Only the controller;
-the others say NOT_CONTROLLER.
+"""CreatePartitions (Kafka: KafkaApis.handleCreatePartitionsRequest; KIP-195). Only the controller
+serves it; other brokers answer NOT_CONTROLLER.
 
-There is no way back: a topic never gets fewer partitions, for their records would have to go. Next
+The number of partitions can only grow, because removing a partition would remove its records. Next
 hop: AdminManager.
 """
 
@@ -37,10 +37,11 @@ class CreatePartitionsApi:
         )
 
     def handle(self, call: ApiCall, request: CreatePartitionsRequest) -> Awaitable[None] | None:
-        """A name that stands twice is INVALID_REQUEST, once; a topic that is about to be deleted
-        INVALID_TOPIC_EXCEPTION.
+        """Check the names, then add partitions. A name that stands twice gets INVALID_REQUEST,
+        once. A topic that is being deleted gets INVALID_TOPIC_EXCEPTION.
 
-        Beside the controller every name has NOT_CONTROLLER, once, and as in Kafka no message.
+        If this broker is not the controller, every name gets NOT_CONTROLLER, once, without a
+        message, as in Kafka.
         """
         if not self._is_controller():
             names = dict.fromkeys(topic.name for topic in request.topics)

@@ -1,8 +1,8 @@
-"""CreateTopics (Kafka: KafkaApis.handleCreateTopicsRequest; KIP-4). Only the controller creates;
-the others say NOT_CONTROLLER.
+"""CreateTopics (Kafka: KafkaApis.handleCreateTopicsRequest; KIP-4). Only the controller serves it;
+other brokers answer NOT_CONTROLLER.
 
-Any broker could: a topic is created by a znode. But the controller's own metadata cache is the
-first to know of it, so there the answer is right.
+Any broker could create a topic, because that means writing a znode. But the controller's metadata
+cache is the first to know the new topic, so the controller can give the right answer.
 """
 
 from collections import Counter
@@ -29,9 +29,11 @@ class CreateTopicsApi:
         apis.serve(ApiKey.CREATE_TOPICS, CreateTopicsRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: CreateTopicsRequest) -> Awaitable[None] | None:
-        """A name that stands twice in the request is INVALID_REQUEST in both places.
+        """Check the names, then create topics. A name that stands twice gets INVALID_REQUEST in
+        both places.
 
-        Beside the controller every place has NOT_CONTROLLER, and as in Kafka an empty message.
+        If this broker is not the controller, every place gets NOT_CONTROLLER with an empty message,
+        as in Kafka.
         """
         if not self._is_controller():
             refused = [_failed(topic.name, Errors.NOT_CONTROLLER, "") for topic in request.topics]

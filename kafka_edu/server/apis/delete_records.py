@@ -1,7 +1,7 @@
-"""DeleteRecords: give up the oldest records of partitions (Kafka:
+"""DeleteRecords: delete the oldest records of partitions (Kafka:
 KafkaApis.handleDeleteRecordsRequest; KIP-107).
 
-Asked of each partition's leader. Next hop: DeleteRecords.
+Clients send it to each partition's leader. Next hop: DeleteRecords.
 """
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
@@ -29,7 +29,9 @@ class DeleteRecordsApi:
         apis.serve(ApiKey.DELETE_RECORDS, DeleteRecordsRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: DeleteRecordsRequest) -> None:
-        """Of a partition named twice the last offset counts."""
+        """Delete the records below the requested offsets. If a partition is named twice, the last
+        offset counts.
+        """
         wanted = {
             TopicPartition(t.name, p.partition_index): p.offset
             for t in request.topics

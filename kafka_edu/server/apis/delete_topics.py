@@ -1,7 +1,8 @@
 """DeleteTopics (Kafka: KafkaApis.handleDeleteTopicsRequest; KIP-4, KIP-516). Only the controller
-takes the order; the others say NOT_CONTROLLER.
+serves it; other brokers answer NOT_CONTROLLER.
 
-Up to v5 topics are named; v6 names each by name or by id. Next hop: AdminManager.
+Up to v5 a request names topics. From v6 on it names each topic by name or by id. Next hop:
+AdminManager.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -50,8 +51,8 @@ class DeleteTopicsApi:
         apis.serve(ApiKey.DELETE_TOPICS, DeleteTopicsRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: DeleteTopicsRequest) -> Awaitable[None]:
-        """delete.topic.enable=false: TOPIC_DELETION_DISABLED. A topic with both name and id makes
-        the whole request invalid.
+        """Delete the topics. With delete.topic.enable=false, answer TOPIC_DELETION_DISABLED. A
+        topic with both a name and an id makes the whole request invalid.
         """
         if not self._is_controller():
             raise KafkaException(Errors.NOT_CONTROLLER)
@@ -93,7 +94,7 @@ class DeleteTopicsApi:
     def error_response(
         request: DeleteTopicsRequest, version: int, error: Errors, _: str
     ) -> DeleteTopicsResponse:
-        """The codes alone: Kafka never says more in this response, though it has a field for it."""
+        """Return the error codes alone. Kafka never fills in this response's field for a message."""
         results = [
             DeletableTopicResult(name=name, topic_id=topic_id, error_code=error)
             for name, topic_id in _wanted(request, version)
@@ -110,8 +111,8 @@ def _wanted(request: DeleteTopicsRequest, version: int) -> list[_Wanted]:
 def _result(
     wanted: _Wanted, name: str | None, errors: Mapping[str, Errors]
 ) -> DeletableTopicResult:
-    """An id that nobody has is UNKNOWN_TOPIC_ID; neither name nor id is, as in Kafka,
-    TOPIC_AUTHORIZATION_FAILED.
+    """Return the result of one topic. An unknown id gets UNKNOWN_TOPIC_ID. A topic with neither
+    name nor id gets TOPIC_AUTHORIZATION_FAILED, as in Kafka.
     """
     if name is not None:
         error = errors.get(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)

@@ -1,4 +1,4 @@
-"""DescribeCluster: brokers and controller, without any topics (Kafka:
+"""DescribeCluster: the brokers and the controller, without any topics (Kafka:
 KafkaApis.handleDescribeCluster; KIP-700).
 """
 
@@ -28,7 +28,7 @@ class DescribeClusterApi:
         )
 
     def handle(self, call: ApiCall, request: DescribeClusterRequest) -> None:
-        """The brokers that have a listener of the name by which the request came."""
+        """Answer with the brokers that have a listener of the same name as the request's listener."""
         brokers = []
         for broker in self._cache.get_alive_brokers():
             end_point = broker.end_point(call.request.listener_name)

@@ -1,5 +1,5 @@
-"""DescribeProducers: whom a partition's leader remembers, and whose transaction is open (Kafka:
-KafkaApis.handleDescribeProducersRequest; KIP-664).
+"""DescribeProducers: the producers that a partition's leader remembers, and their open transactions
+(Kafka: KafkaApis.handleDescribeProducersRequest; KIP-664).
 """
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
@@ -29,7 +29,9 @@ class DescribeProducersApi:
         )
 
     def handle(self, call: ApiCall, request: DescribeProducersRequest) -> None:
-        """Each partition by itself; only its leader knows."""
+        """Describe the producers of each partition by itself. Only the partition's leader knows
+        them.
+        """
         topics = [
             TopicResponse(
                 name=topic.name,

@@ -1,7 +1,7 @@
-"""ElectLeaders: preferred and unclean elections on demand (Kafka:
+"""ElectLeaders: hold preferred and unclean elections on request (Kafka:
 KafkaApis.handleElectReplicaLeader, ReplicaManager.electLeaders; KIP-183, KIP-460).
 
-Asked of the controller; another broker says NOT_CONTROLLER for each partition. Next hop:
+Clients send it to the controller. Other brokers answer NOT_CONTROLLER for each partition. Next hop:
 KafkaController.
 """
 
@@ -43,13 +43,17 @@ class ElectLeadersApi:
         apis.serve(ApiKey.ELECT_LEADERS, ElectLeadersRequest, self.handle, self.error_response)
 
     def on_topics_updated(self, topics: Iterable[str]) -> None:
-        """UpdateMetadata told of these: whoever waits for leaders there looks again."""
+        """Check the waiting requests again, because UpdateMetadata named new leaders of these
+        topics.
+        """
         for topic in topics:
             self._purgatory.check_and_complete(topic)
 
     async def handle(self, call: ApiCall, request: ElectLeadersRequest) -> None:
-        """Partitions null: all; those that need no election are then left out of the answer. A type
-        that is none is UNKNOWN_SERVER_ERROR, as in Kafka.
+        """Hold the elections, and answer when the leaders are known. `partitions` null means all
+        partitions; the answer then leaves out those that need no election.
+
+        An unknown election type gets UNKNOWN_SERVER_ERROR, as in Kafka.
         """
         if request.election_type not in set(ElectionType):
             raise KafkaException(
@@ -115,7 +119,7 @@ def _partitions(request: ElectLeadersRequest) -> list[TopicPartition]:
 def _response(
     errors: Mapping[TopicPartition, tuple[Errors, str]], error: Errors = Errors.NONE
 ) -> ElectLeadersResponse:
-    """`errors`: of each partition its error, and what is said beside it; "": nothing."""
+    """Build the response. `errors` holds each partition's error and message; "" means no message."""
     topics: dict[str, ReplicaElectionResult] = {}
     for tp, (outcome, said) in errors.items():
         topic = topics.setdefault(

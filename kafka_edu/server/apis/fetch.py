@@ -1,18 +1,18 @@
-"""Fetch: records for consumers and followers (Kafka: KafkaApis.handleFetchRequest; book §6.1,
+"""Fetch: read records for consumers and followers (Kafka: KafkaApis.handleFetchRequest; book §6.1,
 §6.3).
 
-    v0–2    cut hard at the limits, in the middle of a record if need be    v4+   isolation level,
-    last stable offset
-    v3+     at least one whole batch, whatever its size (KIP-74)            v7+   fetch sessions
-    (KIP-227)
-    v0–1    records of message format v0                                    v9+   fenced by leader
-    epoch (KIP-320)
-    v2–3    of format v1                                                    v12   diverging epochs
-    (KIP-595)
-    v4+     as they lie in the log: sent by sendfile, not looked at
+    v0–2    cut off at the byte limits, perhaps in the middle of a record
+    v3+     at least one whole batch, whatever its size (KIP-74)
+    v0–1    records of message format v0
+    v2–3    records of message format v1
+    v4+     records as they are in the log, sent by sendfile without being read
+    v4+     isolation level, last stable offset
+    v7+     fetch sessions (KIP-227)
+    v9+     fenced by leader epoch (KIP-320)
+    v12     diverging epochs (KIP-595)
 
-Only the old formats cost anything: what lies in the log in a newer one is unpacked and built again
-(down_conversion). Hop before: KafkaApis. Next hop: Fetch.
+Only the old formats cost processor time. Records that the log stores in a newer format are unpacked
+and built again (down_conversion). Hop before: KafkaApis. Next hop: Fetch.
 """
 
 from typing import Final
@@ -69,10 +69,10 @@ class FetchApi:
         apis.serve(ApiKey.FETCH, FetchRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: FetchRequest) -> None:
-        """Find out what the session wants, read it, answer when there is enough.
+        """Find out which partitions the session wants, read them, and answer when there is enough.
 
-        A partition named twice counts once. In a Fetch, and only there, any negative leader epoch
-        means that none is given.
+        A partition named twice counts once. In Fetch, and in no other request, any negative leader
+        epoch means "none given".
         """
         fetch_data: dict[TopicPartition, PartitionFetch] = {}
         for topic in request.topics:
@@ -140,12 +140,12 @@ class FetchApi:
     def _for_old_client(
         self, tp: TopicPartition, read: LogReadResult, fetch_offset: int, version: int
     ) -> LogReadResult:
-        """The records as a client that old can read them, converted while they are sent
-        (down_conversion).
+        """Return the records in a format that this old client can read. They are converted while
+        they are sent (down_conversion).
 
-        UNSUPPORTED_COMPRESSION_TYPE for a topic of compression.type zstd, or a zstd batch to be
-        converted first; UNSUPPORTED_VERSION where the topic forbids conversion
-        (message.downconversion.enable).
+        Answers UNSUPPORTED_COMPRESSION_TYPE for a topic with compression.type zstd, and when a zstd
+        batch would have to be converted first. Answers UNSUPPORTED_VERSION where the topic forbids
+        conversion (message.downconversion.enable).
         """
         partition = self._partitions.get(tp)
         if partition is None or partition.log is None or read.error is not Errors.NONE:

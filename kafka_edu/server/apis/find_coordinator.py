@@ -1,8 +1,8 @@
-"""FindCoordinator: where the coordinator of a group, or of a transactional id, listens (Kafka:
+"""FindCoordinator: the address of a group's or a transactional id's coordinator (Kafka:
 KafkaApis.handleFindCoordinatorRequest).
 
-Any broker answers, from its metadata cache. The first who asks has the internal topic created, and
-is told COORDINATOR_NOT_AVAILABLE meanwhile: its partitions have no leaders yet, and clients ask
+Any broker answers from its metadata cache. The first request creates the internal topic, whose
+partitions have no leaders yet. The answer is then COORDINATOR_NOT_AVAILABLE, and the client tries
 again.
 """
 
@@ -29,7 +29,7 @@ class FindCoordinatorApi:
         create_topic: CreateTopicAutomatically,
         partitions: Mapping[CoordinatorType, int],
     ) -> None:
-        """`partitions`: how many each internal topic has."""
+        """`partitions` returns the number of partitions of each internal topic."""
         self._cache = cache
         self._create_topic = create_topic
         self._partitions = partitions
@@ -40,7 +40,7 @@ class FindCoordinatorApi:
         )
 
     def handle(self, call: ApiCall, request: FindCoordinatorRequest) -> Awaitable[None] | None:
-        """A key type that nobody knows is INVALID_REQUEST."""
+        """Answer with the coordinator of each key. An unknown key type gets INVALID_REQUEST."""
         try:
             kind = CoordinatorType(request.key_type)
         except ValueError:

@@ -1,5 +1,5 @@
-"""DescribeGroups, ListGroups, DeleteGroups, OffsetDelete: what tools ask (Kafka: KafkaApis.scala;
-KIP-229, KIP-430, KIP-496, KIP-518).
+"""DescribeGroups, ListGroups, DeleteGroups and OffsetDelete, as tools send them (Kafka:
+KafkaApis.scala; KIP-229, KIP-430, KIP-496, KIP-518).
 """
 
 from typing import Final
@@ -35,8 +35,8 @@ from kafka_edu.protocol.messages.offset_delete import (
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
-#: Bit n stands for the AclOperation of that code: Read, Delete, Describe; all that there are for a
-#: group, where no authorizer forbids any.
+#: Bit n stands for the AclOperation with code n: Read, Delete, Describe. A group has no other
+#: operations, and without an authorizer none is forbidden.
 GROUP_OPERATIONS: Final = sum(1 << code for code in (3, 6, 8))
 
 
@@ -113,7 +113,9 @@ class GroupAdminApi:
         )
 
     def handle_offset_delete(self, call: ApiCall, request: OffsetDeleteRequest) -> None:
-        """A partition that does not exist is told so; the group's error goes before all of them."""
+        """Delete committed offsets. An unknown partition gets its own error. An error of the whole
+        group takes precedence.
+        """
         asked = dict.fromkeys(
             TopicPartition(topic.name, partition.partition_index)
             for topic in request.topics

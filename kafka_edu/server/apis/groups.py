@@ -1,8 +1,8 @@
-"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup: what members ask (Kafka: KafkaApis.scala; book 001,
-002 §6).
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup, as members send them (Kafka: KafkaApis.scala;
+book 001, 002 §6).
 
-What is checked here is what the request's version promises; the rest is the coordinator's affair.
-Hop before: KafkaApis. Next hop: GroupCoordinator.
+This module checks only what depends on the request's version. The coordinator checks the rest. Hop
+before: KafkaApis. Next hop: GroupCoordinator.
 """
 
 from typing import Final
@@ -31,14 +31,14 @@ FIRST_JOIN_WITH_NULL_PROTOCOL: Final = 7
 FIRST_SYNC_WITH_PROTOCOL: Final = 5
 FIRST_LEAVE_OF_SEVERAL: Final = 3
 STATIC_MEMBERS: Final = (2, 3)
-"""The inter.broker.protocol.version that can store instance ids."""
+"""The first inter.broker.protocol.version that can store instance ids."""
 
 
 def check_instance_id(
     group_instance_id: str | None, inter_broker_protocol: tuple[int, int]
 ) -> None:
-    """Raises UNSUPPORTED_VERSION for a static member while a broker of the cluster may be too old
-    to keep its instance id (KIP-345).
+    """Raise UNSUPPORTED_VERSION for a static member if a broker of the cluster may be too old to
+    store its instance id (KIP-345).
     """
     if group_instance_id is not None and inter_broker_protocol < STATIC_MEMBERS:
         raise KafkaException(
@@ -99,7 +99,9 @@ class GroupsApi:
             call.waits()
 
     def handle_sync_group(self, call: ApiCall, request: SyncGroupRequest) -> None:
-        """From v5 on a member says which protocol it believes in (KIP-559)."""
+        """Pass the request to the coordinator. From v5 on a member names the protocol that it
+        expects (KIP-559).
+        """
         check_instance_id(request.group_instance_id, self._protocol)
         if call.version >= FIRST_SYNC_WITH_PROTOCOL and (
             request.protocol_type is None or request.protocol_name is None
@@ -130,8 +132,8 @@ class GroupsApi:
         )
 
     def handle_leave_group(self, call: ApiCall, request: LeaveGroupRequest) -> None:
-        """One member up to v2, whose error is the response's; from v3 on several, each with its
-        own.
+        """Let members leave. Up to v2 there is one member, and its error is the response's. From v3
+        on there may be several, each with its own error.
         """
         if call.version < FIRST_LEAVE_OF_SEVERAL:
             error, errors = self._coordinator.handle_leave_group(

@@ -1,8 +1,8 @@
 """InitProducerId: a producer id for an idempotent producer, or the next epoch of a transactional
 one (Kafka: KafkaApis.handleInitProducerIdRequest; KIP-98, KIP-360).
 
-Without transactional id any broker answers, from its own block of ids; with one, its coordinator.
-Next hop: TransactionCoordinator.
+Without a transactional id any broker answers, from its own block of ids. With one, only its
+coordinator answers. Next hop: TransactionCoordinator.
 """
 
 from typing import Final
@@ -33,7 +33,9 @@ class InitProducerIdApi:
         apis.serve(ApiKey.INIT_PRODUCER_ID, InitProducerIdRequest, self.handle, self.error_response)
 
     async def handle(self, call: ApiCall, request: InitProducerIdRequest) -> None:
-        """An id without an epoch, or the other way about, is INVALID_REQUEST."""
+        """Give out an id. A producer id without an epoch, or an epoch without an id, gets
+        INVALID_REQUEST.
+        """
         if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
             call.respond_error(Errors.INVALID_REQUEST)
             return

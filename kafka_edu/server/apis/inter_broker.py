@@ -1,9 +1,10 @@
-"""What the controller sends to brokers, and what a stopping broker sends to the controller (Kafka:
-KafkaApis; book §6.4).
+"""Requests that the controller sends to brokers, and the one that a stopping broker sends to the
+controller (Kafka: KafkaApis; book §6.4).
 
-Two fences. The controller's epoch: an older controller is refused with STALE_CONTROLLER_EPOCH
-(ControllerOrders owns the newest one seen). The broker's epoch, the czxid of its registration: a
-request meant for an earlier life of this broker is refused with STALE_BROKER_EPOCH (KIP-380).
+There are two fences. One is the controller's epoch: a request of an older controller is refused
+with STALE_CONTROLLER_EPOCH (ControllerOrders owns the newest epoch seen). The other is the broker's
+epoch, the czxid of its registration: a request for an earlier life of this broker is refused with
+STALE_BROKER_EPOCH (KIP-380).
 """
 
 import asyncio
@@ -34,11 +35,11 @@ from kafka_edu.trace.tracer import Tracer, because
 
 NO_BROKER_EPOCH: Final = -1
 LOGS_AT_ONCE: Final = 50
-"""Before other requests get their turn."""
+"""Logs created in one step, before other requests get their turn."""
 
 ControlledShutdown = Callable[[int, int], Awaitable[list[TopicPartition]]]
 """The controller's part of a controlled shutdown: (broker id, broker epoch) → the partitions that
-broker still leads. Raises KafkaException.
+this broker still leads. Raises KafkaException.
 """
 
 
@@ -63,7 +64,7 @@ class InterBrokerApi:
         self._controlled_shutdown = controlled_shutdown
         self._broker_epoch = broker_epoch
         self._role_changes = asyncio.Lock()
-        """Held while a LeaderAndIsr is carried out in pieces (Kafka: replicaStateChangeLock)."""
+        """Held while a LeaderAndIsr is carried out in steps (Kafka: replicaStateChangeLock)."""
         self._on_topics_updated = on_topics_updated
         self._on_partitions_deleted = on_partitions_deleted
 
@@ -96,8 +97,8 @@ class InterBrokerApi:
     def handle_leader_and_isr(
         self, call: ApiCall, request: LeaderAndIsrRequest
     ) -> Awaitable[None] | None:
-        """Lead and follow as told. New logs need their topics' configs: those not known yet are
-        fetched first, all at once.
+        """Become leader or follower as ordered. New logs need the configs of their topics. Unknown
+        configs are fetched first, all at once.
         """
         self._check_broker_epoch(request.broker_epoch)
         topics = {state.topic_name: None for state in request.topic_states} | {
@@ -116,8 +117,11 @@ class InterBrokerApi:
     async def _make_logs_and_lead(
         self, call: ApiCall, request: LeaderAndIsrRequest, topics: list[str]
     ) -> None:
-        """A new topic may bring thousands of logs, a third of a millisecond each: they are made a
-        few at a time, with other requests in between. Only then are the roles taken, all together.
+        """Create the logs, then take the roles. A new topic may bring thousands of logs, a third of
+        a millisecond each.
+
+        So they are created a few at a time, with other requests in between. The roles are taken at
+        the end, all together.
         """
         async with self._role_changes:
             if topics:
@@ -148,8 +152,8 @@ class InterBrokerApi:
             call.respond(self._orders.stop_replicas(request, call.version))
 
     def handle_update_metadata(self, call: ApiCall, request: UpdateMetadataRequest) -> None:
-        """Take it over; then whoever waits for one of these topics to exist (CreateTopics) looks
-        again, and groups forget offsets of what is deleted.
+        """Update the metadata cache, then check what waited for it: CreateTopics requests that wait
+        for these topics, and offsets of deleted partitions, which the groups drop.
         """
         self._check_broker_epoch(request.broker_epoch)
         deleted = self._orders.maybe_update_metadata_cache(request)
@@ -167,7 +171,9 @@ class InterBrokerApi:
     async def handle_controlled_shutdown(
         self, call: ApiCall, request: ControlledShutdownRequest
     ) -> None:
-        """Whoever asks, and for whichever broker: as the book shows, any client may (spec G4)."""
+        """Hand the leaderships of a broker away. Any client may send this for any broker, as the
+        book shows (spec G4).
+        """
         remaining = await self._controlled_shutdown(request.broker_id, request.broker_epoch)
         partitions = [
             RemainingPartition(topic_name=tp.topic, partition_index=tp.partition)
@@ -176,8 +182,8 @@ class InterBrokerApi:
         call.respond(ControlledShutdownResponse(remaining_partitions=partitions))
 
     def _check_broker_epoch(self, epoch: int) -> None:
-        """An epoch above ours is no error: the controller may have seen our new registration before
-        its answer came back to us.
+        """Raise STALE_BROKER_EPOCH for an epoch below ours. An epoch above ours is no error: the
+        controller may see our new registration before ZooKeeper's answer reaches us.
         """
         ours = self._broker_epoch()
         if NO_BROKER_EPOCH < epoch < ours:

@@ -1,9 +1,9 @@
-"""ListOffsets: offsets by time, the first and the last (Kafka: KafkaApis.handleListOffsetRequest;
-KIP-79, KIP-207).
+"""ListOffsets: find offsets by time, the first one, and the last one (Kafka:
+KafkaApis.handleListOffsetRequest; KIP-79, KIP-207).
 
--1 asks for the end (a consumer's is the high watermark, with read_committed the last stable
-offset), -2 for the start, anything else for the first record not older than that time. v0 knew no
-time index: it answers with the base offsets of segments, newest first, which is all it could know.
+Timestamp -1 means the end: for a consumer the high watermark, with read_committed the last stable
+offset. Timestamp -2 means the start. Any other timestamp means the first record that is not older.
+v0 knew no time index, so its answer lists base offsets of segments, newest first.
 """
 
 from collections import Counter
@@ -31,7 +31,9 @@ class ListOffsetsApi:
         apis.serve(ApiKey.LIST_OFFSETS, ListOffsetsRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: ListOffsetsRequest) -> None:
-        """A partition asked for twice is INVALID_REQUEST in both places (from v1 on)."""
+        """Look up the offsets. From v1 on, a partition that is named twice gets INVALID_REQUEST in
+        both places.
+        """
         asked = Counter(
             TopicPartition(topic.name, p.partition_index)
             for topic in request.topics
@@ -110,8 +112,8 @@ class ListOffsetsApi:
 
 
 def _error_for(error: Errors, version: int) -> Errors:
-    """Clients before v5 do not know OFFSET_NOT_AVAILABLE; LEADER_NOT_AVAILABLE makes them ask again
-    just so (KIP-207).
+    """Return the error in a form that the client's version knows. Clients before v5 do not know
+    OFFSET_NOT_AVAILABLE; LEADER_NOT_AVAILABLE makes them retry in the same way (KIP-207).
     """
     return (
         Errors.LEADER_NOT_AVAILABLE

@@ -44,8 +44,8 @@ class LogDirsApi:
         )
 
     def handle_describe(self, call: ApiCall, request: DescribeLogDirsRequest) -> None:
-        """Topics null: all. Else the others' topics are listed too, with no partitions, as in
-        Kafka.
+        """Describe the log dirs. Topics null means all. Otherwise the other topics are listed too,
+        without partitions, as in Kafka.
         """
         wanted = (
             None

@@ -1,9 +1,9 @@
-"""Metadata: brokers, controller, and who leads what, from this broker's cache (Kafka:
+"""Metadata: brokers, controller, and partition leaders, from this broker's cache (Kafka:
 KafkaApis.handleTopicMetadataRequest; book §6.5.2).
 
-Any broker answers, and none asks another for it. Asking for a topic that does not exist may create
-it: the answer is then LEADER_NOT_AVAILABLE, and the client asks again until the controller has
-elected a leader and told everybody.
+Any broker answers, and no broker asks another for the answer. A request for a topic that does not
+exist may create it. The answer is then LEADER_NOT_AVAILABLE. The client retries until the
+controller has elected a leader and updated all brokers.
 """
 
 from collections.abc import Awaitable, Callable
@@ -29,12 +29,12 @@ from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
 CreateTopicAutomatically = Callable[[str], Awaitable[Errors]]
-"""Creates a topic with the broker's defaults; returns what its metadata shall say:
-LEADER_NOT_AVAILABLE if that went well.
+"""Creates a topic with the broker's defaults. Returns the error for its metadata:
+LEADER_NOT_AVAILABLE if the topic was created.
 """
 
-#: Bit n stands for the operation with that code (AclOperation.java): what anybody may do where no
-#: authorizer forbids it (KIP-430).
+#: Bit n stands for the operation with code n (AclOperation.java). Without an authorizer every
+#: client may do all of them (KIP-430).
 TOPIC_OPERATIONS: Final = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
 CLUSTER_OPERATIONS: Final = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
 
@@ -56,7 +56,7 @@ class MetadataApi:
         apis.serve(ApiKey.METADATA, MetadataRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: MetadataRequest) -> Awaitable[None] | None:
-        """Nothing is created for one who asks for all topics."""
+        """Answer from the cache. A request for all topics creates none."""
         names = topics_asked_for(request, call.version)
         if names is None:
             self._respond(
@@ -88,8 +88,8 @@ class MetadataApi:
         missing: list[str],
         may_create: bool,
     ) -> None:
-        """Create one after the other what may be created; internal topics always are, when somebody
-        asks for them.
+        """Create the missing topics one after the other, where that is allowed. Requested internal
+        topics are always created.
         """
         topics = list(known)
         for name in missing:

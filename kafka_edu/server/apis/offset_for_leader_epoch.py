@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch: where an epoch ends in the leader's log (Kafka:
+"""OffsetForLeaderEpoch: find where an epoch ends in the leader's log (Kafka:
 KafkaApis.handleOffsetForLeaderEpochRequest; KIP-101, KIP-279, KIP-320).
 """
 
@@ -18,8 +18,8 @@ from kafka_edu.server.kafka_apis import KafkaApis
 
 
 class OffsetForLeaderEpochApi:
-    """A follower asks before it fetches: what its log has beyond the answer, the leader never had,
-    and so it truncates there.
+    """Answers followers and consumers. A follower sends this before it fetches. Records of its log
+    beyond the answer were never in the leader's log, so the follower truncates there.
     """
 
     def __init__(self, offset_lookup: OffsetLookup) -> None:

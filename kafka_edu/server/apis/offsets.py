@@ -1,8 +1,8 @@
 """OffsetCommit and OffsetFetch: how far a group has read (Kafka: KafkaApis.scala; book 000 §6.1,
 001).
 
-Two places to keep it, apart from each other. From v1 on the group's coordinator and its log. v0 is
-older than coordinators: any broker writes the offset into ZooKeeper,
+There are two stores, independent of each other. From v1 on the group's coordinator stores offsets
+in its log. v0 is older than coordinators: any broker writes the offset to ZooKeeper, at
 /consumers/<group>/offsets/<topic>/<partition>, and reads it there (spec Z2).
 """
 
@@ -37,14 +37,14 @@ from kafka_edu.zk.zk_client import ZkError
 
 NO_OFFSET: Final = OffsetAndMetadata(-1)
 FIRST_VERSION_WITH_ONE_ERROR: Final = 2
-"""Of OffsetFetch: up to v1 the group's error stands beside each partition."""
+"""For OffsetFetch. Up to v1 the group's error is repeated for each partition."""
 DEFAULT: Final = -1
 LATEST_EXPIRY_MS: Final = MAX_LONG
-"""What the record of an offset can hold."""
+"""The largest value that an offset's record can hold."""
 
 
 class ConsumerOffsets(Protocol):
-    """Offsets in ZooKeeper: KafkaZkClient."""
+    """Offsets in ZooKeeper, as KafkaZkClient stores them."""
 
     async def set_or_create_consumer_offset(
         self, group: str, tp: TopicPartition, offset: int
@@ -82,7 +82,7 @@ class OffsetsApi:
     def handle_offset_commit(
         self, call: ApiCall, request: OffsetCommitRequest
     ) -> Awaitable[None] | None:
-        """Partitions that do not exist are refused, the others are committed."""
+        """Commit the offsets of existing partitions, and refuse the others."""
         check_instance_id(request.group_instance_id, self._protocol)
         wanted = {
             TopicPartition(topic.name, p.partition_index): p
@@ -158,7 +158,9 @@ class OffsetsApi:
     def handle_offset_fetch(
         self, call: ApiCall, request: OffsetFetchRequest
     ) -> Awaitable[None] | None:
-        """Nothing committed is offset -1; in v0 it is an error, for there the znode is missing."""
+        """Answer with the committed offsets. Where nothing is committed, the offset is -1. In v0
+        that is an error, because the znode is missing.
+        """
         topics = request.topics
         wanted = (
             None
@@ -204,7 +206,7 @@ class OffsetsApi:
     def _fetch_error(
         request: OffsetFetchRequest, version: int, error: Errors, _: str
     ) -> OffsetFetchResponse:
-        """Up to v1 beside each partition, from v2 on once."""
+        """Put the error next to each partition up to v1, and into the response once from v2 on."""
         if version >= FIRST_VERSION_WITH_ONE_ERROR:
             return OffsetFetchResponse(error_code=error)
         return fetch_response(

@@ -1,12 +1,12 @@
-"""Produce: records on their way into the log (Kafka: KafkaApis.handleProduceRequest,
+"""Produce: append a producer's records to the log (Kafka: KafkaApis.handleProduceRequest,
 ProduceRequest.validateRecords; book §6.1, §6.3).
 
-What is checked here is what the request's version promises; the records themselves are the log's
-affair (LogValidator).
+This module checks only what depends on the request's version. The log checks the records themselves
+(LogValidator).
 
-    v0–2   any message format, also a message set that ends in the middle; the log converts it to
-    its own
-    v3+    exactly one batch a partition, of format v2; v7 allows zstd
+    v0–2   any message format, also a message set that ends in the middle;
+           the log converts it to its own format
+    v3+    exactly one batch for each partition, of format v2; v7 allows zstd
 
 Hop before: KafkaApis. Next hop: Append.
 """
@@ -46,7 +46,7 @@ from kafka_edu.trace.events.server import ProduceAnswered
 from kafka_edu.trace.tracer import Tracer, because
 
 ADMIN_CLIENT_ID: Final = "__admin_client"
-"""The client id that may write internal topics (Kafka: AdminUtils.AdminClientId)."""
+"""The client id that may write to internal topics (Kafka: AdminUtils.AdminClientId)."""
 FIRST_VERSION_OF_V2_BATCHES: Final = 3
 FIRST_VERSION_WITH_ZSTD: Final = 7
 INVALID_OFFSET: Final = -1
@@ -62,8 +62,9 @@ class ProduceApi:
         apis.serve(ApiKey.PRODUCE, ProduceRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: ProduceRequest) -> None:
-        """Append what is in order; answer by acks: 0 not at all, 1 when the leader has it, -1 when
-        the ISR has it or the time is up.
+        """Append the valid records, and answer by acks. With 0 there is no answer. With 1 it comes
+        when the leader has the records. With -1 it comes when the ISR has them, or after the
+        time-out.
         """
         version = call.version
         entries: dict[TopicPartition, Buffer] = {}
@@ -108,8 +109,8 @@ class ProduceApi:
             call.let_next_start()
 
     def _respond(self, call: ApiCall, request: ProduceRequest, results: ProduceResults) -> None:
-        """An error cannot be told to one who wants no answer; so that it notices at all, its
-        connection is closed.
+        """Send the response. With acks=0 there is no response that could carry an error, so an
+        error closes the connection. That makes the producer notice.
         """
         if request.acks == 0:
             errors = [
@@ -174,8 +175,8 @@ class ProduceApi:
     def error_response(
         request: ProduceRequest, _: int, error: Errors, message: str
     ) -> ProduceResponse | None:
-        """The error for every partition; with acks=0 there is no response, so the connection is
-        closed.
+        """Return the error for every partition. With acks=0 there is no response, so return None
+        and let the connection be closed.
         """
         if request.acks == 0:
             return None
@@ -199,7 +200,7 @@ class ProduceApi:
 
 
 def is_transactional(records: Buffer) -> bool:
-    """Whether the first batch belongs to a transaction. O(1)."""
+    """Return whether the first batch belongs to a transaction. O(1)."""
     return (
         len(records) >= HEADER_BYTES
         and records[MAGIC_OFFSET] == MAGIC_V2
@@ -208,11 +209,11 @@ def is_transactional(records: Buffer) -> bool:
 
 
 def check_one_batch(records: Buffer, version: int) -> None:
-    """Raise unless `records` are exactly one v2 batch, perhaps with a part of another behind it,
-    which is dropped. O(1).
+    """Raise unless `records` is exactly one v2 batch. A part of a further batch may follow it, and
+    is dropped. O(1).
 
-    INVALID_RECORD: none, more than one, or an older format. CORRUPT_MESSAGE: a length or magic that
-    no format has. UNSUPPORTED_COMPRESSION_TYPE: zstd before v7.
+    INVALID_RECORD: no batch, more than one, or an older format. CORRUPT_MESSAGE: a length or a
+    magic that no format has. UNSUPPORTED_COMPRESSION_TYPE: zstd before v7.
     """
     size = _batch_size(records, 0)
     if size is None:
@@ -245,8 +246,8 @@ def check_one_batch(records: Buffer, version: int) -> None:
 
 
 def _batch_size(records: Buffer, position: int) -> int | None:
-    """The size of the whole batch at `position`, or None if it does not end within the records.
-    Raises CORRUPT_MESSAGE.
+    """Return the size of the whole batch at `position`, or None if it does not end within the
+    records. Raises CORRUPT_MESSAGE.
     """
     if len(records) - position < MAGIC_OFFSET + 1:
         return None

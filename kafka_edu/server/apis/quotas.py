@@ -1,5 +1,5 @@
 """DescribeClientQuotas and AlterClientQuotas (Kafka: KafkaApis.handleDescribeClientQuotasRequest …;
-KIP-546). Any broker. Next hop: ClientQuotas.
+KIP-546). Any broker answers. Next hop: ClientQuotas.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ class QuotasApi:
         call.respond(DescribeClientQuotasResponse(error_message="", entries=entries))
 
     async def handle_alter(self, call: ApiCall, request: AlterClientQuotasRequest) -> None:
-        """Of an entity, of a part of it, and of a key, the last counts."""
+        """Change quotas. If an entity, a part of it, or a key stands twice, the last one counts."""
         entries = {
             _entity(entry): [QuotaOp(op.key, None if op.remove else op.value) for op in entry.ops]
             for entry in request.entries
@@ -84,7 +84,7 @@ def _entity(entry: AlterClientQuotasRequestEntry) -> QuotaEntity:
 
 
 def _parts(part: type[E], entity: QuotaEntity) -> list[E]:
-    """Users before clients, as Kafka lists them."""
+    """Return the entity's parts, users before clients, in Kafka's order."""
     return [
         part(entity_type=entity_type, entity_name=name)
         for entity_type, name in sorted(entity, reverse=True)

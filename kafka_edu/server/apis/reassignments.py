@@ -1,8 +1,8 @@
 """AlterPartitionReassignments and ListPartitionReassignments (Kafka:
 KafkaApis.handleAlterPartitionReassignmentsRequest …; KIP-455).
 
-Asked of the controller. Each partition has its own error; the message of the whole is empty, and
-not null. Next hop: KafkaController.
+Clients send them to the controller. Each partition has its own error. The message of the whole
+response is empty, not null. Next hop: KafkaController.
 """
 
 from kafka_edu.common.errors import Errors
@@ -46,7 +46,7 @@ class ReassignmentsApi:
     async def handle_alter(
         self, call: ApiCall, request: AlterPartitionReassignmentsRequest
     ) -> None:
-        """Of a partition named twice the last wish counts."""
+        """Change the assignments. If a partition is named twice, the last request for it counts."""
         wanted = {
             TopicPartition(t.name, p.partition_index): p.replicas
             for t in request.topics
@@ -69,7 +69,7 @@ class ReassignmentsApi:
         )
 
     async def handle_list(self, call: ApiCall, request: ListPartitionReassignmentsRequest) -> None:
-        """Topics null: all."""
+        """List the reassignments in progress. Topics null means all."""
         asked = (
             None
             if request.topics is None

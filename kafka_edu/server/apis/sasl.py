@@ -1,8 +1,9 @@
-"""SaslHandshake and SaslAuthenticate on a connection that needs none (Kafka:
+"""SaslHandshake and SaslAuthenticate on a connection without SASL (Kafka:
 KafkaApis.handleSaslHandshakeRequest, handleSaslAuthenticateRequest).
 
-On a SASL listener the authenticator answers these, before any other request is let through. Here,
-behind PLAINTEXT, they come too late or in vain: ILLEGAL_SASL_STATE, and the connection stays open.
+On a SASL listener the authenticator answers these requests before it lets any other through. On
+PLAINTEXT they arrive where no authentication is expected. The answer is ILLEGAL_SASL_STATE, and the
+connection stays open.
 """
 
 from kafka_edu.common.errors import Errors

@@ -1,7 +1,7 @@
 """DescribeUserScramCredentials and AlterUserScramCredentials (Kafka:
 KafkaApis.handleDescribeUserScramCredentialsRequest …; KIP-554).
 
-Any broker describes; the controller alters. Next hop: UserScramManager.
+Any broker describes credentials; the controller changes them. Next hop: UserScramManager.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ class ScramApi:
     async def handle_describe(
         self, call: ApiCall, request: DescribeUserScramCredentialsRequest
     ) -> None:
-        """No users, or null: all."""
+        """Describe the credentials of users. An empty list, or null, means all users."""
         described = await self._manager.describe(
             None if request.users is None else [user.name for user in request.users]
         )
@@ -64,7 +64,9 @@ class ScramApi:
         call.respond(DescribeUserScramCredentialsResponse(error_message="", results=results))
 
     async def handle_alter(self, call: ApiCall, request: AlterUserScramCredentialsRequest) -> None:
-        """Beside the controller every user has NOT_CONTROLLER, and as in Kafka no message."""
+        """Change credentials. If this broker is not the controller, every user gets NOT_CONTROLLER
+        without a message, as in Kafka.
+        """
         if not self._is_controller():
             call.respond(_altered(dict.fromkeys(_users(request), (Errors.NOT_CONTROLLER, None))))
             return

@@ -1,8 +1,8 @@
-"""The four delegation token requests on a channel without authentication (Kafka:
+"""The four requests about delegation tokens, on a connection without authentication (Kafka:
 KafkaApis.handleCreateTokenRequest …; KIP-48).
 
-A token lets others act as its owner; so only who has proved who he is may have one. Over PLAINTEXT
-nobody has: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
+A token lets others act as its owner, so only an authenticated client may have one. On PLAINTEXT no
+client is authenticated. The answer is DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
 """
 
 from typing import Final
@@ -30,7 +30,7 @@ from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
 NO_TIMESTAMP: Final = -1
-#: Who somebody without authentication is (KafkaPrincipal.ANONYMOUS).
+#: The principal of a client without authentication (KafkaPrincipal.ANONYMOUS).
 USER_TYPE: Final = "User"
 ANONYMOUS: Final = "ANONYMOUS"
 

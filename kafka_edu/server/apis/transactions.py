@@ -1,7 +1,7 @@
-"""What transactional producers ask of their coordinator, but for InitProducerId and TxnOffsetCommit
-(Kafka: KafkaApis.scala; KIP-98).
+"""Requests of transactional producers to their coordinator, except InitProducerId and
+TxnOffsetCommit (Kafka: KafkaApis.scala; KIP-98).
 
-A stale epoch is PRODUCER_FENCED; requests older than v2 do not know that error and are told
+A stale epoch gets PRODUCER_FENCED. Requests older than v2 do not know that error and get
 INVALID_PRODUCER_EPOCH, as in Kafka before 2.7. Next hop: TransactionCoordinator.
 """
 
@@ -41,7 +41,9 @@ class TransactionsApi:
         cache: MetadataCache,
         group_partition_for: Callable[[str], int],
     ) -> None:
-        """`group_partition_for`: the partition of `__consumer_offsets` that a group belongs to."""
+        """`group_partition_for` returns the partition of `__consumer_offsets` that a group belongs
+        to.
+        """
         self._coordinator = coordinator
         self._cache = cache
         self._group_partition_for = group_partition_for
@@ -62,8 +64,8 @@ class TransactionsApi:
         apis.serve(ApiKey.END_TXN, EndTxnRequest, self.handle_end_txn, self._end_txn_error)
 
     def handle_add_partitions(self, call: ApiCall, request: AddPartitionsToTxnRequest) -> None:
-        """All or none: if one partition cannot be added, the others are OPERATION_NOT_ATTEMPTED.
-        Clients do not write internal topics.
+        """Add all partitions to the transaction, or none. If one cannot be added, the others get
+        OPERATION_NOT_ATTEMPTED. Clients cannot write to internal topics.
         """
         partitions = _partitions(request)
         refused = {}
@@ -92,7 +94,7 @@ class TransactionsApi:
             call.waits()
 
     def handle_add_offsets(self, call: ApiCall, request: AddOffsetsToTxnRequest) -> None:
-        """The transaction will write the group's partition of `__consumer_offsets`."""
+        """Add the group's partition of `__consumer_offsets` to the transaction."""
         partition = TopicPartition(
             GROUP_METADATA_TOPIC_NAME, self._group_partition_for(request.group_id)
         )
@@ -109,7 +111,9 @@ class TransactionsApi:
             call.waits()
 
     def handle_end_txn(self, call: ApiCall, request: EndTxnRequest) -> None:
-        """Answered when the decision is in the log, before the markers are."""
+        """End the transaction. The response is sent when the decision is in the log, before the
+        markers are written.
+        """
         producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
         self._coordinator.handle_end_transaction(
             request.transactional_id,
@@ -145,7 +149,7 @@ def _as_known_to(version: int, error: Errors) -> Errors:
 
 
 def _partitions(request: AddPartitionsToTxnRequest) -> list[TopicPartition]:
-    """Each once, in the order of the request."""
+    """Return each partition once, in the order of the request."""
     return list(
         dict.fromkeys(
             TopicPartition(topic.name, p) for topic in request.topics for p in topic.partitions

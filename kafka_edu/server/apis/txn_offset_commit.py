@@ -1,10 +1,12 @@
 """TxnOffsetCommit: how far a group has read, as part of a transaction (Kafka:
 KafkaApis.handleTxnOffsetCommitRequest; KIP-98, KIP-447).
 
-Asked of the group's coordinator, which writes the offsets as the producer's, and counts them when
-the transaction's commit marker comes. From v3 on the producer says which member of which generation
-it writes for: so a member that lost its partitions can not commit for them. That AddOffsetsToTxn
-came before is not checked, as in Kafka. Next hop: GroupCoordinator.
+Clients send it to the group's coordinator. The coordinator writes the offsets as records of the
+producer. They count when the transaction's commit marker arrives.
+
+From v3 on the producer names the member and the generation that it writes for. So a member that
+lost its partitions cannot commit offsets for them. The coordinator does not check that
+AddOffsetsToTxn came before, as in Kafka. Next hop: GroupCoordinator.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -55,7 +57,7 @@ class TxnOffsetCommitApi:
         )
 
     def handle(self, call: ApiCall, request: TxnOffsetCommitRequest) -> None:
-        """Partitions that do not exist are refused, the others are committed."""
+        """Write the offsets of existing partitions, and refuse the others."""
         now_ms = self._time.milliseconds()
         wanted = {
             TopicPartition(topic.name, p.partition_index): p
@@ -99,7 +101,9 @@ class TxnOffsetCommitApi:
 
 
 def _as_known_to(version: int, error: Errors) -> Errors:
-    """Producers before 2.0 break on COORDINATOR_LOAD_IN_PROGRESS."""
+    """Return the error in a form that the client's version knows. Producers before 2.0 fail on
+    COORDINATOR_LOAD_IN_PROGRESS.
+    """
     loading = (
         error is Errors.COORDINATOR_LOAD_IN_PROGRESS and version < FIRST_VERSION_THAT_KNOWS_LOADING
     )

@@ -1,8 +1,8 @@
 """UpdateFeatures: no feature is supported, so none can be finalised (Kafka:
 KafkaController.processFeatureUpdates; KIP-584).
 
-Kafka 2.8 has the whole mechanism and not one feature to use it for; every update is refused, each
-for its own reason. Only the controller answers.
+Kafka 2.8 has the whole mechanism, but no feature that uses it. Every update is refused, each for
+its own reason. Only the controller answers.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class UpdateFeaturesApi:
         apis.serve(ApiKey.UPDATE_FEATURES, UpdateFeaturesRequest, self.handle, self.error_response)
 
     def handle(self, call: ApiCall, request: UpdateFeaturesRequest) -> None:
-        """Of a feature named twice the last counts."""
+        """Refuse each update. If a feature is named twice, the last one counts."""
         if not self._is_controller():
             raise KafkaException(Errors.NOT_CONTROLLER)
         updates = {update.feature: update for update in request.feature_updates}

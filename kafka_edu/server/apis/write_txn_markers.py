@@ -1,8 +1,8 @@
-"""WriteTxnMarkers: a transaction coordinator says how transactions ended, to the leaders of what
-they wrote (Kafka: KafkaApis.scala; KIP-98).
+"""WriteTxnMarkers: a transaction coordinator sends the outcome of transactions to the leaders of
+the partitions that they wrote to (Kafka: KafkaApis.scala; KIP-98).
 
-Each marker has its own acks=all append; the answer comes when the last is through. Hop before:
-TransactionMarkerChannelManager of a broker. Next hop: MarkerWriter.
+Each marker has its own acks=all append. The response is sent when the last append is complete. Hop
+before: TransactionMarkerChannelManager of a broker. Next hop: MarkerWriter.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
 Results = dict[int, dict[TopicPartition, Errors]]
-"""Producer id → partition → what came of it."""
+"""Producer id → partition → error."""
 
 
 class WriteTxnMarkersApi:
@@ -36,7 +36,9 @@ class WriteTxnMarkersApi:
         )
 
     def handle(self, call: ApiCall, request: WriteTxnMarkersRequest) -> None:
-        """Two markers of one producer are one entry of the answer, as in Kafka."""
+        """Write the markers. Two markers of one producer become one entry of the response, as in
+        Kafka.
+        """
         results: Results = {}
         waiting = len(request.markers)
         if not waiting:
