@@ -1,3 +1,3 @@
-"""The broker: its configuration, its request handlers, and the KafkaServer that starts and stops
-all its parts.
+"""The broker: its configuration, its request handlers, and KafkaServer, which starts and stops all
+parts.
 """

@@ -1,5 +1,5 @@
-"""Puts together the admin APIs of one broker: topics, configs, disks, elections, and those whose
-feature is not configured (part of ApiAssembly).
+"""Build the admin APIs of one broker: topics, configs, disks, elections, and the APIs of features
+that are not configured (part of ApiAssembly).
 """
 
 from kafka_edu.replication.replica_log_dirs import ReplicaLogDirs
@@ -29,7 +29,7 @@ from kafka_edu.server.user_scram_manager import UserScramManager
 
 
 def serve_admin_apis(apis: KafkaApis, parts: BrokerParts, admin: AdminManager) -> None:
-    """Enter all admin APIs into the table."""
+    """Register all admin APIs in the table."""
     controller, cache = parts.controller, parts.cache
     replication = parts.replication
     replicas = replication.replicas

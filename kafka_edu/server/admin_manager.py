@@ -1,11 +1,12 @@
-"""Creates, extends and deletes topics: checks, writes znodes; the controller's watches do the rest
-(Kafka: AdminManager.scala, AdminZkClient.scala).
+"""Create, extend and delete topics (Kafka: AdminManager.scala, AdminZkClient.scala).
 
-A topic comes into being by two znodes: its configs first, /config/topics/<topic>, for the first
-leader reads them; then its assignment, /brokers/topics/<topic>. From then on it exists. Next hop:
-the controller's TopicChange event; the answer waits for UpdateMetadata. More partitions are a new
-assignment in the same znode (PartitionModifications), deletion is an order in /admin/delete_topics
-(TopicDeletion).
+The manager checks a request and writes znodes. The controller watches them and does the rest. A
+topic is created by two znodes. Its configs in /config/topics/<topic> come first, because the first
+leader reads them. Its assignment in /brokers/topics/<topic> follows. From then on the topic exists.
+Next hop: the controller's TopicChange event. The response waits for UpdateMetadata.
+
+More partitions are a new assignment in the same znode (PartitionModifications). A deletion is an
+order in /admin/delete_topics (TopicDeletion).
 """
 
 import logging
@@ -57,7 +58,7 @@ UNSPECIFIED: Final = -1
 
 
 class InternalTopic(NamedTuple):
-    """How an internal topic is created, by the broker's configuration."""
+    """The settings with which an internal topic is created, from the broker's configuration."""
 
     partitions: int
     replication_factor: int
@@ -65,7 +66,7 @@ class InternalTopic(NamedTuple):
 
 
 class TopicDefaults(NamedTuple):
-    """What a topic gets that does not say otherwise."""
+    """The settings of a topic whose creator gives none."""
 
     partitions: int
     """num.partitions"""
@@ -75,8 +76,8 @@ class TopicDefaults(NamedTuple):
 
 
 class AdminManager:
-    """Owned by the broker's loop. `with_topic_ids`: topics get an id (inter.broker.protocol.version
-    2.8, KIP-516).
+    """Owned by the broker's loop. `with_topic_ids` says whether topics get an id
+    (inter.broker.protocol.version 2.8, KIP-516).
     """
 
     def __init__(
@@ -108,11 +109,11 @@ class AdminManager:
         respond: Callable[[list[CreatableTopicResult]], None],
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Create each of `topics`, whose names differ; `respond` is called once they have leaders,
+        """Create each of `topics`, whose names differ. `respond` is called once they have leaders,
         or after `timeout_ms`.
 
-        One topic's error leaves the others alone. With a time-out of 0 all are told
-        REQUEST_TIMED_OUT, and are created nevertheless, as in Kafka.
+        An error of one topic does not affect the others. With a time-out of 0 all get
+        REQUEST_TIMED_OUT, but are created, as in Kafka.
         """
         results: list[CreatableTopicResult] = []
         created: dict[str, CreatableTopicResult] = {}
@@ -162,11 +163,11 @@ class AdminManager:
         respond: Callable[[dict[str, Errors]], None],
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Order the deletion of `topics`; `respond` is called when they are out of the metadata
-        here, or after `timeout_ms`.
+        """Order the deletion of `topics`. `respond` is called once this broker's metadata no longer
+        has them, or after `timeout_ms`.
 
-        Ordered twice is ordered once. With a time-out of 0 all are told REQUEST_TIMED_OUT, and are
-        deleted nevertheless, as in Kafka.
+        A second order for the same topic changes nothing. With a time-out of 0 all get
+        REQUEST_TIMED_OUT, but are deleted, as in Kafka.
         """
         errors = dict.fromkeys(topics, Errors.NONE)
         for topic in topics:
@@ -199,8 +200,8 @@ class AdminManager:
         respond: Callable[[list[CreatePartitionsTopicResult]], None],
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Give each of `topics`, whose names differ, more partitions; `respond` is called once
-        these have leaders, or after `timeout_ms`.
+        """Add partitions to each of `topics`, whose names differ. `respond` is called once the new
+        partitions have leaders, or after `timeout_ms`.
         """
         results = []
         extended: dict[str, int] = {}
@@ -230,8 +231,8 @@ class AdminManager:
             self._purgatory.try_complete_else_watch(operation, tuple(extended))
 
     async def create_automatically(self, topic: str) -> Errors:
-        """Create a topic that was only asked for, with the broker's defaults. LEADER_NOT_AVAILABLE:
-        it exists now, ask again.
+        """Create a topic that a client requested, with the broker's defaults. Return
+        LEADER_NOT_AVAILABLE if it exists now, so that the client retries.
         """
         internal = self._defaults.internal.get(topic)
         partitions = internal.partitions if internal else self._defaults.partitions
@@ -252,14 +253,14 @@ class AdminManager:
         return Errors.LEADER_NOT_AVAILABLE
 
     def try_complete_delayed_topic_operations(self, topics: Sequence[str]) -> None:
-        """UpdateMetadata told of these: whoever waits for them looks again."""
+        """Check the waiting requests again, because UpdateMetadata named these topics."""
         for topic in topics:
             self._purgatory.check_and_complete(topic)
 
     async def _check(
         self, topic: CreatableTopic
     ) -> tuple[dict[int, tuple[int, ...]], dict[str, str]]:
-        """The assignment and the configs of a topic to be created. Raises KafkaException."""
+        """Return the assignment and the configs of a new topic. Raises KafkaException."""
         if self._cache.contains_topic(topic.name):
             raise topic_exists(topic.name)
         overrides: dict[str, str] = {}
@@ -301,7 +302,7 @@ class AdminManager:
     async def _validate(
         self, topic: str, assignment: Mapping[int, tuple[int, ...]], overrides: Mapping[str, str]
     ) -> None:
-        """Name, assignment, configs."""
+        """Check name, assignment and configs."""
         check_new_topic(topic, await self._zk.get_all_topics_in_cluster(), assignment)
         try:
             self._configs.check_topic_configs(overrides)
@@ -311,7 +312,7 @@ class AdminManager:
     async def _check_new_partitions(
         self, topic: CreatePartitionsTopic
     ) -> tuple[TopicAssignment, Assignment]:
-        """What the topic has, and what it is to get besides. Raises KafkaException."""
+        """Return the topic's assignment, and its new partitions'. Raises KafkaException."""
         if not topic.name:
             raise KafkaException(
                 Errors.UNKNOWN_SERVER_ERROR, "a topic's name cannot be empty"
@@ -339,7 +340,7 @@ class AdminManager:
     async def _add_partitions(
         self, topic: str, current: TopicAssignment, added: Assignment
     ) -> None:
-        """Door: write the new assignment beside the old one."""
+        """Write the new assignment next to the old one."""
         try:
             await self._zk.set_topic_assignment(topic, with_partitions(current, added))
         except ZkError as error:
@@ -361,7 +362,7 @@ class AdminManager:
         *,
         automatic: bool,
     ) -> UUID:
-        """Door: write the znodes. Returns the topic's id, or zeros."""
+        """Write the znodes. Return the topic's id, or zeros."""
         topic_id = (
             UUID(int=self._random.getrandbits(128), version=4) if self._with_topic_ids else None
         )
@@ -386,7 +387,9 @@ class AdminManager:
         return topic_id or UUID(int=0)
 
     def _told_configs(self, overrides: Mapping[str, str]) -> list[CreatableTopicConfigs]:
-        """Every key with its value and whence it comes, as a v5 response tells them (KIP-525)."""
+        """Return every key with its value and the source of the value, as a v5 response holds them
+        (KIP-525).
+        """
         return [
             CreatableTopicConfigs(
                 name=entry.name,
@@ -399,14 +402,14 @@ class AdminManager:
 
 
 def _without_details(result: CreatableTopicResult, error: Errors) -> CreatableTopicResult:
-    """A topic that is not ready in time: nothing is told of it but that."""
+    """Return the result of a topic that is not ready in time: its error, and nothing else."""
     return CreatableTopicResult(name=result.name, error_code=error, error_message=None, configs=[])
 
 
 def internal_topics(
     offsets: tuple[int, int, int], transactions: tuple[int, int, int], transactions_min_isr: int
 ) -> dict[str, InternalTopic]:
-    """Both internal topics, each from its (partitions, replicas, segment bytes)."""
+    """Return both internal topics. Each argument is (partitions, replicas, segment bytes)."""
     return {
         GROUP_METADATA_TOPIC_NAME: InternalTopic(
             offsets[0],

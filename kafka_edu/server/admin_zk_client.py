@@ -1,9 +1,9 @@
-"""What an administrator changes in ZooKeeper directly, with Kafka's checks and Kafka's words
-(Kafka: AdminZkClient.scala, AdminUtils.scala).
+"""Change topics and configs directly in ZooKeeper, with Kafka's checks and Kafka's messages (Kafka:
+AdminZkClient.scala, AdminUtils.scala).
 
-The tools that take --zookeeper use it, as 2.0's do, while brokers may or may not run: the
-controller sees the znodes change, or finds them changed when it starts. What the checks are is
-below the class; an AdminManager makes the same ones for requests, from the broker's metadata cache.
+The tools with the option --zookeeper use it, like those of Kafka 2.0, whether brokers run or not.
+The controller sees the znodes change, or reads them when it starts. The checks stand below the
+class. AdminManager makes the same checks for requests, with the broker's metadata cache.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,20 +23,20 @@ Assignment = Mapping[int, Sequence[int]]
 
 
 class AdminOperationError(Exception):
-    """What cannot be done as things stand (Kafka: AdminOperationException)."""
+    """The cluster's present state does not allow the change (Kafka: AdminOperationException)."""
 
 
 class RackAwareMode(Enum):
-    """Whether replicas are spread over racks. ENFORCED refuses when only some brokers tell
-    theirs.
-    """
+    """Whether replicas are spread over racks. ENFORCED refuses if only some brokers have a rack."""
 
     ENFORCED = "enforced"
     DISABLED = "disabled"
 
 
 class AdminZkClient:
-    """One session's administrator. `random` draws where the replicas of a new topic begin."""
+    """The administrator of one ZooKeeper session. `random` chooses the broker at which a new
+    topic's replicas begin.
+    """
 
     def __init__(self, zk: KafkaZkClient, random: Random) -> None:
         self._zk = zk
@@ -50,7 +50,7 @@ class AdminZkClient:
         configs: Mapping[str, str],
         rack_aware: RackAwareMode,
     ) -> None:
-        """Assign replicas and create. Raises KafkaException, AdminOperationError."""
+        """Assign replicas, then create the topic. Raises KafkaException, AdminOperationError."""
         racks = await self.get_broker_racks(rack_aware)
         await self.create_topic_with_assignment(
             topic,
@@ -61,7 +61,7 @@ class AdminZkClient:
     async def create_topic_with_assignment(
         self, topic: str, assignment: Assignment, configs: Mapping[str, str]
     ) -> None:
-        """Check all, then write configs and assignment, the assignment last; the controller gives
+        """Check everything, then write the configs, and the assignment last. The controller gives
         the topic its id.
         """
         check_new_topic(topic, await self._zk.get_all_topics_in_cluster(), assignment)
@@ -77,8 +77,8 @@ class AdminZkClient:
     async def add_partitions(
         self, topic: str, partitions: int, assigned: Assignment | None = None
     ) -> None:
-        """Extend the topic to `partitions`; `assigned` are the new ones' brokers, if not chosen
-        here. Raises KafkaException, AdminOperationError.
+        """Extend the topic to `partitions`. `assigned` holds the new partitions' brokers; without
+        it they are chosen here. Raises KafkaException, AdminOperationError.
         """
         current = (await self._zk.get_assignment_for_topics([topic])).get(topic)
         if current is None:
@@ -97,8 +97,8 @@ class AdminZkClient:
     async def get_broker_racks(
         self, rack_aware: RackAwareMode, among: Collection[int] | None = None
     ) -> dict[int, str | None]:
-        """The live brokers (only those `among` some) and their racks. Raises AdminOperationError if
-        racks count and only some brokers tell theirs.
+        """Return the live brokers and their racks, or only those of them that are in `among`.
+        Raises AdminOperationError if racks count and only some brokers have one.
         """
         brokers = (await self._zk.get_all_brokers_in_cluster()).values()
         racks = {
@@ -114,7 +114,7 @@ class AdminZkClient:
         return racks
 
     async def change_topic_config(self, topic: str, configs: Mapping[str, str]) -> None:
-        """Replace the topic's overrides, and tell all brokers. Raises KafkaException,
+        """Replace the topic's overrides and notify all brokers. Raises KafkaException,
         ConfigException, AdminOperationError.
         """
         validate_topic_name(topic)
@@ -126,13 +126,13 @@ class AdminZkClient:
     async def change_entity_config(
         self, entity_type: str, name: str, configs: Mapping[str, str]
     ) -> None:
-        """Write what has been checked, and tell all brokers."""
+        """Write checked configs and notify all brokers."""
         await EntityConfigs(self._zk, None).change(entity_type, name, configs, {})
 
 
 def validate_topic_configs(configs: Mapping[str, str]) -> None:
-    """Raises KafkaException(INVALID_CONFIG) for a key that no topic has, ConfigException for a
-    wrong value.
+    """Check a topic's overrides. Raises KafkaException(INVALID_CONFIG) for an unknown key,
+    ConfigException for a wrong value.
     """
     validate_topic_config_names(configs)
     LogConfig.parse(configs)
@@ -148,8 +148,8 @@ def topic_exists(topic: str) -> KafkaException:
 
 
 def check_new_topic(topic: str, existing: Collection[str], assignment: Assignment) -> None:
-    """Name and assignment (Kafka: validateTopicCreate). Brokers that do not exist may be assigned,
-    as in Kafka. Raises KafkaException.
+    """Check name and assignment (Kafka: validateTopicCreate). The assignment may name brokers that
+    do not exist, as in Kafka. Raises KafkaException.
     """
     validate_topic_name(topic)
     if topic in existing:
@@ -186,8 +186,8 @@ def new_partitions(
     racks: Mapping[int, str | None],
     random: Random,
 ) -> Assignment:
-    """The brokers of the partitions that bring `topic` to so many; as `assigned`, if given. Raises
-    KafkaException.
+    """Return the brokers of the partitions that are added to `topic`: those of `assigned`, if it is
+    given. Raises KafkaException.
     """
     known = len(current.partitions)
     if partitions <= known:
@@ -215,7 +215,7 @@ def new_partitions(
 
 
 def with_partitions(current: TopicAssignment, added: Assignment) -> TopicAssignment:
-    """A topic's assignment with new partitions beside the old ones."""
+    """Return a topic's assignment with new partitions added."""
     new = {number: ReplicaAssignment(tuple(replicas)) for number, replicas in added.items()}
     return current._replace(partitions={**current.partitions, **new})
 
@@ -223,8 +223,8 @@ def with_partitions(current: TopicAssignment, added: Assignment) -> TopicAssignm
 def _wrong_assignment(
     assigned: Assignment, count: int, replication_factor: int, live: Collection[int]
 ) -> str:
-    """Why a manual assignment of new partitions cannot be, or nothing. Unlike that of a new topic,
-    it names live brokers only.
+    """Return the reason why a manual assignment of new partitions is not possible, or "". Unlike
+    the assignment of a new topic, it may name live brokers only.
     """
     for partition, replicas in assigned.items():
         listed = ", ".join(map(str, replicas))

@@ -1,9 +1,9 @@
-"""Puts together what answers a broker's requests: the managers behind the APIs, the table of APIs,
+"""Build all that answers a broker's requests: the managers behind the APIs, the table of APIs, and
 the handlers (Kafka: KafkaServer.startup).
 
-Each family of APIs has its own `_serve_…` method, which makes what stands behind the family and
-enters its handlers into the table. A purgatory that a family needs is made by `_purgatory`, which
-sees to it that its time-outs are called. What must be stopped is stopped in `shutdown`.
+Each family of APIs has its own `_serve_…` method. It creates the managers of the family and
+registers its handlers in the table. `_purgatory` creates the purgatory of a family and runs its
+time-outs. `shutdown` stops all of them.
 """
 
 import asyncio
@@ -50,7 +50,9 @@ Operation = TypeVar("Operation", bound=DelayedOperation)
 
 
 class ApiAssembly:
-    """Owned by KafkaServer. Made when all else runs; `startup` lets the handlers take requests."""
+    """Owned by KafkaServer, and created after all other parts. `startup` lets the handlers accept
+    requests.
+    """
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -62,7 +64,7 @@ class ApiAssembly:
                 "transaction.state.log.num.partitions"
             ),
         }
-        """How many partitions each internal topic has, or will have; settled by `startup`."""
+        """The number of partitions that each internal topic has, or will have. Set by `startup`."""
         between_brokers = inter_broker_versions(config.inter_broker_protocol_version)
         self.apis = KafkaApis(
             parts.request_channel,
@@ -119,8 +121,8 @@ class ApiAssembly:
             self._control_plane_handlers.start()
 
     async def _settle_internal_partitions(self) -> None:
-        """An internal topic that exists has as many partitions as it has, whatever the
-        configuration says (Kafka: getTopicPartitionCount).
+        """Read the number of partitions of the internal topics that exist. It counts more than the
+        configuration (Kafka: getTopicPartitionCount).
         """
         existing = await self._parts.zk.get_assignment_for_topics(INTERNAL_TOPIC.values())
         for kind, topic in INTERNAL_TOPIC.items():
@@ -128,21 +130,21 @@ class ApiAssembly:
                 self._internal_partitions[kind] = len(existing[topic].partitions)
 
     async def shutdown_handlers(self) -> None:
-        """No request is taken up any more."""
+        """Stop the handlers. No further request is handled."""
         await self.handlers.shutdown()
         if self._control_plane_handlers is not None:
             await self._control_plane_handlers.shutdown()
 
     async def shutdown(self) -> None:
-        """After the handlers: stop what stands behind the APIs."""
+        """Stop the managers behind the APIs, after the handlers."""
         await self._transactions.shutdown()
         await self._groups.shutdown()
         for reaper in self._reapers:
             await reaper.shutdown()
 
     def _make_control_plane_handlers(self) -> KafkaRequestHandlerPool | None:
-        """One handler for what comes by control.plane.listener.name; it goes by the same table.
-        None where there is no such listener.
+        """Create one handler for the requests from control.plane.listener.name. It uses the same
+        table. Return None if there is no such listener.
         """
         parts = self._parts
         if parts.control_plane is None:
@@ -159,7 +161,7 @@ class ApiAssembly:
         )
 
     def _purgatory(self, name: str, _: type[Operation]) -> DelayedOperationPurgatory[Operation]:
-        """A purgatory for operations of that type, whose time-outs run from `startup` to
+        """Create a purgatory for operations of that type. Its time-outs run from `startup` to
         `shutdown`.
         """
         purgatory = DelayedOperationPurgatory[Operation](
@@ -239,7 +241,7 @@ class ApiAssembly:
         ).register(self.apis)
 
     def _on_topics_updated(self, topics: Sequence[str]) -> None:
-        """UpdateMetadata told of these topics."""
+        """Check the requests that wait for these topics, because UpdateMetadata named them."""
         self._admin.try_complete_delayed_topic_operations(topics)
         self._elections.on_topics_updated(topics)
 

@@ -1,8 +1,8 @@
-"""One request at work: what an API's handler is given, and its one way to answer.
+"""One request in progress: the argument of an API's handler, and the only way to answer.
 
-A handler may answer at once, later (from a purgatory), or never (Produce with acks=0). Whatever
-goes wrong while it answers costs this client's connection, and not the part that completed the
-operation: that may be another client's request.
+A handler may answer at once, later (from a purgatory), or never (Produce with acks=0). An error
+during the answer closes this client's connection. It must not reach the part that completed the
+operation, because that may be working for another client's request.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ OnFailure = Callable[[Request, BaseException], None]
 
 
 class ApiCall:
-    """A request with its answer pending. Answered exactly once; a second answer is a bug and
+    """A request whose answer is pending. It is answered exactly once. A second answer is a bug and
     raises.
     """
 
@@ -51,7 +51,7 @@ class ApiCall:
         return self.request.header.client_id or ""
 
     def respond(self, response: Message) -> None:
-        """Encode and hand the response to the connection's processor."""
+        """Encode the response and hand it to the connection's processor."""
         self._answer()
         request = self.request
         try:
@@ -65,13 +65,15 @@ class ApiCall:
         self._channel.send_response(request, parts)
 
     def respond_nothing(self) -> None:
-        """The client waits for no answer: its next request may come."""
+        """Finish without a response, because the client expects none. The connection's next request
+        may start.
+        """
         self._answer()
         self._channel.send_response(self.request, None)
 
     def respond_error(self, error: Errors, message: str = "") -> None:
-        """The whole request failed: the response of its type that says so in every place it has for
-        that; if it has none, close.
+        """Answer that the whole request failed. The response of its type carries the error in each
+        place for one. If it has no such place, close the connection.
         """
         response = self._error_response(error, message)
         if response is None:
@@ -85,8 +87,8 @@ class ApiCall:
         self._channel.refuse(self.request, reason)
 
     def fail(self, error: Exception) -> None:
-        """The broker raised `error` for this request while it worked on another one, for example in
-        a purgatory. Tell, and close the connection.
+        """Report an error that the broker raised for this request while it worked on another one,
+        for example in a purgatory. Then close the connection.
         """
         self._on_failure(self.request, error)
         self.answered = True
@@ -95,8 +97,8 @@ class ApiCall:
         )
 
     def waits(self) -> None:
-        """The handler has done its part; the rest of the time counts as remote, or as waiting in
-        the purgatory (spec N2).
+        """Note that the handler is done and the request waits. From now on its time counts as
+        remote, or as waiting in the purgatory (spec N2).
         """
         self.request.local_done_ns = self._time_ns()
 

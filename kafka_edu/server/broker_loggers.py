@@ -1,4 +1,4 @@
-"""The loggers of this broker's process, and their levels, as DescribeConfigs tells and changes them
+"""The loggers of this broker's process and their levels, for DescribeConfigs and AlterConfigs
 (Kafka: Log4jController.scala; KIP-412).
 """
 
@@ -6,7 +6,7 @@ import logging
 from typing import Final
 
 ROOT: Final = "root"
-#: Kafka's name of a level → Python's. TRACE and FATAL are names that Python does not have.
+#: Kafka's name of a level → Python's number. Python does not have the names TRACE and FATAL.
 LEVELS: Final = {
     "TRACE": 5,
     "DEBUG": logging.DEBUG,
@@ -18,7 +18,7 @@ LEVELS: Final = {
 
 
 def logger_levels() -> dict[str, str]:
-    """The level that each logger goes by, its own or its parent's, in order of name."""
+    """Return each logger's effective level, its own or its parent's, in order of name."""
     return {
         name: _level_name(_logger(name).getEffectiveLevel())
         for name in sorted({ROOT, *logging.root.manager.loggerDict})
@@ -26,12 +26,12 @@ def logger_levels() -> dict[str, str]:
 
 
 def set_logger_level(name: str, level: str) -> None:
-    """Door: from now on that logger goes by that level, of LEVELS."""
+    """Give the logger a level of its own, one of LEVELS."""
     _logger(name).setLevel(LEVELS[level])
 
 
 def unset_logger_level(name: str) -> None:
-    """Door: from now on that logger, which is not the root, goes by its parent's level."""
+    """Take the logger's own level away. It then has its parent's level. Not for the root logger."""
     _logger(name).setLevel(logging.NOTSET)
 
 
@@ -40,7 +40,7 @@ def _logger(name: str) -> logging.Logger:
 
 
 def _level_name(level: int) -> str:
-    """The nearest name that is not above the level."""
+    """Return the name of the nearest level that is not higher."""
     return max(
         (number, name) for name, number in LEVELS.items() if number <= max(level, LEVELS["TRACE"])
     )[1]

@@ -1,14 +1,14 @@
-"""meta.properties: whose a log dir is, and where broker ids come from (Kafka:
+"""meta.properties: the owner of a log dir, and the sources of broker ids (Kafka:
 BrokerMetadataCheckpoint.scala; book §6.5.1).
 
     version=0
     broker.id=1
-    cluster.id=vPeOCWypqUOSepEvx0cbog        # since 2.4; absent in files of Kafka 2.0, and ignored
-    by it
+    cluster.id=vPeOCWypqUOSepEvx0cbog     # since 2.4; Kafka 2.0 does not write it and ignores it
 
-A broker's id is, in this order: the one stored in its log dirs, the one configured, one generated
-from ZooKeeper's /brokers/seqid (above reserved.broker.max.id, 1000, so that configured and
-generated ids never meet). Stored and configured must agree; that is checked, not preferred.
+A broker takes its id from the first of three sources: its log dirs, its configuration, ZooKeeper's
+/brokers/seqid. Generated ids are above reserved.broker.max.id (1000), so that they never meet
+configured ones. If an id is both stored and configured, the two must agree. Otherwise the broker
+does not start.
 """
 
 import posixpath
@@ -28,26 +28,26 @@ FILE_NAME: Final = "meta.properties"
 
 
 class BrokerMetadata(NamedTuple):
-    """What one meta.properties says."""
+    """The contents of one meta.properties."""
 
     broker_id: int
     cluster_id: str | None = None
 
 
 class InconsistentBrokerIdError(Exception):
-    """Log dirs disagree with each other or with broker.id (Kafka: InconsistentBrokerIdException):
-    the broker does not start.
+    """Log dirs disagree with each other or with broker.id (Kafka: InconsistentBrokerIdException).
+    The broker does not start.
     """
 
 
 class InconsistentClusterIdError(Exception):
-    """A log dir belongs to another cluster (Kafka 2.4: InconsistentClusterIdException): the broker
+    """A log dir belongs to another cluster (Kafka 2.4: InconsistentClusterIdException). The broker
     does not start.
     """
 
 
 class BrokerMetadataError(Exception):
-    """A meta.properties that cannot be understood."""
+    """A meta.properties is malformed."""
 
 
 class IdSource(StrEnum):
@@ -57,14 +57,16 @@ class IdSource(StrEnum):
 
 
 class BrokerMetadataCheckpoint:
-    """The meta.properties of one log dir. Written by temporary file and rename, so never half."""
+    """The meta.properties of one log dir. It is written to a temporary file that is then renamed,
+    so it is never incomplete.
+    """
 
     def __init__(self, log_dir: str, file_system: FileSystem) -> None:
         self.path = posixpath.join(log_dir, FILE_NAME)
         self._file_system = file_system
 
     def read(self) -> BrokerMetadata | None:
-        """What it says, or None for a log dir that no broker has used yet. Raises OSError,
+        """Return the contents, or None for a log dir that no broker has used. Raises OSError,
         BrokerMetadataError.
         """
         try:
@@ -100,8 +102,8 @@ def read_broker_metadata(
     file_system: FileSystem,
     on_failure: Callable[[str, OSError], None] | None = None,
 ) -> dict[str, BrokerMetadata]:
-    """By log dir, for those that have one. `on_failure` takes a dir whose file cannot be read;
-    without it the OSError is raised.
+    """Return the contents by log dir, for dirs that have the file. `on_failure` is called for a dir
+    whose file cannot be read; without it the OSError is raised.
     """
     stored: dict[str, BrokerMetadata] = {}
     for log_dir in log_dirs:
@@ -118,7 +120,7 @@ def read_broker_metadata(
 
 
 def check_cluster_id(stored: Mapping[str, BrokerMetadata], cluster_id: str) -> None:
-    """Raises InconsistentClusterIdError if a log dir was written in another cluster."""
+    """Raise InconsistentClusterIdError if a log dir was written in another cluster."""
     for log_dir, metadata in stored.items():
         if metadata.cluster_id not in (None, cluster_id):
             raise InconsistentClusterIdError(
@@ -133,7 +135,7 @@ async def settle_broker_id(
     configured_id: int,
     generate: Callable[[], Awaitable[int]] | None,
 ) -> tuple[int, IdSource]:
-    """The broker's id and where it came from; `configured_id` is -1 if there is none, `generate`
+    """Return the broker's id and its source. `configured_id` is -1 if there is none. `generate` is
     None if broker.id.generation.enable is false.
 
     Raises InconsistentBrokerIdError in the book's two cases: log dirs that name different brokers,

@@ -1,4 +1,6 @@
-"""What a broker has made before its APIs, handed to whoever puts a family of APIs together."""
+"""The parts that a broker creates before its APIs. The builders of API families take what they
+need.
+"""
 
 from collections.abc import Callable
 from random import Random
@@ -20,7 +22,7 @@ from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 
 class BrokerParts(NamedTuple):
-    """What a broker has made before its APIs: the assembly takes from it what each family needs."""
+    """The parts that exist before the APIs. Each family takes from it what it needs."""
 
     config: KafkaConfig
     broker_id: int
@@ -39,4 +41,4 @@ class BrokerParts(NamedTuple):
     dynamic_config: DynamicBrokerConfig
     features: FinalizedFeatures
     on_failure: Callable[[str, BaseException], None]
-    """Told of a background task that died of a bug, by name."""
+    """Called with the name and the exception of a background task that died of a bug."""

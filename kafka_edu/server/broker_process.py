@@ -1,5 +1,5 @@
-"""What a broker needs of a real process: clocks, sockets, kazoo, disk, threads, signals, and where
-its events go.
+"""Run a broker in a real process: clocks, sockets, kazoo, disk, threads, signals, and the outputs
+of its events.
 """
 
 import asyncio
@@ -50,14 +50,17 @@ REARM_EVERY_TICKS: Final = 10
 LAST_EVENTS: Final = 1000
 LAST_EVENTS_LOGGED: Final = 30
 GC_THRESHOLDS: Final = (50_000, 20, 100)
-"""Python looks for cycles each time 700 more objects were made than freed. A broker under load
-makes and frees thousands of them for each request, and makes no cycles on that path: what is in
-flight would be looked through again and again for nothing.
+"""Thresholds of the garbage collector. By default Python searches for cycles whenever 700 more
+objects were created than freed.
+
+A broker under load creates and frees thousands of objects for each request. It makes no cycles on
+that path. With the default, Python would search the live objects again and again without finding
+any.
 """
 
 
 class OsProcess:
-    """This process, as the broker tells of it."""
+    """The operating system's view of this process."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
@@ -65,7 +68,7 @@ class OsProcess:
         self.sampler = LoopSampler()
 
     def memory(self) -> tuple[int, int]:
-        """RSS and RssAnon from /proc/self/status; 0 where there is no /proc."""
+        """Return RSS and RssAnon from /proc/self/status, or 0 where there is no /proc."""
         found = {"VmRSS": 0, "RssAnon": 0}
         with contextlib.suppress(OSError), open("/proc/self/status") as status:
             for line in status:
@@ -78,8 +81,8 @@ class OsProcess:
         return time.thread_time_ns() // 1_000_000
 
     def rearm_watchdog(self) -> None:
-        """A loop that hangs for HANG_S seconds gets its stack written to standard error, by a
-        thread that needs no interpreter lock.
+        """Restart the timer that dumps the stack. If the loop hangs for HANG_S seconds, a thread
+        that needs no interpreter lock writes the stack to standard error.
         """
         self.sampler.tick()
         self._ticks += 1
@@ -91,10 +94,10 @@ class OsProcess:
 
 
 class BrokerProcess:
-    """Runs one KafkaServer until a signal comes or it fails."""
+    """Runs one KafkaServer until a signal arrives or the server fails."""
 
     def __init__(self, config: KafkaConfig, learner: Sequence[LearnerCode] = ()) -> None:
-        """`learner`: the code of learners that serves in this process, to be told of."""
+        """`learner` is learners' code that runs in this process. The broker's events name it."""
         self._config = config
         self._time = SystemTime()
         self._tracer = Tracer(config.broker_id, self._time)
@@ -111,7 +114,7 @@ class BrokerProcess:
         )
 
     async def run(self) -> int:
-        """The exit code."""
+        """Run the broker, and return the exit code."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_signal, number.name)
@@ -148,8 +151,8 @@ class BrokerProcess:
             )
         )
         try:
-            # first of all: a broker that runs on these dirs has its events file and its recording
-            # beside them
+            # Lock the dirs first. A broker that already runs on them keeps its events file and its
+            # recording there.
             server.open_log_dirs()
         except StartupError as error:
             log.error("the broker cannot start: %s", error)
@@ -214,7 +217,7 @@ class BrokerProcess:
         return asyncio.get_running_loop().run_in_executor(self._workers, call)
 
     def _resize_workers(self, threads: int) -> None:
-        """So many workers from now on; what the old workers have been given they still do."""
+        """Resize the pool of workers. Calls that the old workers already have are still done."""
         old, self._workers = (
             self._workers,
             ThreadPoolExecutor(threads, thread_name_prefix="kafka-worker"),
@@ -228,7 +231,9 @@ class BrokerProcess:
     async def _open_sinks(
         self, transport: SocketTransport, stack: contextlib.ExitStack
     ) -> list[Coroutine[None, None, None]]:
-        """Where the configuration wants events to go; what is returned must run as tasks."""
+        """Open the outputs of events that the configuration names. The caller must run the returned
+        coroutines as tasks.
+        """
         tells: list[Coroutine[None, None, None]] = []
         config = self._config
         if config.events_file is not None:
@@ -253,11 +258,11 @@ class BrokerProcess:
 
 
 def worker_threads(config: KafkaConfig) -> int:
-    """Return how many calls may block at a time: background.threads, or as many as recover (and
-    close) all log dirs side by side.
+    """Return how many calls may block at a time: background.threads, or as many as recover or close
+    all log dirs in parallel, whichever is more.
 
-    Kafka starts a pool of num.recovery.threads.per.data.dir threads for each dir; here all share
-    one pool, whose threads start when they are needed.
+    Kafka starts num.recovery.threads.per.data.dir threads for each dir. Here all dirs share one
+    pool. Its threads start when they are needed.
     """
     return max(
         config.background_threads, len(config.log_dirs) * config.num_recovery_threads_per_data_dir
@@ -265,8 +270,8 @@ def worker_threads(config: KafkaConfig) -> int:
 
 
 def settle_garbage_collector() -> None:
-    """What the start has made stays until the end: freeze it, so that no collection looks at it
-    again (nor unshares its pages).
+    """Freeze the objects of the start, because they live until the end. Collections then skip them,
+    and their memory pages stay shared.
     """
     gc.collect()
     gc.freeze()
@@ -274,8 +279,8 @@ def settle_garbage_collector() -> None:
 
 
 def raise_file_limit() -> None:
-    """A broker holds a file for each log and index and a socket for each client: take all that the
-    system allows.
+    """Raise the limit of open files to the system's maximum. A broker has open files for each log
+    and index, and a socket for each client.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):  # macOS says unlimited, and then refuses it
@@ -288,8 +293,8 @@ def remove_quietly(path: str) -> None:
 
 
 def fresh_recording(path: str) -> str:
-    """`path`; an older recording there is moved out of the way, as `path.1`, `path.2` …: each start
-    of the broker makes a recording of its own.
+    """Return `path`, after moving an older recording there to `path.1`, `path.2` and so on. Each
+    start of the broker makes its own recording.
     """
     if os.path.exists(path):
         os.rename(path, next(name for name in _numbered(path) if not os.path.exists(name)))

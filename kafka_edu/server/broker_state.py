@@ -1,4 +1,4 @@
-"""The life of a broker (Kafka: BrokerStates.scala)."""
+"""The states of a broker's life (Kafka: BrokerStates.scala)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -14,7 +14,7 @@ class BrokerState(StrEnum):
     SHUTTING_DOWN = "BrokerShuttingDown"
 
 
-#: state → those it may be left for. A start that fails goes straight to shutting down.
+#: state → the states that may follow. A start that fails goes straight to shutting down.
 VALID_NEXT_STATES: Final[Mapping[BrokerState, frozenset[BrokerState]]] = {
     BrokerState.NOT_RUNNING: frozenset({BrokerState.STARTING}),
     BrokerState.STARTING: frozenset(

@@ -1,13 +1,13 @@
 """Quotas of users, clients and addresses, in ZooKeeper (Kafka: ZkAdminManager.describeClientQuotas,
 alterClientQuotas; KIP-546, KIP-612).
 
-    /config/users/<user>                     a user          /config/users/<user>/clients/<client>
-    a client of a user
-    /config/clients/<client>                 a client id     /config/ips/<address>
-    connections of an address
+    /config/users/<user>                     a user
+    /config/users/<user>/clients/<client>    a client of a user
+    /config/clients/<client>                 a client id
+    /config/ips/<address>                    connections of an address
 
-`<default>` in the place of a name is everybody who has nothing of his own. Names are
-percent-encoded. They are stored, and read by nobody yet: to slow a client down comes later.
+The name `<default>` stands for all that have no quota of their own. Names are percent-encoded.
+Quotas are stored, but nothing reads them yet: no client is throttled.
 """
 
 import ipaddress
@@ -38,15 +38,15 @@ CLIENT_QUOTAS: Final[Mapping[str, ConfigType]] = {
 }
 IP_QUOTAS: Final[Mapping[str, ConfigType]] = {"connection_creation_rate": ConfigType.INT}
 _LIMITS: Final = {ConfigType.INT: MAX_INT, ConfigType.LONG: MAX_LONG}
-#: Whole numbers come as floating-point ones: so far off they may be.
+#: The tolerance for whole numbers, which arrive as floating-point numbers.
 _EPSILON: Final = 1e-6
 
 QuotaEntity = frozenset[tuple[str, str | None]]
-"""Type and name of each part; None is the default of its kind."""
+"""Type and name of each part. The name None stands for the default of its type."""
 
 
 class MatchType(IntEnum):
-    """By its number on the wire."""
+    """The kinds of match, by their number on the wire."""
 
     EXACT = 0
     DEFAULT = 1
@@ -54,7 +54,7 @@ class MatchType(IntEnum):
 
 
 class QuotaFilter(NamedTuple):
-    """What one part of an entity must be."""
+    """The condition on one part of an entity."""
 
     entity_type: str
     match_type: int
@@ -64,7 +64,7 @@ class QuotaFilter(NamedTuple):
 class QuotaOp(NamedTuple):
     key: str
     value: float | None
-    """None: take the quota away."""
+    """None removes the quota."""
 
 
 class ClientQuotas:
@@ -77,8 +77,8 @@ class ClientQuotas:
     async def describe(
         self, filters: Sequence[QuotaFilter], strict: bool
     ) -> dict[QuotaEntity, dict[str, float]]:
-        """Entities that have quotas and all the parts that are asked for; with `strict` no others.
-        Raises KafkaException for a wrong filter.
+        """Return the entities that have quotas and all requested parts. With `strict`, they must
+        have no other parts. Raises KafkaException for a wrong filter.
         """
         wanted: dict[str, QuotaFilter] = {}
         for each in filters:
@@ -119,7 +119,7 @@ class ClientQuotas:
     async def alter(
         self, entries: Mapping[QuotaEntity, Iterable[QuotaOp]], validate_only: bool
     ) -> dict[QuotaEntity, tuple[Errors, str]]:
-        """Change the quotas of each entity; one's error leaves the others alone."""
+        """Change the quotas of each entity. An error of one entity does not affect the others."""
         results = {}
         for entity, ops in entries.items():
             try:
@@ -206,7 +206,9 @@ def _matches(
 
 
 def _place(entity: Mapping[str, str | None]) -> tuple[str, str]:
-    """(root, name below it) of an entity's znode. Raises KafkaException for what is no entity."""
+    """Return (root, name below it) of an entity's znode. Raises KafkaException for an impossible
+    entity.
+    """
     if not entity:
         raise KafkaException(Errors.INVALID_REQUEST, "an entity has a type and a name")
     for entity_type, name in entity.items():
@@ -243,7 +245,7 @@ def _check_address(name: str | None) -> None:
 
 
 def _text(key: str, quota_type: ConfigType, value: float) -> str:
-    """The value as it is stored. NaN becomes 0, as in Kafka, where a whole number is wanted."""
+    """Return the value as it is stored. As a whole number, NaN becomes 0, as in Kafka."""
     if quota_type is ConfigType.DOUBLE:
         return double_text(value)
     limit = _LIMITS[quota_type]

@@ -1,10 +1,10 @@
-"""Describes and alters the configs of topics, brokers and loggers (Kafka: ConfigAdminManager,
+"""Describe and alter the configs of topics, brokers and loggers (Kafka: ConfigAdminManager,
 ZkAdminManager.alterConfigs; KIP-133, KIP-226, KIP-339, KIP-412).
 
-A change of a topic or a broker is written to /config/<type>/<name>, and a notification to
-/config/changes: every broker's DynamicConfigManager reads it and takes the change up, ours too. So
-the answer comes when it is written, and the change a little later. Loggers change at once, on this
-broker alone.
+A change of a topic or a broker is written to /config/<type>/<name>. Then a notification is written
+to /config/changes. Every broker's DynamicConfigManager reads it and applies the change, on this
+broker too. So the response is sent when the change is written, and the change takes effect a little
+later. Changes of loggers take effect at once, on this broker alone.
 """
 
 import logging
@@ -39,7 +39,7 @@ UNKNOWN_TYPE: Final = "Unexpected resource type UNKNOWN"
 
 
 class ResourceType(IntEnum):
-    """What has configs, by its number on the wire (ConfigResource.Type)."""
+    """The types of resources, by their number on the wire (ConfigResource.Type)."""
 
     TOPIC = 2
     BROKER = 4
@@ -47,7 +47,7 @@ class ResourceType(IntEnum):
 
 
 class OpType(IntEnum):
-    """What IncrementalAlterConfigs does to a key (AlterConfigOp.OpType)."""
+    """The operations of IncrementalAlterConfigs (AlterConfigOp.OpType)."""
 
     SET = 0
     DELETE = 1
@@ -58,12 +58,12 @@ class OpType(IntEnum):
 class ConfigOp(NamedTuple):
     name: str
     op: int
-    """An OpType, if it is one."""
+    """An OpType, if it is a known number."""
     value: str | None
 
 
 class ConfigAdminManager:
-    """Owned by the broker's loop. Every method raises KafkaException, with the error for that one
+    """Owned by the broker's loop. Every method raises KafkaException with the error of that one
     resource.
     """
 
@@ -84,8 +84,8 @@ class ConfigAdminManager:
         self._trace = trace
 
     async def describe(self, resource_type: int, name: str) -> list[ConfigEntry]:
-        """All entries of a resource. A broker tells of itself alone, and of what is set for all
-        (`name` empty).
+        """Return all entries of a resource. A broker describes itself only, and with an empty
+        `name` the defaults of all brokers.
         """
         match resource_type:
             case ResourceType.TOPIC:
@@ -120,7 +120,7 @@ class ConfigAdminManager:
         configs: Sequence[tuple[str, str | None]],
         validate_only: bool,
     ) -> None:
-        """Replace all configs of a resource by `configs`; of a key given twice the last counts."""
+        """Replace all configs of a resource. If a key is given twice, the last value counts."""
         if resource_type == ResourceType.BROKER_LOGGER:
             raise KafkaException(
                 Errors.INVALID_REQUEST,
@@ -138,7 +138,7 @@ class ConfigAdminManager:
     async def incremental_alter(
         self, resource_type: int, name: str, ops: Sequence[ConfigOp], validate_only: bool
     ) -> None:
-        """Set, delete, append to or subtract from single configs; each at most once."""
+        """Set, delete, append to, or subtract from single configs, each at most once."""
         names = [op.name for op in ops]
         if duplicates := sorted({n for n in names if names.count(n) > 1}):
             raise KafkaException(
@@ -179,7 +179,7 @@ class ConfigAdminManager:
     async def _write(
         self, resource_type: int, name: str, configs: Mapping[str, str], validate_only: bool
     ) -> None:
-        """Check a resource's whole new configuration, and write it."""
+        """Check the whole new configuration of a resource, then write it."""
         match resource_type:
             case ResourceType.TOPIC:
                 if not self._cache.contains_topic(name):
@@ -207,7 +207,7 @@ class ConfigAdminManager:
             await self._change(entity_type, entity, configs)
 
     async def _change(self, entity_type: str, entity: str, configs: Mapping[str, str]) -> None:
-        """Door: the znode, and the notification."""
+        """Write the znode and the notification."""
         if entity_type == TOPICS and not is_internal(entity):
             for met in TOPIC_CONFIG.gaps(configs):
                 log.warning("topic %s: %s", entity, met)
@@ -221,10 +221,10 @@ class ConfigAdminManager:
             )
 
     def _is_own_broker(self, name: str, otherwise: str = "expected {}, but received {}") -> bool:
-        """Whether `name` is this broker; False: it is empty, and means all brokers.
+        """Return True if `name` is this broker, False if it is empty and means all brokers.
 
-        `otherwise` says what is wrong with another broker's id. Kafka says it in three ways; the
-        blanks are this broker's id and that one.
+        `otherwise` is the message for another broker's id. Kafka has three such messages. Its
+        blanks are this broker's id and the other id.
         """
         if name and _broker_number(name) != self._broker_id:
             raise KafkaException(
@@ -234,11 +234,11 @@ class ConfigAdminManager:
         return bool(name)
 
     def _broker_entity(self, name: str) -> str:
-        """Below /config/brokers."""
+        """Return the entity's name below /config/brokers."""
         return str(self._broker_id) if self._is_own_broker(name) else DEFAULT_ENTITY
 
     def _alter_loggers(self, broker: str, ops: Collection[ConfigOp], validate_only: bool) -> None:
-        """All or none: whatever is wrong is found before anything is changed."""
+        """Change all loggers or none. Every error is found before anything is changed."""
         known = logger_levels()
         for op in ops:
             if op.op not in (OpType.SET, OpType.DELETE):
@@ -280,7 +280,7 @@ def _invalid_value(resource_type: ResourceType, name: str, why: str) -> KafkaExc
 
 
 def _op_name(op: int) -> str:
-    """As Kafka prints it; `null` for an operation that nobody knows."""
+    """Return the operation's name as Kafka prints it, `null` for an unknown one."""
     return OpType(op).name if op in set(OpType) else "null"
 
 
@@ -296,9 +296,8 @@ def _broker_number(name: str) -> int:
 def _applied(
     ops: Sequence[ConfigOp], current: Mapping[str, str], config_def: ConfigDef
 ) -> dict[str, str]:
-    """`current` with the operations done to it. A list that is not set begins from its default, of
-    Kafka and not of this broker; an item may stand in it twice, and each one subtracted takes one
-    away.
+    """Return `current` after the operations. A list that is not set begins with Kafka's default,
+    not this broker's. An item may be in a list twice, and each subtraction removes one.
     """
     configs = dict(current)
     for name, op, value in ops:

@@ -1,10 +1,9 @@
-"""What this broker does when a configuration in ZooKeeper has changed (Kafka: ConfigHandler.scala,
-the reconfigurables of DynamicBrokerConfig.scala).
+"""Apply changes of the configuration in ZooKeeper to this broker (Kafka: ConfigHandler.scala, the
+reconfigurables of DynamicBrokerConfig.scala).
 
-/config/topics/<topic>      its logs here go by the new settings; an unclean election may be allowed
-now
-/config/brokers/<default>   all brokers' own settings
-/config/brokers/<id>        this one's
+    /config/topics/<topic>      settings of the topic's logs here; perhaps an unclean election
+    /config/brokers/<default>   settings of all brokers
+    /config/brokers/<id>        settings of this broker
 """
 
 from collections.abc import Mapping
@@ -30,7 +29,7 @@ from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 
 class BrokerConfigHandler:
-    """Reads this broker's configuration in ZooKeeper: at the start, and whenever it has changed."""
+    """Reads this broker's configuration in ZooKeeper, at the start and after each change."""
 
     def __init__(self, broker_id: int, zk: KafkaZkClient, dynamic: DynamicBrokerConfig) -> None:
         self._broker_id = broker_id
@@ -38,12 +37,12 @@ class BrokerConfigHandler:
         self._dynamic = dynamic
 
     async def read_all(self) -> None:
-        """Both entities. Raises ZkError."""
+        """Read both entities. Raises ZkError."""
         for name in (DEFAULT_ENTITY, str(self._broker_id)):
             await self.take_up(name)
 
     async def take_up(self, name: str) -> None:
-        """One entity, if it concerns this broker. Raises ZkError."""
+        """Read one entity, if it concerns this broker. Raises ZkError."""
         if name == DEFAULT_ENTITY:
             self._dynamic.update_default(await self._zk.get_entity_configs(BROKERS, name))
         elif name == str(self._broker_id):
@@ -51,7 +50,7 @@ class BrokerConfigHandler:
 
 
 class TopicConfigHandler:
-    """Has the logs of a topic go by its new configuration."""
+    """Applies a topic's new configuration to its logs."""
 
     def __init__(
         self, topic_configs: TopicConfigs, log_manager: LogManager, controller: KafkaController
@@ -61,8 +60,8 @@ class TopicConfigHandler:
         self._controller = controller
 
     async def take_up(self, topic: str) -> None:
-        """A topic that was never needed here is not kept: it is read when its first log is made.
-        Raises ZkError.
+        """Read the topic's configuration, if it was needed here before. Otherwise it is read when
+        the first log is created. Raises ZkError.
         """
         if topic in self._topic_configs.loaded:
             await self._topic_configs.load([topic])
@@ -77,7 +76,9 @@ class TopicConfigHandler:
 def config_handlers(
     broker: BrokerConfigHandler, topic: TopicConfigHandler
 ) -> Mapping[str, Handler]:
-    """Handlers by entity type. Quotas of users and clients are stored, and read by nobody yet."""
+    """Return the handlers by entity type. Quotas of users and clients have none, because nothing
+    reads them yet.
+    """
     return {BROKERS: broker.take_up, TOPICS: topic.take_up}
 
 
@@ -90,7 +91,9 @@ def connect_reconfigurables(
     controller: KafkaController,
     handlers: KafkaRequestHandlerPool,
 ) -> None:
-    """From now on these parts of the broker hear of changes of the keys that they go by."""
+    """Register the parts of the broker, each with the keys that it uses. They are called when one
+    of those changes.
+    """
 
     def reconfigure_logs(_: KafkaConfig) -> None:
         topic_configs.set_defaults(dynamic.log_defaults)

@@ -1,8 +1,9 @@
-"""Tells what is configured, and why (Kafka: ConfigHelper.scala; KIP-133, KIP-226, KIP-569).
+"""Describe the configuration, and where each value comes from (Kafka: ConfigHelper.scala; KIP-133,
+KIP-226, KIP-569).
 
-Each entry has its value, where that comes from, and on request the synonyms: every place that says
-something about the key, the one that counts first, as in `retention.ms`: topic 1000,
-log.retention.ms in server.properties -1, log.retention.hours by default 168.
+Each entry has its value and the source of the value. On request it has synonyms: every place that
+sets the key, the one that counts first. For `retention.ms` they may be: the topic with 1000,
+log.retention.ms in server.properties with -1, the default of log.retention.hours with 168.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,26 +29,26 @@ _STATIC_DEFAULTS: Final = {
 
 
 class ConfigSynonym(NamedTuple):
-    """One place that says something about a key."""
+    """One place that sets a key."""
 
     name: str
     value: str | None
-    """None: it is secret."""
+    """None for a secret value."""
     source: ConfigSource
 
 
 class ConfigEntry(NamedTuple):
-    """One key, as DescribeConfigs tells it."""
+    """One key, as DescribeConfigs returns it."""
 
     name: str
     value: str | None
-    """None: not set, or secret."""
+    """None if it is not set, or secret."""
     read_only: bool
     source: ConfigSource
     is_sensitive: bool
     synonyms: tuple[ConfigSynonym, ...]
     type: ConfigType | None
-    """None: nobody knows the key."""
+    """None for an unknown key."""
     doc: str
 
 
@@ -58,13 +59,13 @@ class ConfigHelper:
         self._dynamic = dynamic
 
     def check_topic_configs(self, overrides: Mapping[str, str]) -> None:
-        """Raises ConfigException for what cannot be a topic's configuration; an unknown key too."""
+        """Raise ConfigException if these cannot be a topic's configs. An unknown key is an error
+        too.
+        """
         self._dynamic.log_defaults.with_overrides(overrides)
 
     def topic_entries(self, overrides: Mapping[str, str]) -> list[ConfigEntry]:
-        """All keys of a topic with these configs of its own. Raises ConfigException for wrong
-        ones.
-        """
+        """Return all keys of a topic with these overrides. Raises ConfigException."""
         known = {name: value for name, value in overrides.items() if name in TOPIC_CONFIG}
         values = self._dynamic.log_defaults.with_overrides(known).values
         return [
@@ -84,7 +85,7 @@ class ConfigHelper:
         )
 
     def broker_entries(self) -> Iterator[ConfigEntry]:
-        """All keys of this broker; those that nobody knows too, where they are set."""
+        """Return all keys of this broker, and unknown keys that are set."""
         values = self._dynamic.current.values
         for key in CONFIG_DEF:
             value = values[key.name]
@@ -101,7 +102,7 @@ class ConfigHelper:
                 yield self._broker_entry(name, text)
 
     def default_broker_entries(self) -> Iterator[ConfigEntry]:
-        """What is set for all brokers."""
+        """Return the settings for all brokers."""
         for name, text in self._dynamic.default_configs.items():
             entry = self._broker_entry(name, text)
             synonyms = tuple(
@@ -129,8 +130,8 @@ class ConfigHelper:
         )
 
     def _synonyms(self, name: str, *, is_sensitive: bool) -> tuple[ConfigSynonym, ...]:
-        """All that is said about a broker's key, from what counts first; nothing if only other keys
-        say something about it.
+        """Return every place that sets a broker's key, the one that counts first. Return nothing if
+        only other keys set it.
         """
         dynamic = self._dynamic
         places = (

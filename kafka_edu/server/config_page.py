@@ -1,8 +1,8 @@
-"""Writes docs/configuration.md from the tables of keys: what each key is, and whether it works, has
-no effect yet, or is refused.
+"""Write docs/configuration.md from the tables of keys: each key, and whether it works, has no
+effect yet, or is refused.
 
-`python -m kafka_edu.server.config_page docs/configuration.md` writes the page again; a test fails
-when it is out of date.
+`python -m kafka_edu.server.config_page docs/configuration.md` writes the page again. A test fails
+when the page is out of date.
 """
 
 import sys
@@ -78,7 +78,7 @@ def _row(config_def: ConfigDef, key: ConfigKey, changes: str) -> str:
 
 
 def _changes(name: str) -> str:
-    """Whether a broker's key can be changed while the broker runs."""
+    """Return whether a broker's key can be changed while the broker runs."""
     if name in PER_BROKER:
         return "for one broker"
     return "for one or all" if name in DYNAMIC else ""

@@ -1,15 +1,16 @@
 """The stopping broker's part of a controlled shutdown (Kafka: KafkaServer.controlledShutdown; book
 §6.4.2; spec G1).
 
-It asks the controller to move its leaders away, and stops only then: so clients find new leaders at
-once, where after a kill they wait for the session time-out. The controller's answer names the
-partitions it could not move; success is error 0 and no partition remaining. Without success it asks
-again after controlled.shutdown.retry.backoff.ms, controlled.shutdown.max.retries times in all, and
-then stops all the same.
+The broker asks the controller to move its leaderships away, and stops only then. So clients find
+new leaders at once. After a kill they would wait for the session time-out. The response names the
+partitions that could not be moved. Success means error 0 and no partition remaining. Without
+success the broker tries again after controlled.shutdown.retry.backoff.ms,
+controlled.shutdown.max.retries times in all. Then it stops anyway.
 
-Where a whole cluster goes down, the last brokers ask in vain, because nobody is left to lead in
-their place. Then there is nothing to warn of: no other broker that is registered has a replica of
-what remains. A broker that is alone does not even ask again. (Apache Kafka does both.)
+When a whole cluster stops, the last brokers cannot succeed, because no broker is left to take over.
+Then there is no reason for a warning: no other registered broker has a replica of the remaining
+partitions. A broker that is alone does not even try again. (Apache Kafka warns and tries again in
+both cases.)
 """
 
 import asyncio
@@ -32,34 +33,34 @@ from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError
 
-#: inter.broker.protocol.version from which on a version of the request is spoken, newest first.
+#: The inter.broker.protocol.version from which a version of the request is used, newest first.
 VERSIONS: Final = (((2, 4), 3), ((2, 2), 2), ((0, 9), 1), ((0, 0), 0))
 NO_CONTROLLER: Final = -1
 ZOOKEEPER_TIMEOUT_S: Final = 6.0
-"""A ZooKeeper that is gone must not keep a broker from stopping: its client would wait for it for
-ever.
+"""How long to wait for ZooKeeper. Without a limit the client would wait for ever, and a lost
+ZooKeeper would keep the broker from stopping.
 """
 
 
 def controlled_shutdown_version(inter_broker_protocol: tuple[int, int]) -> int:
-    """Return the version of ControlledShutdown that a broker of this inter.broker.protocol.version
-    sends.
+    """Return the version of ControlledShutdown that a broker with this
+    inter.broker.protocol.version sends.
     """
     return next(version for since, version in VERSIONS if inter_broker_protocol >= since)
 
 
 class Outcome(StrEnum):
-    """How a controlled shutdown ended."""
+    """The possible results of a controlled shutdown."""
 
     SUCCEEDED = "SUCCEEDED"
     NO_SUCCESSOR = "NO_SUCCESSOR"
-    """What this broker still leads, no other broker that is registered has a replica of."""
+    """The broker still leads partitions, but no other registered broker has a replica of them."""
     FAILED = "FAILED"
 
 
 class ControlledShutdown:
-    """Asks until it succeeds or gives up. `broker_epoch` is asked each time: a session that expired
-    meanwhile has changed it.
+    """Sends requests until one succeeds or the retries are used up. `broker_epoch` is called for
+    each attempt, because an expired session changes the epoch.
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class ControlledShutdown:
         return Outcome.NO_SUCCESSOR
 
     async def _other_brokers(self) -> set[int] | None:
-        """Return the other brokers that are registered; None if ZooKeeper does not answer."""
+        """Return the other registered brokers, or None if ZooKeeper does not answer."""
         try:
             async with asyncio.timeout(ZOOKEEPER_TIMEOUT_S):
                 return set(await self._zk.get_broker_ids()) - {self._broker_id}
@@ -125,8 +126,8 @@ class ControlledShutdown:
     async def _has_replicas(
         self, brokers: Set[int], partitions: Collection[TopicPartition]
     ) -> bool:
-        """Return whether one of `brokers` has a replica of one of `partitions`; True if ZooKeeper
-        does not answer.
+        """Return whether one of `brokers` has a replica of one of `partitions`. Return True if
+        ZooKeeper does not answer.
         """
         try:
             async with asyncio.timeout(ZOOKEEPER_TIMEOUT_S):
@@ -142,9 +143,10 @@ class ControlledShutdown:
         )
 
     async def _ask(self) -> tuple[int, str, list[TopicPartition]]:
-        """One attempt: the controller asked, what went wrong ("NONE": nothing), partitions
-        remaining. Which broker is the controller may have changed since the last attempt, so it is
-        read anew.
+        """Make one attempt. Return the controller, the error ("NONE" if there is none), and the
+        remaining partitions.
+
+        The controller is read again each time, because it may have changed since the last attempt.
         """
         controller_id = NO_CONTROLLER
         client = NetworkClient(self._transport, f"broker-{self._broker_id}-controlled-shutdown")

@@ -1,9 +1,9 @@
 """CreateTopics and CreatePartitions requests that wait until their partitions have leaders (Kafka:
 DelayedCreatePartitions.scala; spec D2).
 
-A topic exists when its znode is written, but it can be used only when the controller has elected
-leaders and told the brokers. So the answer waits here, under the names of its topics;
-UpdateMetadata wakes it, when this broker's own metadata cache has a leader for each partition.
+A topic exists once its znode is written. But it can be used only when the controller has elected
+leaders and updated the brokers. So the response waits here, under the names of its topics.
+UpdateMetadata wakes it, once this broker's own metadata cache has a leader for each partition.
 """
 
 from collections.abc import Callable
@@ -16,8 +16,8 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class DelayedCreateTopics(DelayedOperation):
-    """Done when every partition of every topic has a leader. What has none when the time is up is
-    told as REQUEST_TIMED_OUT: the topic exists all the same, and gets its leaders later.
+    """Done when every partition of every topic has a leader. A topic without one at the time-out
+    gets REQUEST_TIMED_OUT. It exists all the same, and gets its leaders later.
     """
 
     __slots__ = ("_cache", "_partitions", "_respond")
@@ -29,7 +29,7 @@ class DelayedCreateTopics(DelayedOperation):
         cache: MetadataCache,
         respond: Callable[[dict[str, Errors]], None],
     ) -> None:
-        """`partitions`: how many each of the topics that were created, or extended, has."""
+        """`partitions` holds the number of partitions of each created or extended topic."""
         super().__init__(timeout_ms)
         self._partitions = partitions
         self._cache = cache
@@ -40,7 +40,7 @@ class DelayedCreateTopics(DelayedOperation):
         return f"create {', '.join(self._partitions)}"
 
     def try_complete(self) -> bool:
-        """O(partitions) at worst."""
+        """Check every partition. O(partitions) at worst."""
         return (
             all(self._missing_leaders(topic) == 0 for topic in self._partitions)
             and self.force_complete()
@@ -62,7 +62,7 @@ class DelayedCreateTopics(DelayedOperation):
         )
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """For each topic: how many partitions must have a leader, and how many have."""
+        """Return for each topic how many partitions must have a leader, and how many have one."""
         return tuple(
             self._requirement(topic) for topic in self._partitions if self._missing_leaders(topic)
         )

@@ -1,9 +1,10 @@
 """DeleteTopics requests that wait until the topics are out of the metadata (Kafka:
 DelayedDeleteTopics.scala).
 
-The order stands in ZooKeeper when they begin to wait. When the controller begins to work it off, it
-tells all brokers that the topic has no leaders any more and goes; that is what is waited for here,
-and not that every replica's files are gone: a dead broker's are deleted when it is back.
+When they begin to wait, the order already stands in ZooKeeper. The controller then updates all
+brokers: the topic has no leaders any more and will be deleted. The request waits for that update.
+It does not wait until every replica's files are gone, because a dead broker deletes its files only
+when it is back.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,8 +16,8 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class DelayedDeleteTopics(DelayedOperation):
-    """Done when this broker's metadata cache has none of the topics. Those still there when the
-    time is up are told as REQUEST_TIMED_OUT.
+    """Done when this broker's metadata cache has none of the topics. Topics that are still there at
+    the time-out get REQUEST_TIMED_OUT.
     """
 
     __slots__ = ("_cache", "_respond", "_topics")
@@ -38,7 +39,7 @@ class DelayedDeleteTopics(DelayedOperation):
         return f"delete {', '.join(self._topics)}"
 
     def try_complete(self) -> bool:
-        """O(topics)."""
+        """Check every topic. O(topics)."""
         return not any(map(self._cache.contains_topic, self._topics)) and self.force_complete()
 
     def on_complete(self) -> None:

@@ -1,8 +1,9 @@
 """ElectLeaders requests that wait until this broker knows the new leaders (Kafka:
 DelayedElectLeader.scala).
 
-The controller has elected, and written it to ZooKeeper; the answer waits until its UpdateMetadata
-has come here too, so that a client that asks next for metadata is told the new leader.
+The controller has elected the leaders and written them to ZooKeeper. The response waits until its
+UpdateMetadata has reached this broker too. So a client that asks for metadata next gets the new
+leader.
 """
 
 from collections.abc import Callable
@@ -16,8 +17,8 @@ from kafka_edu.trace.events.purgatory import Requirement
 
 
 class DelayedElectLeader(DelayedOperation):
-    """Done when the metadata cache has every leader that was elected. What it lacks when the time
-    is up is told as REQUEST_TIMED_OUT.
+    """Done when the metadata cache has every elected leader. A partition whose leader is missing at
+    the time-out gets REQUEST_TIMED_OUT.
     """
 
     __slots__ = ("_cache", "_expected", "_respond")
@@ -29,7 +30,7 @@ class DelayedElectLeader(DelayedOperation):
         cache: MetadataCache,
         respond: Callable[[dict[TopicPartition, Errors]], None],
     ) -> None:
-        """`expected`: the new leaders."""
+        """`expected` holds the new leaders."""
         super().__init__(timeout_ms)
         self._expected = expected
         self._cache = cache
@@ -44,7 +45,7 @@ class DelayedElectLeader(DelayedOperation):
         return state.leader if state is not None else -1
 
     def try_complete(self) -> bool:
-        """O(partitions)."""
+        """Check every partition. O(partitions)."""
         return (
             all(self._known(tp) == leader for tp, leader in self._expected.items())
             and self.force_complete()
@@ -59,8 +60,8 @@ class DelayedElectLeader(DelayedOperation):
         )
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """For each partition whose leader is not known yet: which is to come, and which is
-        known.
+        """Return for each partition without its new leader: the leader that is expected, and the
+        one that is known.
         """
         return tuple(
             Requirement(str(tp), "leader", leader, self._known(tp))

@@ -117,7 +117,7 @@ class ConfigsApi:
     async def handle_incremental_alter(
         self, call: ApiCall, request: IncrementalAlterConfigsRequest
     ) -> None:
-        """Change single keys of each resource. If a resource is named twice, the last one counts."""
+        """Change single keys of each resource. If one is named twice, the last one counts."""
         given = {
             _Resource(r.resource_type, r.resource_name): [
                 ConfigOp(c.name, c.config_operation, c.value) for c in r.configs

@@ -94,7 +94,7 @@ class DeleteTopicsApi:
     def error_response(
         request: DeleteTopicsRequest, version: int, error: Errors, _: str
     ) -> DeleteTopicsResponse:
-        """Return the error codes alone. Kafka never fills in this response's field for a message."""
+        """Return the error codes alone. Kafka never fills in the message of this response."""
         results = [
             DeletableTopicResult(name=name, topic_id=topic_id, error_code=error)
             for name, topic_id in _wanted(request, version)

@@ -28,7 +28,7 @@ class DescribeClusterApi:
         )
 
     def handle(self, call: ApiCall, request: DescribeClusterRequest) -> None:
-        """Answer with the brokers that have a listener of the same name as the request's listener."""
+        """Answer with the brokers that have a listener of the same name as the request's."""
         brokers = []
         for broker in self._cache.get_alive_brokers():
             end_point = broker.end_point(call.request.listener_name)

@@ -119,7 +119,7 @@ def _partitions(request: ElectLeadersRequest) -> list[TopicPartition]:
 def _response(
     errors: Mapping[TopicPartition, tuple[Errors, str]], error: Errors = Errors.NONE
 ) -> ElectLeadersResponse:
-    """Build the response. `errors` holds each partition's error and message; "" means no message."""
+    """Build the response. `errors` holds each partition's error and message, or ""."""
     topics: dict[str, ReplicaElectionResult] = {}
     for tp, (outcome, said) in errors.items():
         topic = topics.setdefault(
