@@ -1,3 +1,3 @@
-"""Kafka's command-line tools under Kafka's names: `kafka-edu topics` is kafka-topics.sh, and so on.
-One module a tool.
+"""Kafka's command-line tools under Kafka's names, one module a tool: `kafka-edu topics` is
+kafka-topics.sh, and so on.
 """

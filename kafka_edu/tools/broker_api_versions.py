@@ -1,5 +1,5 @@
-"""Show which requests each broker serves, in which versions (Kafka: kafka-broker-api-versions.sh,
-BrokerApiVersionsCommand.scala).
+"""Show the requests that each broker serves, with their versions (Kafka:
+kafka-broker-api-versions.sh, BrokerApiVersionsCommand.scala).
 """
 
 import asyncio
@@ -13,7 +13,7 @@ PURPOSE: Final = "This tool helps to retrieve broker version information."
 
 
 def versions_text(served: Mapping[int, tuple[int, int]]) -> str:
-    """A broker's versions, as Kafka's NodeApiVersions writes them: by key, those we know first."""
+    """Format a broker's versions as Kafka's NodeApiVersions does: by key, known keys first."""
     from kafka_edu.protocol.api_keys import ApiKey
     from kafka_edu.protocol.messages import REGISTRY
 
@@ -44,8 +44,8 @@ def _known(key: int, name: str, served: tuple[int, int] | None, least: int, most
     )
 
 
-#: 2.0's tool says of each of its own keys when a broker does not serve it; of later ones an older
-#: broker need not know.
+#: 2.0's tool reports each of its own keys that a broker does not serve. An older broker need not
+#: know later keys.
 LAST_OF_2_0: Final = 42
 
 

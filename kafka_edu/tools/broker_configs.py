@@ -1,4 +1,4 @@
-"""Configs of brokers that run, through the brokers, for the tool configs (Kafka:
+"""Configs of running brokers, read and changed through the brokers, for the tool configs (Kafka:
 ConfigCommand.processBrokerConfig; KIP-226).
 """
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from kafka_edu.tools.configs import ConfigOptions
 
 BROKER: Final = 4
-"""Its resource type (ConfigResource.java)."""
+"""A broker's resource type (ConfigResource.java)."""
 DYNAMIC_BROKER: Final = 2
 DYNAMIC_DEFAULT_BROKER: Final = 3
-#: Where a value comes from, as Kafka's tool names it (ConfigEntry.ConfigSource).
+#: The source of a value, as Kafka's tool names it (ConfigEntry.ConfigSource).
 SOURCES: Final = {
     1: "DYNAMIC_TOPIC_CONFIG",
     2: "DYNAMIC_BROKER_CONFIG",
@@ -97,7 +97,9 @@ def _shown(value: str | None) -> str:
 
 
 async def _alter(brokers: Brokers, o: "ConfigOptions", given: OptionSet, name: str) -> None:
-    """AlterConfigs takes a broker's whole dynamic configuration, so what there is comes first."""
+    """AlterConfigs replaces a broker's whole dynamic configuration, so the present one is read
+    first.
+    """
     from kafka_edu.tools.configs import configs_to_add
 
     added = configs_to_add(given, o)
@@ -135,7 +137,7 @@ async def _alter(brokers: Brokers, o: "ConfigOptions", given: OptionSet, name: s
 async def _dynamic_entries(
     brokers: Brokers, name: str, *, synonyms: bool
 ) -> list[DescribeConfigsResourceResult]:
-    """The broker's own dynamic configs; for an empty name those of all brokers."""
+    """Return the broker's own dynamic configs, or those of all brokers for an empty name."""
     resource = DescribeConfigsResource(
         resource_type=BROKER, resource_name=name, configuration_keys=None
     )
@@ -149,7 +151,9 @@ async def _dynamic_entries(
 
 
 def _to_ask(brokers: Brokers, name: str) -> Node:
-    """A broker is asked of its own configs; any of those of all."""
+    """Return the broker to ask: for its own configs the broker itself, for those of all brokers any
+    one.
+    """
     if not name:
         return next(iter(brokers.nodes.values()))
     if not name.isdecimal():

@@ -1,9 +1,9 @@
-"""What the tool configs works on: a topic, a broker, a client id, a user, or a client id of a user
+"""The objects of the tool configs: a topic, a broker, a client id, a user, or a client id of a user
 (Kafka: ConfigCommand.scala).
 
 Each has a path below /config, and a default of its kind called `<default>`. Names of users and
-client ids are written there like in a URL, so that a slash in one of them is no path:
-`CN=web,O=a/b` is `CN%3Dweb%2CO%3Da%2Fb`.
+client ids are encoded there as in a URL, so that a slash in a name is not a path: `CN=web,O=a/b` is
+`CN%3Dweb%2CO%3Da%2Fb`.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _SINGULAR: Final = {
 
 
 class Entity(NamedTuple):
-    """One kind and name. `name` is sanitized; None: all of the kind."""
+    """One kind and name. `name` is encoded; None means all of the kind."""
 
     type: str
     name: str | None
@@ -54,14 +54,14 @@ class ConfigEntity(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        """Its path below /config/<root's type>."""
+        """Return its path below /config/<root's type>."""
         return (self.root.name or "") + (f"/{self.child.path}" if self.child else "")
 
     def __str__(self) -> str:
         return f"{self.root}{f', {self.child}' if self.child else ''}"
 
     async def all(self, zk: KafkaZkClient) -> list["ConfigEntity"]:
-        """This one; or all that it stands for, where a name is left open."""
+        """Return this entity, or all entities that it stands for if a name is left open."""
         if self.root.name is None:
             roots = [
                 self._replace(root=Entity(self.root.type, name))
@@ -81,8 +81,10 @@ class ConfigEntity(NamedTuple):
 
 
 def parse_entity(types: Sequence[str], names: Sequence[str], *, is_alter: bool) -> ConfigEntity:
-    """`names` are those of --entity-name in their order, with an empty one for each
-    --entity-default. Raises ToolError.
+    """Parse entities. `names` holds the --entity-name values in order, with "" for each
+    --entity-default.
+
+    Raises ToolError.
     """
     if types[0] not in (USERS, CLIENTS):
         name = names[0] if names else None

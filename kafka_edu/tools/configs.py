@@ -1,8 +1,8 @@
 """Describe or change the configs of topics, clients, users and brokers (Kafka: kafka-configs.sh,
 ConfigCommand.scala).
 
-By --zookeeper it writes Kafka's znodes itself, and tells all brokers. Configs of a broker that runs
-are changed by --bootstrap-server: the broker checks them.
+With --zookeeper it writes Kafka's znodes itself and notifies all brokers. Configs of a running
+broker are changed with --bootstrap-server, because the broker checks them.
 """
 
 import asyncio
@@ -42,12 +42,12 @@ _BOOTSTRAP_ONLY: Final = (
     "Broker configuraton updates using ZooKeeper are supported for bootstrapping before brokers are"
     " started to enable encrypted password configs to be stored in ZooKeeper."
 )
-#: A comma, or an equals sign, that is not within square brackets.
+#: A comma, or an equals sign, outside square brackets.
 _OUTSIDE_BRACKETS: Final = r"(?=[^\]]*(?:\[|$))"
 
 
 class ConfigOptions:
-    """The command line of the tool, and what goes with what."""
+    """The command line of the tool, and which options fit together."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -123,7 +123,7 @@ class ConfigOptions:
             )
 
     def names(self, given: OptionSet) -> list[str]:
-        """Those of --entity-name, and an empty one for each --entity-default, in their order."""
+        """Return the --entity-name values in order, with "" for each --entity-default."""
         named = iter(given.values(self.entity_name))
         return [
             next(named) if name == "entity-name" else ""
@@ -176,7 +176,7 @@ def configs_to_add(given: OptionSet, o: ConfigOptions) -> dict[str, str]:
 
 
 class ConfigCommand:
-    """One call of the tool by --zookeeper."""
+    """One call of the tool with --zookeeper."""
 
     def __init__(self, options: ConfigOptions, given: OptionSet) -> None:
         self._options = options
@@ -229,7 +229,7 @@ class ConfigCommand:
 
 
 def _without_effect(entity: "ConfigEntity", added: Mapping[str, str]) -> list[object]:
-    """Return what brokers of this project do not do of these settings."""
+    """Return the settings that have no effect on brokers of this project."""
     from kafka_edu.common.topic import is_internal
     from kafka_edu.log.log_config import TOPIC_CONFIG
     from kafka_edu.server.dynamic_config import CLIENT_CONFIG, USER_CONFIG
@@ -247,8 +247,9 @@ def _without_effect(entity: "ConfigEntity", added: Mapping[str, str]) -> list[ob
 
 
 async def _check_broker_configs(zk: "KafkaZkClient", name: str, added: Mapping[str, str]) -> None:
-    """A running broker's configs are changed through the broker, but for the three that ZooKeeper
-    alone may have. Raises ToolError.
+    """Refuse configs of a running broker, which are changed through the broker.
+
+    Three of them may be set in ZooKeeper alone. Raises ToolError.
     """
     from kafka_edu.common.config_def import ConfigType
     from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY, DYNAMIC, DYNAMIC_ONLY
@@ -294,8 +295,9 @@ def _broker_id(name: str) -> int:
 
 
 async def _change(zk: "KafkaZkClient", entity: "ConfigEntity", configs: Mapping[str, str]) -> None:
-    """Check as befits the kind, and write. Raises KafkaException, ConfigException,
-    AdminOperationError, ToolError.
+    """Check the configs by the rules of their kind, then write them.
+
+    Raises KafkaException, ConfigException, AdminOperationError, ToolError.
     """
     from random import SystemRandom
 
@@ -325,7 +327,7 @@ async def _change(zk: "KafkaZkClient", entity: "ConfigEntity", configs: Mapping[
 
 
 def main(words: Sequence[str]) -> int:
-    """The exit code: 1 for every failure; standard error says why."""
+    """Return the exit code: 1 for every failure, with the reason on standard error."""
     options = ConfigOptions()
 
     def run() -> int:
@@ -360,7 +362,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _is_the_users(error: Exception) -> bool:
-    """Whether Kafka says only what is wrong, and not where it was found."""
+    """Return whether Kafka says only what is wrong, and not where it was found."""
     if isinstance(error, KafkaException):
         return error.error is Errors.INVALID_CONFIG
     return isinstance(error, ToolError) and error.java_class == "java.lang.IllegalArgumentException"

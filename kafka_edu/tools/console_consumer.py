@@ -1,8 +1,8 @@
 """Write the records of a topic to standard output (Kafka: kafka-console-consumer.sh,
 ConsoleConsumer.scala).
 
-Stands on kafka-python's consumer. It ends after --max-messages, when nothing has come for
---timeout-ms, or by Ctrl-C; what it was given and did not show is not committed.
+It uses kafka-python's consumer. It ends after --max-messages, when nothing has arrived for
+--timeout-ms, or by Ctrl-C. Records that it received but did not show are not committed.
 """
 
 import random
@@ -113,7 +113,7 @@ class Reading(NamedTuple):
     whitelist: str | None
     partition: int | None
     offset: int
-    """Where to begin in `partition`; EARLIEST or LATEST."""
+    """The first offset to read in `partition`; EARLIEST or LATEST."""
     formatter: "Formatter"
     max_messages: int
     """-1: all."""
@@ -124,7 +124,7 @@ class Reading(NamedTuple):
 
 
 def check(o: ConsumerOptions, given: OptionSet) -> Reading:
-    """Raises UsageError, OptionError, ToolError."""
+    """Check the command line. Raises UsageError, OptionError, ToolError."""
     from kafka_edu.tools.message_formatters import formatter
 
     shown = parse_key_values(given.values(o.property))
@@ -177,8 +177,9 @@ def _offset(o: ConsumerOptions, given: OptionSet) -> int:
 
 
 def _settings(o: ConsumerOptions, given: OptionSet) -> dict[str, object]:
-    """kafka-python's settings. A group may be named in three places, but only one group. Raises
-    UsageError, ToolError.
+    """Return kafka-python's settings.
+
+    A group may be named in three places, but only one group. Raises UsageError, ToolError.
     """
     from kafka import KafkaConsumer
 
@@ -220,11 +221,11 @@ def _settings(o: ConsumerOptions, given: OptionSet) -> dict[str, object]:
 
 
 class ConflictingResetError(Exception):
-    """--from-beginning, and a property that says otherwise."""
+    """--from-beginning, and a property that contradicts it."""
 
 
 class ClientError(Exception):
-    """The client cannot read on; `error` is what it raised."""
+    """The client cannot continue reading. `error` is what it raised."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -232,9 +233,7 @@ class ClientError(Exception):
 
 
 class RecordReader:
-    """The records in the order in which they come, one by one (Kafka:
-    ConsoleConsumer.ConsumerWrapper).
-    """
+    """The records one by one, in the order of arrival (Kafka: ConsoleConsumer.ConsumerWrapper)."""
 
     def __init__(self, consumer: "KafkaConsumer", timeout_ms: int) -> None:
         self._consumer = consumer
@@ -242,8 +241,9 @@ class RecordReader:
         self._left: list[Record] = []
 
     def receive(self) -> "Record":
-        """Return the next record. Raises TimeoutError when nothing has come in time, ClientError
-        when the client fails.
+        """Return the next record.
+
+        Raises TimeoutError if nothing arrives in time, ClientError if the client fails.
         """
         if not self._left:
             sys.stdout.flush()
@@ -269,7 +269,7 @@ class RecordReader:
                 raise TimeoutError
 
     def close(self) -> None:
-        """What was fetched and not shown is not committed."""
+        """Do not commit what was fetched but not shown."""
         from kafka import TopicPartition
 
         first = {
@@ -281,8 +281,9 @@ class RecordReader:
 
 
 def consume(reading: Reading) -> int:
-    """Write records until there is a reason to stop; then say how many. Return the exit code: 1
-    when the client failed.
+    """Write records until there is a reason to stop, then print their number.
+
+    Return the exit code: 1 if the client failed.
     """
     from kafka import KafkaConsumer, TopicPartition
     from kafka.errors import KafkaError
@@ -328,7 +329,7 @@ def consume(reading: Reading) -> int:
         sys.stderr.write(f"{java_error(error)}\n")
         code = 1
     except KeyboardInterrupt:
-        code = EXIT_INTERRUPTED  # the line below is all that Kafka's says at Ctrl-C
+        code = EXIT_INTERRUPTED  # the line below is all that Kafka's tool prints at Ctrl-C
     except OutputClosed:
         sys.stderr.write("Unable to write to standard out, closing consumer.\n")
         raise
@@ -339,7 +340,7 @@ def consume(reading: Reading) -> int:
 
 
 def _subscribe(consumer: "KafkaConsumer", topic: str) -> None:
-    """Raises ToolError(InvalidTopicException)."""
+    """Subscribe to the topic. Raises ToolError(InvalidTopicException)."""
     try:
         consumer.subscribe([topic])
     except ValueError as error:
@@ -358,7 +359,7 @@ def _seek(consumer: "KafkaConsumer", partition: object, offset: int) -> None:
 
 
 def _show(record: "Record", reading: Reading) -> None:
-    """Raises ToolError for a record that cannot be shown, unless it may be skipped."""
+    """Show a record. Raises ToolError if it cannot be shown, unless it may be skipped."""
     try:
         sys.stdout.buffer.write(reading.formatter(record))
     except ToolError as error:
@@ -369,8 +370,9 @@ def _show(record: "Record", reading: Reading) -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """Return the exit code: 0 also after --timeout-ms, as Kafka's tool, but 1 when the client
-    failed (docs/differences.md).
+    """Return the exit code: 0 also after --timeout-ms, as Kafka's tool.
+
+    It is 1 if the client failed (docs/differences.md).
     """
     options = ConsumerOptions()
 

@@ -1,7 +1,7 @@
 """Send each line of standard input as a record (Kafka: kafka-console-producer.sh,
 ConsoleProducer.scala).
 
-Stands on kafka-python's producer. Records without a key go round the partitions, as with Kafka's
+It uses kafka-python's producer. Records without a key go to the partitions in turn, as with Kafka's
 default partitioner of 2.0.
 """
 
@@ -132,7 +132,7 @@ class ProducerOptions:
         )
 
     def check(self, given: OptionSet, words: Sequence[str]) -> str:
-        """The brokers. Raises UsageError."""
+        """Check the command line and return the brokers. Raises UsageError."""
         if not words:
             raise UsageError(PURPOSE)
         check_required(given, self.topic)
@@ -145,14 +145,16 @@ class ProducerOptions:
 
 
 class Line(NamedTuple):
-    """A record to be."""
+    """A record to send."""
 
     key: bytes | None
     value: bytes
 
 
 class LineMessageReader:
-    """Makes a record of each line; asks for it with `>`, as Kafka's does, whoever reads."""
+    """Makes a record of each line. It prints the prompt `>`, as Kafka's tool does, even if nobody
+    reads it.
+    """
 
     def __init__(self, properties: dict[str, str]) -> None:
         self._parse_key = _is_true(properties.get("parse.key"))
@@ -160,7 +162,7 @@ class LineMessageReader:
         self._ignore_error = _is_true(properties.get("ignore.error"))
 
     def read(self, lines: Iterator[str]) -> Iterator[Line]:
-        """Raises ToolError for a line without a key where each should have one."""
+        """Yield the records. Raises ToolError for a line without a key if each must have one."""
         for number in itertools.count(1):
             sys.stdout.write(">")
             sys.stdout.flush()
@@ -187,8 +189,9 @@ def _is_true(text: str | None) -> bool:
 
 
 def _settings(o: ProducerOptions, given: OptionSet, servers: str) -> dict[str, object]:
-    """What the tool's options say goes above the user's properties, as in Kafka. Raises
-    ToolError.
+    """Return the client's settings. The tool's options override the user's properties, as in Kafka.
+
+    Raises ToolError.
     """
     from kafka import KafkaProducer
 
@@ -233,8 +236,10 @@ def _settings(o: ProducerOptions, given: OptionSet, servers: str) -> dict[str, o
 
 
 class LineSender:
-    """Sends records to one topic: one with a key by the key's hash, others to the partitions in
-    turn (Kafka: DefaultPartitioner of 2.0).
+    """Sends records to one topic (Kafka: DefaultPartitioner of 2.0).
+
+    A record with a key goes to the partition of the key's hash. Others go to the partitions in
+    turn.
     """
 
     def __init__(self, producer: "KafkaProducer", topic: str, *, sync: bool) -> None:
@@ -244,8 +249,9 @@ class LineSender:
         self._turn = random.randrange(1 << 16)
 
     def send(self, line: Line) -> None:
-        """A failure is logged, and the next record may be sent; when each is waited for, it is
-        raised as ToolError.
+        """Send a record. A failure is logged, and the next record may be sent.
+
+        In synchronous mode a failure raises ToolError.
         """
         from kafka.errors import KafkaError
 
@@ -291,7 +297,7 @@ class LineSender:
 
 
 def produce(o: ProducerOptions, given: OptionSet, servers: str) -> None:
-    """Send standard input to its end; what has been taken is sent before this returns or raises."""
+    """Send standard input to its end. Accepted records are sent before this returns or raises."""
     from kafka import KafkaProducer
     from kafka.errors import KafkaError
 
@@ -318,7 +324,7 @@ def produce(o: ProducerOptions, given: OptionSet, servers: str) -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """The exit code: 1 for a wrong command line, and for a line without the key it should have."""
+    """Return the exit code: 1 for a wrong command line, and for a line without its required key."""
     options = ProducerOptions()
 
     def run() -> int:

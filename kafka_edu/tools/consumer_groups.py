@@ -1,7 +1,7 @@
-"""List, describe, delete consumer groups, or reset their offsets (Kafka: kafka-consumer-groups.sh,
-ConsumerGroupCommand.scala).
+"""List, describe or delete consumer groups, or reset their offsets (Kafka:
+kafka-consumer-groups.sh, ConsumerGroupCommand.scala).
 
-Offsets are reset only while the group has no members, for these would commit their own again.
+Offsets are reset only while the group has no members, because members would commit their own again.
 Without --execute nothing is changed, only shown.
 """
 
@@ -43,7 +43,7 @@ _OFFSET_WIDTH: Final = 15
 
 
 class GroupOptions:
-    """The command line of the tool, and what goes with what."""
+    """The command line of the tool, and which options fit together."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -124,7 +124,7 @@ class GroupOptions:
         )
 
     def scenarios(self) -> tuple[Option[int] | Option[str], ...]:
-        """Whither offsets are reset."""
+        """The options that say where offsets are reset to."""
         return (
             self.to_offset,
             self.to_datetime,
@@ -180,7 +180,7 @@ class GroupOptions:
 
 
 class OffsetRow(NamedTuple):
-    """One partition of a group, or one member without partitions, as it is shown."""
+    """One partition of a group, or one member without partitions, as shown."""
 
     topic: str
     partition: str
@@ -233,8 +233,8 @@ class GroupCommand:
                 _print_offsets(rows)
 
     async def _offset_rows(self, group: str, summary: "GroupSummary") -> list[OffsetRow]:
-        """First the members' partitions, of those with most first; then partitions that are
-        nobody's.
+        """Return the members' partitions, members with most partitions first, then partitions
+        without a member.
         """
         from kafka_edu.protocol.messages.list_offsets import LATEST_TIMESTAMP
 
@@ -311,7 +311,7 @@ def _shown(number: int | None) -> str:
 
 
 def _should_print(group: str, state: str, rows: int) -> bool:
-    """Whether there is something to show; says why not, and what state the group is in."""
+    """Return whether there is something to show. Otherwise print why not, and the group's state."""
     if state == "Dead":
         print(f"Error: Consumer group '{group}' does not exist.")
     elif state == "Empty":
@@ -409,7 +409,7 @@ async def _run(options: GroupOptions, given: OptionSet, properties: Mapping[str,
 
 
 def main(words: Sequence[str]) -> int:
-    """The exit code is 0 also for what failed, as with Kafka's; standard output says what."""
+    """Return 0 even if something failed, as Kafka's tool does. Standard output says what failed."""
     options = GroupOptions()
 
     def run() -> int:

@@ -1,7 +1,7 @@
-"""Read many records, and tell how fast it went (Kafka: kafka-consumer-perf-test.sh,
+"""Read many records and report the speed (Kafka: kafka-consumer-perf-test.sh,
 ConsumerPerformance.scala).
 
-Stands on librdkafka: what it measures is a broker with that client.
+It uses librdkafka, so it measures a broker together with that client.
 """
 
 import random
@@ -21,8 +21,8 @@ PURPOSE: Final = "This tool is used to verify the consumer performance."
 MB: Final = 1024 * 1024
 _BATCH: Final = 10_000
 _POLL_S: Final = 0.1
-#: java.text.SimpleDateFormat's letters that a date of ours needs, as strftime has them;
-#: milliseconds are on their own.
+#: The letters of java.text.SimpleDateFormat that our dates need, as strftime has them. Milliseconds
+#: are handled apart.
 _DATE_LETTERS: Final = {"y": "%Y", "M": "%m", "d": "%d", "H": "%H", "m": "%M", "s": "%S"}
 
 
@@ -175,8 +175,9 @@ def _rate(amount: float, seconds: float) -> str:
 
 
 def java_date(pattern: str, ms: int) -> str:
-    """`ms` since 1970 in local time by a pattern of SimpleDateFormat's: y M d H m s S, each of any
-    length, and texts in single quotes.
+    """Format `ms` since 1970 in local time by a SimpleDateFormat pattern.
+
+    It knows y M d H m s S, each of any length, and text in single quotes.
     """
     moment = datetime.fromtimestamp(ms / 1000)
 

@@ -1,11 +1,11 @@
-"""Have the controller move a broker's leaders away, as that broker itself does before it stops
-(book 000 §6.4.2 proposes such a program; spec G4).
+"""Let the controller move a broker's leaderships away, as that broker does before it stops (spec
+G4).
 
-ControlledShutdownRequest names a broker; nothing in it says that the broker sends it. So anybody
-may send it for any broker, to the controller. The broker runs on, and does not know: it leads
-nothing that has another replica in sync, and the controller lets it lead nothing any more, until it
-is started again or the controller changes. What it led it follows from now on; of what it followed
-it was told to stop, and leaves the ISR.
+Book 000 §6.4.2 proposes such a program. ControlledShutdownRequest names a broker, but nothing in it
+says that the broker sends it. So anyone may send it to the controller for any broker. The broker
+keeps running and does not know. It leads nothing that has another replica in sync. The controller
+gives it no leadership until it is restarted or the controller changes. The partitions that it led
+it now follows. Those that it followed it was ordered to stop, and it leaves their ISRs.
 """
 
 import asyncio
@@ -28,7 +28,9 @@ NOT_CHECKED: Final = -1
 
 
 async def broker_epoch(connect: str, broker_id: int) -> int:
-    """The czxid of the broker's registration; -1 when it is not registered. Raises ToolError."""
+    """Return the czxid of the broker's registration, or -1 if it is not registered. Raises
+    ToolError.
+    """
     from kafka_edu.tools.zookeeper import zookeeper
 
     async with zookeeper(connect) as zk:
@@ -37,8 +39,8 @@ async def broker_epoch(connect: str, broker_id: int) -> int:
 
 
 def error_of(answer: "ControlledShutdownResponse") -> Errors:
-    """A broker that is not the controller answers STALE_CONTROLLER_EPOCH to this request: another
-    is to be asked.
+    """Return the error. A broker that is not the controller answers STALE_CONTROLLER_EPOCH here, so
+    another must be asked.
     """
     error = Errors.of(answer.error_code)
     return Errors.NOT_CONTROLLER if error is Errors.STALE_CONTROLLER_EPOCH else error
@@ -47,8 +49,9 @@ def error_of(answer: "ControlledShutdownResponse") -> Errors:
 async def shut_down(
     servers: str, client_id: str, broker_id: int, epoch: int
 ) -> list[TopicPartition]:
-    """Ask the controller, and say what came of it; the partitions that it could not move. Raises
-    KafkaException, OSError, ToolError.
+    """Ask the controller and print the result. Return the partitions that it could not move.
+
+    Raises KafkaException, OSError, ToolError.
     """
     from kafka_edu.protocol.messages.controlled_shutdown import (
         ControlledShutdownRequest,
@@ -84,8 +87,9 @@ async def shut_down(
 
 
 async def _led_alone(brokers: "Brokers", broker_id: int) -> list[TopicPartition]:
-    """Partitions whose only replica is there: the third of the book's cases. The controller does
-    not count them.
+    """Return the partitions whose only replica is on that broker, the third of the book's cases.
+
+    The controller does not count them.
     """
     topics = (await brokers.metadata(None)).topics
     return sorted(
@@ -101,7 +105,7 @@ def _listed(partitions: Sequence[TopicPartition]) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    """1 when something remains, or the controller refused."""
+    """Return 1 if a leadership remains, or the controller refused."""
     parser = OptionParser()
     bootstrap_server = parser.text(
         "bootstrap-server",

@@ -37,8 +37,9 @@ _TIMEOUT_MS: Final = 30_000
 
 
 def parse_offsets(text: str) -> dict[TopicPartition, int]:
-    """What the JSON file says:
-    `{"partitions":[{"topic":"web","partition":0,"offset":5}],"version":1}`. Raises ToolError.
+    """Parse the JSON file: `{"partitions":[{"topic":"web","partition":0,"offset":5}],"version":1}`.
+
+    Raises ToolError.
     """
     document = parse_version_1(text)
     if "partitions" not in document:
@@ -58,7 +59,7 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
 async def delete_records(
     servers: str, client_id: str, offsets: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int | Exception]:
-    """Ask each partition's leader: its low watermark afterwards, or why not."""
+    """Ask each partition's leader. Return its new low watermark, or the error."""
     from kafka_edu.protocol.messages.delete_records import (
         DeleteRecordsPartition,
         DeleteRecordsRequest,

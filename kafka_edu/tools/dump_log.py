@@ -1,4 +1,4 @@
-"""Show what lies in the files of a log: segments, indexes, snapshots of producers (Kafka:
+"""Show the contents of a log's files: segments, indexes, producer snapshots (Kafka:
 kafka.tools.DumpLogSegments).
 """
 
@@ -108,8 +108,9 @@ def dump_log(
     transaction_log_decoder: bool,
     skip_record_metadata: bool,
 ) -> None:
-    """Show what lies in the files of a log, as kafka.tools.DumpLogSegments does. Nothing is
-    written.
+    """Show the contents of a log's files, as kafka.tools.DumpLogSegments does.
+
+    Nothing is written.
     """
     if not files:
         raise click.UsageError('Missing required argument "[files]"')

@@ -1,8 +1,8 @@
 """Keys and payloads as text, for dump-log (Kafka: the decoders of kafka.serializer, and those of
 DumpLogSegments for its own topics).
 
-The records of `__consumer_offsets` and `__transaction_state` are shown as by Kafka 2.8.2: 2.0.1
-cannot read all that later releases write there.
+The records of `__consumer_offsets` and `__transaction_state` are shown as by Kafka 2.8.2, because
+2.0.1 cannot read all that later releases write there.
 """
 
 import json
@@ -55,8 +55,8 @@ DECODERS: Final[dict[str, Decode]] = {
 
 
 def decoder(name: str) -> Decode:
-    """One of Kafka's decoders by the name of its class. Raises DumpError: other classes are
-    Java's.
+    """Return one of Kafka's decoders by its class name. Raises DumpError for others, which are Java
+    classes.
     """
     found = DECODERS.get(name)
     if found is None:
@@ -65,7 +65,7 @@ def decoder(name: str) -> Decode:
 
 
 def parse_by(key_decoder: Decode, value_decoder: Decode) -> ParseRecord:
-    """Each by its decoder; what is null is not shown."""
+    """Decode key and value each with its decoder. A null is not shown."""
 
     def parse(record: Record) -> tuple[str | None, str | None]:
         return None if record.key is None else key_decoder(record.key), (
@@ -76,8 +76,9 @@ def parse_by(key_decoder: Decode, value_decoder: Decode) -> ParseRecord:
 
 
 def parse_offsets(record: Record) -> tuple[str | None, str | None]:
-    """A record of `__consumer_offsets`. Raises DumpError, and InvalidRecordError for bytes of a
-    known version that are wrong.
+    """Show a record of `__consumer_offsets`.
+
+    Raises DumpError, and InvalidRecordError for wrong bytes of a known version.
     """
     if record.key is None:
         raise DumpError(
@@ -142,12 +143,12 @@ def _assignment_text(protocol_type: str, data: bytes) -> str:
 
 
 def _hexadecimal(data: bytes) -> str:
-    """As one number, so without zeros before it."""
+    """Format the bytes as one number, so without leading zeros."""
     return f"{int.from_bytes(data, 'big'):X}" if data else ""
 
 
 def parse_transaction_log(record: Record) -> tuple[str | None, str | None]:
-    """A record of `__transaction_state`. Raises DumpError."""
+    """Show a record of `__transaction_state`. Raises DumpError."""
     if record.key is None or _version(record.key) != 0:
         raise DumpError(
             f"Unknown version {'' if record.key is None else _version(record.key)} from the"

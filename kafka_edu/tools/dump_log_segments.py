@@ -1,9 +1,8 @@
-"""What lies in the files of a log, line by line (Kafka: DumpLogSegments.scala).
+"""The contents of a log's files, line by line (Kafka: DumpLogSegments.scala).
 
-The lines are those of Kafka 2.0.1, and its checks those of 2.8.2, for 2.0.1 holds an index entry
-against the first record of its batch, where it names the last, and so finds a mismatch wherever a
-batch holds two. Nothing is opened for writing. A log is mapped, and one entry of it unpacked at a
-time.
+The lines are those of Kafka 2.0.1, the checks those of 2.8.2. An index entry names the last record
+of its batch, but 2.0.1 compares it with the first. It therefore reports a mismatch for every batch
+of two records. No file is opened for writing. A log is mapped, and one entry at a time is unpacked.
 """
 
 import bisect
@@ -48,15 +47,15 @@ _TIMESTAMP_TYPES: Final = {
 }
 
 ParseRecord = Callable[[Record], tuple[str | None, str | None]]
-"""A record's key and payload as text; None for what is not to be shown."""
+"""A record's key and payload as text; None for what is not shown."""
 
 
 class DumpError(Exception):
-    """A file that cannot be dumped; the text says why."""
+    """A file that cannot be dumped. The text says why."""
 
 
 class DumpOptions(NamedTuple):
-    """What is asked for, beside the files."""
+    """The options, apart from the files."""
 
     print_contents: bool = False
     deep: bool = False
@@ -67,7 +66,7 @@ class DumpOptions(NamedTuple):
 
 
 class DumpLogSegments:
-    """Dumps one file after another; `errors` tells at the end what did not fit together."""
+    """Dumps one file after another. At the end `errors` returns the mismatches."""
 
     def __init__(self, options: DumpOptions, parse: ParseRecord) -> None:
         self._options = options
@@ -79,8 +78,9 @@ class DumpLogSegments:
         self._non_consecutive: dict[str, list[tuple[int, int]]] = {}
 
     def dump(self, path: str) -> Iterator[str]:
-        """The lines of one file. Raises DumpError, OSError, KafkaException and CorruptSnapshotError
-        when it cannot go on.
+        """Yield the lines of one file.
+
+        Raises DumpError, OSError, KafkaException and CorruptSnapshotError if it cannot continue.
         """
         yield f"Dumping {path}"
         dumpers: dict[str, Callable[[str], Iterator[str]]] = {
@@ -96,7 +96,7 @@ class DumpLogSegments:
         yield from dumper(path)
 
     def errors(self) -> Iterator[str]:
-        """The lines about what did not fit together."""
+        """Yield the lines about mismatches."""
         for path, found in self._index_mismatches.items():
             yield f"Mismatches in :{path}"
             for index_offset, log_offset in reversed(found):
@@ -143,7 +143,7 @@ class DumpLogSegments:
     def _record_lines(
         self, header: BatchHeader, entry: memoryview, position: int
     ) -> Iterator[tuple[int, str]]:
-        """Offset and line of each record."""
+        """Yield offset and line of each record."""
         for record, valid, own in _records(header, entry):
             line = "|"
             if not self._options.skip_record_metadata:
@@ -252,7 +252,7 @@ class DumpLogSegments:
 
 
 class CannotDump(DumpError):
-    """A file that is left out; the next one is dumped all the same."""
+    """A file that is left out. The next one is still dumped."""
 
 
 def _dump_snapshot(path: str) -> Iterator[str]:
@@ -286,7 +286,7 @@ def _dump_txn_index(path: str) -> Iterator[str]:
 
 
 def _entry_line(header: BatchHeader, entry: memoryview, position: int) -> str:
-    """One batch, or one old message, by its header."""
+    """Format one batch, or one old message, from its header."""
     if header.magic == MAGIC_V2:
         start = (
             f"baseOffset: {header.base_offset} lastOffset: {header.last_offset} count:"
@@ -306,7 +306,7 @@ def _entry_line(header: BatchHeader, entry: memoryview, position: int) -> str:
 
 
 def _records(header: BatchHeader, entry: memoryview) -> Iterator[tuple[Record, bool, str]]:
-    """Each record, whether its own checksum is right (v2 has none), and what only its format
+    """Yield each record, whether its own checksum is right (v2 has none), and what only its format
     has.
     """
     if header.magic == MAGIC_V2:
@@ -373,7 +373,7 @@ def _size(field: bytes | None) -> int:
 
 
 def _entries(path: str, data: memoryview) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """Position, header and bytes of each whole entry. Raises DumpError."""
+    """Yield position, header and bytes of each complete entry. Raises DumpError."""
     try:
         for position, header in iter_headers(data):
             yield position, header, data[position : position + header.size_in_bytes]
@@ -435,7 +435,7 @@ def _read(path: str) -> bytes:
 
 @contextmanager
 def _mapped(path: str) -> Iterator[memoryview]:
-    """The bytes of a file, read when they are looked at."""
+    """Give the bytes of a file, which are read when they are used."""
     with open(path, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
             yield memoryview(b"")

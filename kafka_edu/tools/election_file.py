@@ -1,4 +1,4 @@
-"""--path-to-json-file of the election tools: which partitions are meant."""
+"""--path-to-json-file of the election tools: the partitions to elect."""
 
 from typing import Final, NamedTuple
 
@@ -19,7 +19,7 @@ EXAMPLE: Final = (
 
 
 class Wording(NamedTuple):
-    """What each of the tools says of a file that is none."""
+    """The texts of each tool for an invalid file."""
 
     what: str
     no_partitions: str
@@ -34,8 +34,9 @@ LEADER_2_8: Final = Wording(
 
 
 def parse_partitions(text: str, wording: Wording) -> list[TopicPartition]:
-    """`{"partitions": [{"topic": "web", "partition": 0}]}`, in the file's order. Raises
-    ToolError.
+    """Parse `{"partitions": [{"topic": "web", "partition": 0}]}`, keeping the file's order.
+
+    Raises ToolError.
     """
     document = parse_object(text)
     if document is None:

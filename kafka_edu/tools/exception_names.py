@@ -125,5 +125,5 @@ _CLASSES: Final[Mapping[Errors, str]] = {
 
 
 def exception_name(error: Errors) -> str:
-    """Return the full class name, as org.apache.kafka.common.errors.TimeoutException."""
+    """Return the full class name, such as org.apache.kafka.common.errors.TimeoutException."""
     return _PACKAGE + _CLASSES[error]

@@ -1,8 +1,7 @@
-"""The Java clients' properties for kafka-python, on which the console tools stand: its settings
-bear Java's names with underscores.
+"""The Java clients' properties, translated for kafka-python, which the console tools use.
 
-What the console tools set themselves goes above what the user says, as in Kafka. A property that
-nobody knows is warned of and left out.
+kafka-python's settings have Java's names with underscores. Settings that the console tools make
+themselves override the user's, as in Kafka. An unknown property causes a warning and is left out.
 """
 
 import logging
@@ -16,7 +15,7 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.tools.tool import ToolError, java_class, log_line
 
 Properties = Mapping[str, str]
-#: Known to the Java clients, and without a counterpart in kafka-python, or not needed here.
+#: Known to the Java clients, but without a counterpart in kafka-python, or not needed here.
 _NOT_TAKEN: Final = frozenset(
     {
         "buffer.memory",
@@ -30,8 +29,7 @@ _NOT_TAKEN: Final = frozenset(
         "value.serializer",
     }
 )
-#: kafka-python's loggers that say why an address is not reached: its name is unknown, it refuses,
-#: it is silent.
+#: kafka-python's loggers that say why an address is not reached: unknown name, refused, silent.
 _TELL_OF_CONNECTIONS: Final = ("kafka.net.inet", "kafka.net.manager")
 REPEATED_AFTER_S: Final = 10
 _CONFIG_EXCEPTION: Final = "org.apache.kafka.common.config.ConfigException"
@@ -40,8 +38,9 @@ _CONFIG_EXCEPTION: Final = "org.apache.kafka.common.config.ConfigException"
 def client_settings(
     properties: Properties, known: Mapping[str, object], logger: str
 ) -> dict[str, object]:
-    """The settings of a client whose defaults are `known`. Raises ToolError(ConfigException) for a
-    value of the wrong type.
+    """Return the settings of a client whose defaults are `known`.
+
+    Raises ToolError(ConfigException) for a value of the wrong type.
     """
     settings: dict[str, object] = {}
     for name, text in properties.items():
@@ -73,7 +72,7 @@ def _typed(name: str, text: str, default: object) -> object:
 
 
 def acks(text: str) -> int:
-    """0, 1 or -1 (all). Raises ToolError(ConfigException)."""
+    """Parse 0, 1 or -1 (all). Raises ToolError(ConfigException)."""
     named = {"all": -1, "-1": -1, "0": 0, "1": 1}
     if text not in named:
         raise _refused("acks", text, "String must be one of: all, -1, 0, 1")
@@ -85,7 +84,7 @@ def _refused(name: str, text: str, why: str) -> ToolError:
 
 
 def java_error(error: Exception) -> str:
-    """A client's error as Java writes it: class and message."""
+    """Format a client's error as Java does: class and message."""
     if isinstance(error, KafkaTimeoutError | KafkaConnectionError):
         return f"org.apache.kafka.common.errors.TimeoutException: {error}"
     if isinstance(error, BrokerResponseError):
@@ -95,8 +94,10 @@ def java_error(error: Exception) -> str:
 
 
 class _JavaLogLines(logging.Handler):
-    """kafka-python's words about connections that cannot be made, as lines like those of Java's
-    NetworkClient, and each no more than every ten seconds.
+    """Turns kafka-python's messages about failed connections into lines like those of Java's
+    NetworkClient.
+
+    Each line appears at most every ten seconds.
     """
 
     def __init__(self) -> None:
@@ -111,8 +112,10 @@ class _JavaLogLines(logging.Handler):
 
 
 def log_like_java() -> None:
-    """Have kafka-python tell on standard error, in the form of Kafka's tools, which addresses it
-    does not reach; its other words stay out.
+    """Let kafka-python report on standard error which addresses it cannot reach, in the form of
+    Kafka's tools.
+
+    Its other messages are hidden.
     """
     logging.getLogger("kafka").propagate = False
     handler = _JavaLogLines()

@@ -1,6 +1,4 @@
-"""The JSON files that tools take: parsed as Kafka's parse them, with the exceptions that they
-show.
-"""
+"""The JSON files of the tools, parsed as Kafka's tools parse them, with the same exceptions."""
 
 import json
 from collections.abc import Hashable, Iterable, Mapping
@@ -17,10 +15,10 @@ T = TypeVar("T", bound=Hashable)
 
 
 def parse_object(text: str) -> JsonObject | None:
-    """The object that `text` is; None for what is no JSON at all. Raises ToolError for other JSON.
+    """Return the object in `text`, or None if it is not JSON. Raises ToolError for other JSON.
 
-    Also no JSON: NaN and its like, half a surrogate pair, and what is nested deeper than Python
-    reads.
+    These are not JSON either: NaN and the like, half a surrogate pair, and nesting deeper than
+    Python reads.
     """
     try:
         document = json.loads(text, parse_constant=_no_constant)
@@ -31,7 +29,7 @@ def parse_object(text: str) -> JsonObject | None:
 
 
 def parse_version_1(text: str) -> JsonObject:
-    """The object that `text` is, whose version, if it names one, is 1. Raises ToolError."""
+    """Return the object in `text`. If it names a version, that must be 1. Raises ToolError."""
     document = parse_object(text)
     if document is None:
         raise admin_operation("The input string is not a valid JSON")
@@ -41,7 +39,7 @@ def parse_version_1(text: str) -> JsonObject:
 
 
 def duplicates(values: Iterable[T]) -> list[T]:
-    """Those that are there more than once, each once."""
+    """Return the values that occur more than once, each once."""
     counts: dict[T, int] = {}
     for value in values:
         counts[value] = counts.get(value, 0) + 1
@@ -49,7 +47,7 @@ def duplicates(values: Iterable[T]) -> list[T]:
 
 
 def as_object(value: object) -> JsonObject:
-    """Raises ToolError(JsonMappingException)."""
+    """Return an object. Raises ToolError(JsonMappingException)."""
     if not isinstance(value, dict):
         raise ToolError(
             _MAPPING_EXCEPTION,
@@ -59,7 +57,7 @@ def as_object(value: object) -> JsonObject:
 
 
 def as_list(value: object) -> list[object]:
-    """Raises ToolError(JsonMappingException)."""
+    """Return a list. Raises ToolError(JsonMappingException)."""
     if not isinstance(value, list):
         raise ToolError(
             _MAPPING_EXCEPTION,
@@ -69,7 +67,7 @@ def as_list(value: object) -> list[object]:
 
 
 def as_text(value: object) -> str:
-    """Raises ToolError(JsonMappingException)."""
+    """Return a text. Raises ToolError(JsonMappingException)."""
     if not isinstance(value, str):
         raise ToolError(
             _MAPPING_EXCEPTION, f"Expected `String` value, received {json.dumps(value)}"
@@ -78,7 +76,7 @@ def as_text(value: object) -> str:
 
 
 def as_integer(value: object, bits: int = INT_BITS) -> int:
-    """Java's Int, or its Long for 64 bits. Raises ToolError(JsonMappingException)."""
+    """Return Java's Int, or its Long for 64 bits. Raises ToolError(JsonMappingException)."""
     if (
         isinstance(value, bool)
         or not isinstance(value, int)
@@ -93,22 +91,24 @@ def as_integer(value: object, bits: int = INT_BITS) -> int:
 
 
 def text_field(entry: JsonObject, name: str) -> str:
-    """Raises ToolError(JsonMappingException)."""
+    """Return a field as text. Raises ToolError(JsonMappingException)."""
     return as_text(_field(entry, name))
 
 
 def integer_field(entry: JsonObject, name: str, bits: int = INT_BITS) -> int:
-    """Raises ToolError(JsonMappingException)."""
+    """Return a field as an integer. Raises ToolError(JsonMappingException)."""
     return as_integer(_field(entry, name), bits)
 
 
 def _no_constant(word: str) -> object:
-    """Python reads NaN, Infinity and -Infinity; JSON has none of them."""
+    """Refuse NaN, Infinity and -Infinity, which Python reads but JSON does not have."""
     raise ValueError(word)
 
 
 def partition_of(entry: JsonObject) -> TopicPartition:
-    """Of an entry with a topic and a partition. Raises ToolError(JsonMappingException)."""
+    """Return the partition of an entry with a topic and a partition. Raises
+    ToolError(JsonMappingException).
+    """
     return TopicPartition(text_field(entry, "topic"), integer_field(entry, "partition"))
 
 

@@ -48,11 +48,11 @@ _EXCEPTIONS: Final[Mapping[ZkErrorCode, tuple[str, str]]] = {
 
 
 def exception_class(error: ZkError) -> str:
-    """Return the full name, as org.apache.zookeeper.KeeperException$NoNodeException."""
+    """Return the full name, such as org.apache.zookeeper.KeeperException$NoNodeException."""
     return f"{_CLASS}${_EXCEPTIONS[error.code][0]}"
 
 
 def message(error: ZkError) -> str:
-    """Return the exception's text, as "KeeperErrorCode = NoNode for /a"."""
+    """Return the exception's text, such as "KeeperErrorCode = NoNode for /a"."""
     path = "" if error.path in ("", "null") else f" for {error.path}"
     return f"KeeperErrorCode = {_EXCEPTIONS[error.code][1]}{path}"

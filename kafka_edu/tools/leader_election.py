@@ -1,7 +1,7 @@
 """Elect leaders: the preferred ones, or any at all (Kafka: kafka-leader-election.sh,
-LeaderElectionCommand.scala, from 2.4 on; KIP-460).
+LeaderElectionCommand.scala, since 2.4; KIP-460).
 
-It asks the controller by ElectLeaders and says what came of each partition.
+It sends ElectLeaders to the controller and prints the result of each partition.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _TYPES: Final = {"PREFERRED": 0, "UNCLEAN": 1}
 _TIMEOUT_MS: Final = 30_000
 
 Outcomes = Mapping[TopicPartition, KafkaException | None]
-"""Of each partition its error; None: it has got a new leader."""
+"""The error of each partition. None: it has a new leader."""
 
 
 def _election_type(text: str) -> str:
@@ -44,7 +44,7 @@ def _election_type(text: str) -> str:
 
 
 class LeaderElectionOptions:
-    """The command line of the tool, and what goes with what."""
+    """The command line of the tool, and which options fit together."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -100,7 +100,7 @@ class LeaderElectionOptions:
             raise command_failed("Option partition is only allowed if topic is used")
 
     def partitions(self, given: OptionSet) -> list[TopicPartition] | None:
-        """Those that are meant; None: all. Raises ToolError."""
+        """Return the partitions to elect; None means all. Raises ToolError."""
         if given.has(self.topic):
             return [TopicPartition(given.one(self.topic), given.one(self.partition))]
         path = given.value(self.json_file)
@@ -114,8 +114,10 @@ class LeaderElectionOptions:
 
 
 def error_of(answer: "ElectLeadersResponse") -> Errors:
-    """A broker that is not the controller says so of each partition, not of the whole: another is
-    to be asked.
+    """Return the error. A broker that is not the controller reports it for each partition, not for
+    the whole request.
+
+    Another broker must then be asked.
     """
     codes = [
         answer.error_code,
@@ -131,8 +133,9 @@ def error_of(answer: "ElectLeadersResponse") -> Errors:
 async def elect(
     servers: str, client_id: str, election_type: str, partitions: Sequence[TopicPartition] | None
 ) -> Outcomes:
-    """Ask the controller. Raises ToolError when nobody answers, KafkaException when the request as
-    a whole is refused.
+    """Ask the controller.
+
+    Raises ToolError if nobody answers, KafkaException if the request as a whole is refused.
     """
     from kafka_edu.clients.admin.brokers import raise_for
     from kafka_edu.protocol.messages.elect_leaders import (
@@ -170,7 +173,7 @@ async def elect(
 
 
 def say(outcomes: Outcomes, election_type: str) -> None:
-    """Print what came of each partition. Raises ToolError if one has failed."""
+    """Print the result of each partition. Raises ToolError if one has failed."""
     elected = [str(tp) for tp, error in outcomes.items() if error is None]
     not_needed = [
         str(tp)

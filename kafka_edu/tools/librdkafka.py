@@ -1,5 +1,6 @@
-"""The Java clients' properties for librdkafka, on which the performance tools stand: most of its
-settings bear Java's names.
+"""The Java clients' properties, translated for librdkafka, which the performance tools use.
+
+Most of its settings have Java's names.
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ _RENAMED: Final = {
     "receive.buffer.bytes": "socket.receive.buffer.bytes",
     "send.buffer.bytes": "socket.send.buffer.bytes",
 }
-#: Without a counterpart, or of no meaning to a client without Java classes.
+#: Without a counterpart, or without a meaning for a client without Java classes.
 _NOT_TAKEN: Final = frozenset(
     {
         "interceptor.classes",
@@ -28,8 +29,10 @@ _NOT_TAKEN: Final = frozenset(
 
 
 def librdkafka_config(properties: Mapping[str, str]) -> dict[str, str | int | float | bool | None]:
-    """Its settings. buffer.memory, in bytes, is queue.buffering.max.kbytes there, and the number of
-    records that may wait is left to it.
+    """Return librdkafka's settings.
+
+    buffer.memory, in bytes, becomes queue.buffering.max.kbytes. librdkafka keeps its own limit for
+    the number of waiting records.
     """
     config: dict[str, str | int | float | bool | None] = {"log_level": 0}
     for name, value in properties.items():
@@ -41,5 +44,5 @@ def librdkafka_config(properties: Mapping[str, str]) -> dict[str, str | int | fl
 
 
 def refused(error: KafkaException) -> ToolError:
-    """librdkafka does not take a setting."""
+    """Return the error for a setting that librdkafka refuses."""
     return ToolError("org.apache.kafka.common.config.ConfigException", error.args[0].str())

@@ -1,4 +1,4 @@
-"""Show what lies in brokers' log dirs (Kafka: kafka-log-dirs.sh, LogDirsCommand.scala; KIP-113)."""
+"""Show the contents of log dirs (Kafka: kafka-log-dirs.sh, LogDirsCommand.scala; KIP-113)."""
 
 import asyncio
 import json
@@ -20,12 +20,12 @@ FORMAT_VERSION: Final = 1
 
 
 def parse_brokers(text: str) -> list[int]:
-    """`0,1,2`; what is empty does not count. Raises NumberError."""
+    """Parse `0,1,2`. Empty parts are ignored. Raises NumberError."""
     return [java_integer(word) for word in text.split(",") if word]
 
 
 def described(result: "DescribeLogDirsResult", topics: Collection[str]) -> dict[str, object]:
-    """One log dir as the tool's JSON has it; only `topics`, all if it is empty."""
+    """Return one log dir as the tool's JSON has it, with only `topics`, or all if it is empty."""
     error = java_class(KafkaException(Errors.of(result.error_code))) if result.error_code else None
     partitions = [
         {
@@ -73,7 +73,7 @@ async def _describe(servers: str, topics: Collection[str], wanted: list[int] | N
                         DescribeLogDirsResponse,
                     )
                 )
-            except OSError as error:  # paused, say, or it ended just now
+            except OSError as error:  # paused, for example, or it ended just now
                 raise _unanswered(
                     f"broker {broker_id} does not answer: {cause_of(error)}"
                 ) from None

@@ -1,8 +1,8 @@
-"""How console-consumer shows a record: Kafka's formatters, by the names of their Java classes
-(Kafka: ConsoleConsumer.scala, GroupMetadataManager.scala, TransactionLog.scala).
+"""Kafka's formatters for console-consumer, by the names of their Java classes (Kafka:
+ConsoleConsumer.scala, GroupMetadataManager.scala, TransactionLog.scala).
 
-A formatter is a function from a record to the bytes that are written, the line's end included; no
-bytes for a record that is not its kind.
+A formatter is a function from a record to the bytes to write, including the end of the line. For a
+record of another kind it returns no bytes.
 """
 
 import struct
@@ -30,14 +30,14 @@ M = TypeVar("M", bound=Message)
 
 
 class Record(Protocol):
-    """A record as kafka-python gives it."""
+    """A record as kafka-python returns it."""
 
     topic: str
     partition: int
     offset: int
     timestamp: int
     timestamp_type: int | None
-    """0 CreateTime, 1 LogAppendTime, None: there is none."""
+    """0 CreateTime, 1 LogAppendTime, None: no timestamp."""
     key: bytes | None
     value: bytes | None
 
@@ -45,7 +45,7 @@ class Record(Protocol):
 Formatter = Callable[[Record], bytes]
 _TIMESTAMP_TYPES: Final = {0: "CreateTime", 1: "LogAppendTime"}
 _DESERIALIZERS_PACKAGE: Final = "org.apache.kafka.common.serialization."
-#: Numbers are big-endian, of a fixed size; the text is Java's toString.
+#: Numbers are big-endian and of a fixed size. The text is Java's toString.
 _NUMBERS: Final = {
     "IntegerDeserializer": ">i",
     "LongDeserializer": ">q",
@@ -56,7 +56,7 @@ _NUMBERS: Final = {
 
 
 def formatter(class_name: str, properties: Properties) -> Formatter:
-    """The formatter of that name. Raises ToolError(ClassNotFoundException)."""
+    """Return the formatter of that name. Raises ToolError(ClassNotFoundException)."""
     make = _FORMATTERS.get(class_name)
     if make is None:
         raise ToolError("java.lang.ClassNotFoundException", class_name)
@@ -64,8 +64,10 @@ def formatter(class_name: str, properties: Properties) -> Formatter:
 
 
 class DefaultMessageFormatter:
-    """print.timestamp, print.key, print.value (true), key.separator (tab), line.separator,
-    key.deserializer, value.deserializer.
+    """Kafka's default formatter.
+
+    Its properties: print.timestamp, print.key, print.value (true), key.separator (tab),
+    line.separator, key.deserializer, value.deserializer.
     """
 
     def __init__(self, properties: Properties) -> None:
@@ -97,7 +99,9 @@ def _is_true(text: str) -> bool:
 
 
 def deserializer(class_name: str) -> Callable[[bytes], bytes]:
-    """From a record's bytes to those that are shown. Raises ToolError(ClassNotFoundException)."""
+    """Return a function from a record's bytes to the bytes to show. Raises
+    ToolError(ClassNotFoundException).
+    """
     name = class_name.removeprefix(_DESERIALIZERS_PACKAGE)
     if name in ("", "StringDeserializer", "ByteArrayDeserializer", "BytesDeserializer"):
         return bytes
@@ -118,8 +122,8 @@ def deserializer(class_name: str) -> Callable[[bytes], bytes]:
 
 
 def _of_log(read: Callable[[bytes, bytes | None], str]) -> Callable[[Properties], Formatter]:
-    """A formatter of an internal topic's records: `read` gives the line, empty for a key of another
-    kind.
+    """Return a formatter for an internal topic's records. `read` gives the line, empty for another
+    kind of key.
     """
 
     def show(record: Record) -> bytes:

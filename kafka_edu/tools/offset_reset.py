@@ -1,8 +1,7 @@
-"""Where a group's offsets are to be reset to (Kafka: ConsumerGroupCommand.prepareOffsetsToReset;
-KIP-122).
+"""The new offsets of a group (Kafka: ConsumerGroupCommand.prepareOffsetsToReset; KIP-122).
 
-Offsets that are asked for by number are kept within the log: one beyond its end becomes its end,
-and this is warned of.
+An offset given as a number is kept within the log. One beyond its end becomes its end, with a
+warning.
 """
 
 import calendar
@@ -41,8 +40,9 @@ class OffsetReset:
         self._service = service
 
     async def run(self) -> Offsets:
-        """The new offsets, in order of name; committed already with --execute. Nothing for a group
-        that has members.
+        """Return the new offsets, ordered by name. With --execute they are committed already.
+
+        A group with members gets nothing.
         """
         o, given = self._options, self._given
         group = given.one(o.group)
@@ -152,12 +152,12 @@ def _within(tp: TopicPartition, offset: int, start: int, end: int) -> int:
 
 
 def export_text(offsets: Offsets) -> str:
-    """CSV, as --from-file reads it."""
+    """Format CSV, as --from-file reads it."""
     return "".join(f"{tp.topic},{tp.partition},{offset}\n" for tp, offset in offsets.items())
 
 
 def parse_plan(text: str) -> Offsets:
-    """topic,partition,offset a line. Raises ToolError, NumberError."""
+    """Parse lines of topic,partition,offset. Raises ToolError, NumberError."""
     plan = {}
     for line in text.rstrip("\n").split("\n"):
         fields = [field.strip() for field in line.split(",")]
@@ -168,7 +168,9 @@ def parse_plan(text: str) -> Offsets:
 
 
 def parse_datetime(text: str) -> int:
-    """`2018-01-31T12:00:00.000`, UTC unless a zone follows, in ms since 1970. Raises ToolError."""
+    """Parse `2018-01-31T12:00:00.000` into ms since 1970, as UTC unless a zone follows. Raises
+    ToolError.
+    """
     found = _DATETIME.fullmatch(text)
     if found is None:
         has_zone = any(sign in text.partition("T")[2] for sign in "+-Z")
@@ -199,8 +201,9 @@ def parse_datetime(text: str) -> int:
 
 
 def before(now_s: float, duration: str) -> int:
-    """The moment that lies so long before now, in ms since 1970. Months and years are the
-    calendar's. Raises ToolError.
+    """Return the time that long before now, in ms since 1970. Months and years are the calendar's.
+
+    Raises ToolError.
     """
     found = _DURATION.fullmatch(duration)
     if found is None or duration.rstrip("T") in ("P", "-P") or duration.endswith("T"):

@@ -1,13 +1,13 @@
-"""Options as Kafka's tools take them (joptsimple's OptionParser without abbreviations; Kafka:
+"""Options as Kafka's tools read them (joptsimple's OptionParser without abbreviations; Kafka:
 CommandLineUtils.scala).
 
-    --topic web    --topic=web    -topic web    --force    --topic a --topic b    words that belong
-    to no option are ignored
+    --topic web    --topic=web    -topic web    --force    --topic a --topic b
+    words that belong to no option are ignored
 
-An option with a required argument takes the next word, whatever it looks like; one with an optional
-argument only a word that is no option itself. Names are never abbreviated. A value is converted
-when it is asked for: a wrong number is an error of the moment in which the tool wants it, as in
-Kafka, and so may come after a warning or not at all.
+An option with a required argument takes the next word, whatever it looks like. One with an optional
+argument takes only a word that is not an option. Names are never abbreviated. A value is converted
+when it is used. A wrong number is therefore an error when the tool needs it, as in Kafka, so it may
+come after a warning or not at all.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,8 +18,9 @@ T = TypeVar("T")
 
 
 class OptionError(Exception):
-    """A command line that cannot be parsed; the text is joptsimple's, and `kind` says which of its
-    exceptions this is: `UnrecognizedOption`.
+    """A command line that cannot be parsed.
+
+    The text is joptsimple's. `kind` names its exception, such as `UnrecognizedOption`.
     """
 
     def __init__(self, kind: str, message: str) -> None:
@@ -28,14 +29,14 @@ class OptionError(Exception):
 
 
 class NumberError(ValueError):
-    """A word that is no number; the text is that of Java's NumberFormatException."""
+    """A word that is not a number. The text is that of Java's NumberFormatException."""
 
     def __init__(self, word: str) -> None:
         super().__init__(f'For input string: "{word}"')
 
 
 class UsageError(Exception):
-    """A command line that makes no sense: the text is shown, and then all options (Kafka:
+    """A command line that makes no sense. The text is shown, then all options (Kafka:
     CommandLineUtils.printUsageAndDie).
     """
 
@@ -49,8 +50,10 @@ class Takes(Enum):
 
 
 class Option(Generic[T]):
-    """One option. `description` may be a call, where it costs something to make it; `described_as`
-    names the argument in the usage text.
+    """One option.
+
+    `description` may be a function if the text is expensive to make. `described_as` names the
+    argument in the usage text.
     """
 
     def __init__(
@@ -79,7 +82,7 @@ class Option(Generic[T]):
         self.available_unless = available_unless
 
     def __str__(self) -> str:
-        """As Kafka's messages show it: `[topic]`."""
+        """Format it as Kafka's messages show it: `[topic]`."""
         return f"[{self.name}]"
 
 
@@ -91,12 +94,12 @@ class Named(Protocol):
 
 
 class OptionSet:
-    """What a command line says."""
+    """The options of a command line, with their values."""
 
     def __init__(self) -> None:
         self._given: dict[str, list[str]] = {}
         self.order: list[str] = []
-        """The names of the options in the order in which they stand."""
+        """The names of the options in their order."""
 
     def add(self, name: str, argument: str | None) -> None:
         self.order.append(name)
@@ -108,8 +111,8 @@ class OptionSet:
         return option.name in self._given
 
     def values(self, option: Option[T]) -> list[T]:
-        """All of them in their order; the default if there is none. Raises OptionError for one that
-        cannot be converted.
+        """Return all values in order, or the default if there are none. Raises OptionError for one
+        that cannot be converted.
         """
         texts = self._given.get(option.name)
         if not texts:
@@ -119,7 +122,7 @@ class OptionSet:
         return [_converted(option, text) for text in texts]
 
     def value(self, option: Option[T]) -> T | None:
-        """The only one, the default, or None. Raises OptionError if there are several."""
+        """Return the only value, the default, or None. Raises OptionError if there are several."""
         values = self.values(option)
         if len(values) > 1:
             raise OptionError(
@@ -129,7 +132,7 @@ class OptionSet:
         return values[0] if values else None
 
     def one(self, option: Option[T]) -> T:
-        """The value of an option that has a default, or whose presence has been checked."""
+        """Return the value of an option that has a default, or whose presence was checked."""
         value = self.value(option)
         if value is None:
             raise ValueError(f"there is no value for --{option.name}: it should have been checked")
@@ -146,7 +149,7 @@ def _converted(option: Option[T], text: str) -> T:
 
 
 def java_integer(text: str, bits: int = 31) -> int:
-    """As Java's Integer.parseInt reads it; `bits` 63: Long.parseLong. Raises NumberError."""
+    """Parse as Java's Integer.parseInt; with `bits` 63 as Long.parseLong. Raises NumberError."""
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not digits.isdecimal() or not -(1 << bits) <= int(text) < 1 << bits:
         raise NumberError(text)
@@ -158,7 +161,7 @@ def java_long(text: str) -> int:
 
 
 class OptionParser:
-    """The options of one tool, in the order in which they were declared."""
+    """The options of one tool, in the order of their declaration."""
 
     def __init__(self) -> None:
         self.options: dict[str, Option[object]] = {}
@@ -210,7 +213,7 @@ class OptionParser:
     def integer(
         self, name: str, description: str, described_as: str = "", *, default: int | None = None
     ) -> Option[int]:
-        """A Java Integer."""
+        """Declare an option with a Java Integer."""
         return self._accept(
             Option(
                 name,
@@ -231,7 +234,7 @@ class OptionParser:
         default: int | None = None,
         takes: Takes = Takes.REQUIRED,
     ) -> Option[int]:
-        """A Java Long."""
+        """Declare an option with a Java Long."""
         return self._accept(
             Option(
                 name,
@@ -252,13 +255,13 @@ class OptionParser:
         type_name: str,
         described_as: str = "",
     ) -> Option[str]:
-        """One of several words: `convert` raises ValueError for any other."""
+        """Declare an option with one of several words. `convert` raises ValueError for others."""
         return self._accept(
             Option(name, description, convert, type_name=type_name, described_as=described_as)
         )
 
     def parse(self, words: Sequence[str]) -> OptionSet:
-        """Raises OptionError."""
+        """Parse the words. Raises OptionError."""
         found = OptionSet()
         at = 0
         while at < len(words):
@@ -285,14 +288,16 @@ class OptionParser:
         return found
 
     def _first_unknown(self, cluster: str) -> str:
-        """A word with one dash may be several options of one letter each."""
+        """Return the first unknown letter. A word with one dash may be several options of one
+        letter each.
+        """
         return next((letter for letter in cluster if letter not in self.options), cluster)
 
     @staticmethod
     def _take(
         option: Option[object], inline: str, following: Sequence[str], found: OptionSet
     ) -> int:
-        """Note the option; returns how many of the following words are its argument."""
+        """Note the option. Return how many of the following words are its argument."""
         if option.takes is Takes.NOTHING:
             found.add(option.name, None)
         elif inline:
@@ -309,7 +314,7 @@ class OptionParser:
         return 0
 
     def _check_available(self, found: OptionSet) -> None:
-        """Options that go only with some other, or not with some other."""
+        """Check options that need another option, or exclude one."""
         forbidden = [
             option.name
             for option in self.options.values()
@@ -332,8 +337,9 @@ def _looks_like_an_option(word: str) -> bool:
 
 
 def _may_follow(option: Option[object], following: Sequence[str]) -> bool:
-    """Whether the next word is the argument of an option that can do without: no option, or a
-    number where a number is wanted.
+    """Return whether the next word is the argument of an option that can do without one.
+
+    It is if it is not an option, or if it is a number where a number is expected.
     """
     if not following:
         return False
@@ -345,14 +351,14 @@ def _may_follow(option: Option[object], following: Sequence[str]) -> bool:
 
 
 def check_required(options: OptionSet, *required: Named) -> None:
-    """Raises UsageError for the first of `required` that is not there."""
+    """Raise UsageError for the first of `required` that is missing."""
     for option in required:
         if not options.has(option):
             raise UsageError(f'Missing required argument "{option}"')
 
 
 def check_invalid(options: OptionSet, used: Named, invalid: Iterable[Named]) -> None:
-    """Raises UsageError if `used` is there and one of `invalid` too."""
+    """Raise UsageError if `used` is given together with one of `invalid`."""
     if options.has(used):
         for option in invalid:
             if options.has(option):
@@ -360,14 +366,15 @@ def check_invalid(options: OptionSet, used: Named, invalid: Iterable[Named]) -> 
 
 
 def parse_key_values(pairs: Iterable[str]) -> dict[str, str]:
-    """`key=value` each; `key` alone has the empty value. Raises InvalidProperties for more than one
-    `=` (Kafka: parseKeyValueArgs).
+    """Parse `key=value` pairs. `key` alone has the empty value.
+
+    Raises InvalidProperties for more than one `=` (Kafka: parseKeyValueArgs).
     """
     given = list(pairs)
     properties = {}
     for pair in given:
         parts = pair.split("=")
-        while len(parts) > 1 and not parts[-1]:  # Java's split drops what is empty at the end
+        while len(parts) > 1 and not parts[-1]:  # Java's split drops empty parts at the end
             parts.pop()
         if len(parts) > 2:
             raise InvalidPropertiesError("Invalid command line properties: " + " ".join(given))
@@ -376,4 +383,4 @@ def parse_key_values(pairs: Iterable[str]) -> dict[str, str]:
 
 
 class InvalidPropertiesError(Exception):
-    """A --property that is not key=value; the text is Kafka's."""
+    """A --property that is not key=value. The text is Kafka's."""

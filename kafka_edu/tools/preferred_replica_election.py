@@ -1,8 +1,8 @@
 """Give leadership back to the preferred replicas (Kafka: kafka-preferred-replica-election.sh,
 PreferredReplicaLeaderElectionCommand.scala of 2.0).
 
-It writes /admin/preferred_replica_election and goes; the controller sees it, elects, and deletes
-it. As Kafka's, it ends with 0 also when it fails.
+It writes /admin/preferred_replica_election and exits. The controller sees the znode, elects, and
+deletes it. Like Kafka's tool, it exits with 0 even if it fails.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ PURPOSE: Final = (
 
 
 async def order_elections(connect: str, wanted: Sequence[TopicPartition] | None) -> None:
-    """Write the order for those of `wanted` (None: of all partitions) that exist, and say so.
-    Raises ToolError.
+    """Write the order for those of `wanted` (None: all partitions) that exist, and print it. Raises
+    ToolError.
     """
     from kafka_edu.tools.zookeeper import zookeeper
     from kafka_edu.zk.zk_client import ZkError, ZkErrorCode

@@ -1,8 +1,8 @@
-"""Send many records, and tell how fast it went (Kafka: kafka-producer-perf-test.sh,
+"""Send many records and report the speed (Kafka: kafka-producer-perf-test.sh,
 ProducerPerformance.java).
 
-Stands on librdkafka: what it measures is a broker with that client. Latency is from the call that
-sends a record to the call that tells of its ack.
+It uses librdkafka, so it measures a broker together with that client. Latency runs from the call
+that sends a record to the call that reports its ack.
 """
 
 import argparse
@@ -31,7 +31,7 @@ _FLUSH_S: Final = 600.0
 
 
 class _Parser(argparse.ArgumentParser):
-    """A wrong command line is exit code 1, as with Kafka's, and not 2."""
+    """A wrong command line gives exit code 1, as with Kafka's tool, and not 2."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -116,7 +116,7 @@ def argument_parser() -> argparse.ArgumentParser:
 
 
 class Stats:
-    """Latencies in ms, over all and over the last five seconds; at most half a million are kept for
+    """Latencies in ms, in total and for the last five seconds. At most half a million are kept for
     the percentiles.
     """
 
@@ -128,7 +128,7 @@ class Stats:
         self._window_count = self._window_bytes = self._window_ms = self._window_most_ms = 0
 
     def record(self, latency_ms: int, size: int, now_ms: int) -> None:
-        """One record was acked, or has failed."""
+        """Count one record that was acked or has failed."""
         if self._count % self._sampling == 0:
             self._samples.append(latency_ms)
         self._count += 1
@@ -174,7 +174,7 @@ def now_ms() -> int:
 
 
 class Run:
-    """One run of the tool. Owned by one thread: librdkafka tells of acks while it is polled."""
+    """One run of the tool. Owned by one thread: librdkafka reports acks while it is polled."""
 
     def __init__(
         self, producer: "Producer", arguments: Arguments, payloads: Sequence[bytes]
@@ -226,7 +226,7 @@ class Run:
         self._producer.poll(0)
 
     def _throttle(self, number: int) -> None:
-        """Wait while more has been sent than --throughput allows."""
+        """Wait while more was sent than --throughput allows."""
         target = self._arguments.throughput
         while target > 0 and number * 1000 > target * (now_ms() - self._start_ms):
             self._producer.poll(0.001)
@@ -242,7 +242,7 @@ def _payloads(arguments: Arguments) -> list[bytes]:
         raise illegal_argument("File does not exist or empty file provided.")
     delimiter = arguments.payload_delimiter.replace("\\n", "\n")
     texts = path.read_text(encoding="utf-8", errors="replace").split(delimiter)
-    while texts and not texts[-1]:  # Java's split drops what is empty at the end
+    while texts and not texts[-1]:  # Java's split drops empty parts at the end
         texts.pop()
     print(f"Number of messages read: {len(texts)}")
     return [text.encode() for text in texts]

@@ -1,8 +1,8 @@
-"""reassign-partitions through the brokers, as from 2.5 on (Kafka: ReassignPartitionsCommand.scala
-of 2.8.2; KIP-455).
+"""reassign-partitions through the brokers, as since 2.5 (Kafka: ReassignPartitionsCommand.scala of
+2.8.2; KIP-455).
 
-The controller takes wishes partition by partition, also over running ones, and lists and cancels
-them: nothing is kept in a znode of its own.
+The controller accepts wishes for each partition, even during running moves, and lists and cancels
+them. Nothing is kept in a znode of its own.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ _IN_THE_WAY: Final = (
 
 
 class TerseError(Exception):
-    """What is said as it is, without the name of an exception (Kafka:
+    """A message shown as it is, without the name of an exception (Kafka:
     TerseReassignmentFailureException).
     """
 
@@ -101,7 +101,7 @@ class BrokerReassignments:
     async def _alter(
         self, wanted: Mapping[TopicPartition, Sequence[int] | None]
     ) -> dict[TopicPartition, KafkaException]:
-        """Ask the controller; returns what was refused."""
+        """Ask the controller. Return the refused partitions."""
         topics: dict[str, list[ReassignablePartition]] = {}
         for tp, target in sorted(wanted.items()):
             wish = ReassignablePartition(
@@ -129,7 +129,9 @@ class BrokerReassignments:
     async def _current(
         self, topics: Collection[str], *, needed: bool
     ) -> dict[TopicPartition, tuple[int, ...]]:
-        """Raises UNKNOWN_TOPIC_OR_PARTITION for a topic that is `needed` and not there."""
+        """Return the present assignment. Raises UNKNOWN_TOPIC_OR_PARTITION for a `needed` topic
+        that does not exist.
+        """
         current: dict[TopicPartition, tuple[int, ...]] = {}
         for topic in (await self._brokers.metadata(sorted(topics))).topics if topics else ():
             if topic.error_code and needed:
@@ -219,7 +221,7 @@ class BrokerReassignments:
         current: Mapping[TopicPartition, tuple[int, ...]],
         throttle: Throttle,
     ) -> None:
-        """Of the running moves too: their topics' lists are written anew."""
+        """Limit the running moves too: their topics' lists are written again."""
         if throttle.inter_broker >= 0:
             leaders: dict[TopicPartition, tuple[int, ...]] = {}
             followers: dict[TopicPartition, tuple[int, ...]] = {}
@@ -275,8 +277,9 @@ class BrokerReassignments:
             )
 
     async def _configure(self, kind: int, name: str, values: Mapping[str, str | None]) -> None:
-        """Set what has a value, delete what has none. A broker's own configs are asked of it; one
-        that is not there is left out.
+        """Set the keys with a value, delete those without.
+
+        A broker's own configs are sent to that broker. A broker that is down is left out.
         """
         node = (
             self._brokers.nodes.get(int(name))
@@ -332,7 +335,7 @@ class BrokerReassignments:
             await self._clear_throttles(proposal)
 
     async def cancel(self, text: str, preserve_throttles: bool) -> None:
-        """Only what the file names, and only those that are on their way to somewhere."""
+        """Cancel only what the file names, and only moves in progress."""
         proposal = parse_proposal(text)
         running = await self._running()
         chosen: dict[TopicPartition, None] = {
@@ -380,7 +383,7 @@ class BrokerReassignments:
 
 
 def log_dir_words(replica: Replica, found: LogDirs | None, wanted: str) -> str:
-    """What is said of a replica that shall be in the log dir `wanted`. Pure."""
+    """Return the text about a replica that should be in the log dir `wanted`. Pure."""
     partition = f"Partition {replica.topic}-{replica.partition}"
     match found:
         case None:
@@ -411,7 +414,7 @@ def log_dir_words(replica: Replica, found: LogDirs | None, wanted: str) -> str:
 
 
 def _in_execution(error: KafkaException) -> ToolError:
-    """As the Java client shows what a future ended with."""
+    """Format the error as the Java client shows the end of a future."""
     return ToolError(
         "java.util.concurrent.ExecutionException", f"{java_class(error)}: {error.message}"
     )

@@ -1,9 +1,9 @@
-"""reassign-partitions through ZooKeeper, as 2.0's does (Kafka: ReassignPartitionsCommand.scala of
-2.0.1).
+"""reassign-partitions through ZooKeeper, as 2.0's tool does (Kafka: ReassignPartitionsCommand.scala
+of 2.0.1).
 
-It reads the topics' znodes, writes throttles as configs, and the order into
-/admin/reassign_partitions, which the controller works off. There can be one order at a time; told
-to execute while one stands, it changes the throttle alone.
+It reads the topics' znodes, writes throttles as configs, and writes the order into
+/admin/reassign_partitions, which the controller carries out. Only one order can exist at a time.
+While one exists, --execute changes only the throttle.
 """
 
 import asyncio
@@ -50,7 +50,8 @@ _NO_BROKERS: Final = (
 
 
 class ZooKeeperReassignments:
-    """One call of the tool. `bootstrap` is needed only where log dirs are named; "" for none.
+    """One call of the tool. `bootstrap` is needed only if log dirs are named; "" for none.
+
     Methods raise ToolError, AdminOperationError, ZkError.
     """
 
@@ -121,9 +122,7 @@ class ZooKeeperReassignments:
         return proposal
 
     async def _throttle(self, proposal: Proposal, throttle: Throttle) -> None:
-        """Where replicas come: those that are there may have to give, those that are new will
-        take.
-        """
+        """Throttle topics whose replicas move: present replicas may send, new ones receive."""
         if throttle.inter_broker >= 0:
             current, proposed = await self._current(proposal.topics), proposal.partitions
             arriving = {
@@ -144,7 +143,7 @@ class ZooKeeperReassignments:
             print(f"The replica-alter-dir throttle limit was set to {throttle.log_dirs} B/s")
 
     async def _limit(self, proposal: Proposal, throttle: Throttle) -> None:
-        """The rates, on every broker that has or gets a replica."""
+        """Set the rates on every broker that has or gets a replica."""
         rates = (
             dict.fromkeys(THROTTLED_RATES, str(throttle.inter_broker))
             if throttle.inter_broker >= 0
@@ -160,8 +159,9 @@ class ZooKeeperReassignments:
             await self._admin.change_entity_config("brokers", str(broker_id), {**configs, **rates})
 
     async def _order(self, proposal: Proposal, timeout_ms: int) -> bool:
-        """Write the order; with log dirs, first tell the brokers, and again until all replicas are
-        there. Whether they were in time.
+        """Write the order. Return whether all replicas were in their log dirs in time.
+
+        With log dirs, the brokers are informed first, and again until all replicas exist.
         """
         if proposal.log_dirs and not self._bootstrap:
             raise command_failed(_NO_BROKERS)
@@ -242,8 +242,10 @@ class ZooKeeperReassignments:
         return results
 
     async def _remove_throttle(self, topics: Sequence[str]) -> None:
-        """All has arrived: the rates go from all brokers, for nobody knows any more which had them,
-        and the lists from these topics.
+        """Remove the rates from all brokers, and the lists from these topics, after all replicas
+        arrived.
+
+        The rates go from all brokers because nobody knows any more which ones had them.
         """
         changed = False
         for broker_id in await self._zk.get_broker_ids():
@@ -267,9 +269,7 @@ class ZooKeeperReassignments:
 
 
 def log_dir_state(replica: Replica, found: LogDirs | None, wanted: str) -> tuple[str, str]:
-    """(state, what is to be said of it) of a replica that shall be in the log dir `wanted`.
-    Pure.
-    """
+    """Return (state, text) of a replica that should be in the log dir `wanted`. Pure."""
     on_broker = f"Partition {replica.topic}-{replica.partition} on broker {replica.broker_id}"
     nowhere = (
         f"Partition {replica.topic}-{replica.partition} is not found in any live log dir on broker"

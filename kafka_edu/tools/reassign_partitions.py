@@ -1,8 +1,8 @@
-"""Move partitions from brokers to brokers (Kafka: kafka-reassign-partitions.sh,
+"""Move partitions between brokers (Kafka: kafka-reassign-partitions.sh,
 ReassignPartitionsCommand.scala).
 
-By --zookeeper it orders the move in a znode, as 2.0's does; by --bootstrap-server alone it asks the
-controller, as 2.8's, and can list and cancel.
+With --zookeeper it orders the move in a znode, as 2.0's tool does. With --bootstrap-server alone it
+asks the controller, as 2.8's does, and can list and cancel.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ _TOPICS_FILE: Final = (
 
 
 class ReassignPartitionsOptions:
-    """The command line of the tool, and what goes with what."""
+    """The command line of the tool, and which options fit together."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -227,7 +227,7 @@ async def _by_brokers(o: ReassignPartitionsOptions, given: OptionSet) -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """By ZooKeeper it ends with 0 also when it fails, as 2.0's does; by brokers with 1."""
+    """Return the exit code: with ZooKeeper 0 even for a failure, as 2.0's tool; with brokers 1."""
     options = ReassignPartitionsOptions()
 
     def run() -> int:

@@ -38,7 +38,7 @@ class Replica(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """What a file asks for, in its order."""
+    """The contents of a file, in its order."""
 
     entries: list[tuple[TopicPartition, tuple[int, ...]]]
     log_dirs: dict[Replica, str]
@@ -54,7 +54,7 @@ class Proposal(NamedTuple):
 
 
 def parse_topics(text: str) -> list[str]:
-    """Topics to move. Raises ToolError."""
+    """Parse the topics to move. Raises ToolError."""
     topics = [
         text_field(as_object(entry), "topic")
         for entry in as_list(parse_version_1(text).get("topics", []))
@@ -67,7 +67,7 @@ def parse_topics(text: str) -> list[str]:
 
 
 def parse_proposal(text: str) -> Proposal:
-    """A proposed assignment, not checked beyond its form. Raises ToolError."""
+    """Parse a proposed assignment and check its form only. Raises ToolError."""
     proposal = Proposal([], {})
     for entry in map(as_object, as_list(parse_version_1(text).get("partitions", []))):
         tp = partition_of(entry)
@@ -96,7 +96,7 @@ def parse_proposal(text: str) -> Proposal:
 
 
 def check_proposal(proposal: Proposal, when_empty: str) -> None:
-    """What is wrong in any cluster. Raises ToolError."""
+    """Check for errors that are wrong in any cluster. Raises ToolError."""
     if not proposal.entries:
         raise command_failed(when_empty)
     if not all(replicas for _, replicas in proposal.entries):
@@ -117,7 +117,7 @@ def check_proposal(proposal: Proposal, when_empty: str) -> None:
 
 
 def parse_brokers(text: str) -> list[int]:
-    """`0,1,2`. Raises ToolError, NumberError."""
+    """Parse `0,1,2`. Raises ToolError, NumberError."""
     brokers = [java_integer(part) for part in text.split(",")]
     if twice := duplicates(brokers):
         raise command_failed(f"Broker list contains duplicate entries: {','.join(map(str, twice))}")
@@ -125,7 +125,7 @@ def parse_brokers(text: str) -> list[int]:
 
 
 def to_json(assignment: Mapping[TopicPartition, Sequence[int]]) -> str:
-    """A proposed assignment, any log dirs, in order of topic and partition."""
+    """Format a proposed assignment with any log dirs, ordered by topic and partition."""
     partitions = [
         {
             "topic": tp.topic,
@@ -139,5 +139,5 @@ def to_json(assignment: Mapping[TopicPartition, Sequence[int]]) -> str:
 
 
 def _list(values: Sequence[object]) -> str:
-    """As Scala shows a list that it has read."""
+    """Format a list as Scala shows one that it has read."""
     return f"Vector({', '.join(map(str, values))})"

@@ -1,5 +1,5 @@
-"""What both ways of reassign-partitions have in common: the proposal, the throttles, and how
-assignments are shown.
+"""The common part of both ways of reassign-partitions: the proposal, the throttles, and the printed
+assignments.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ Assignment = Mapping[TopicPartition, tuple[int, ...]]
 
 
 class Throttle(NamedTuple):
-    """Bytes per second; negative: none is wanted."""
+    """Bytes per second. Negative: no throttle."""
 
     inter_broker: int
     log_dirs: int
@@ -35,7 +35,7 @@ class Throttle(NamedTuple):
 def propose(
     current: Assignment, racks: Mapping[int, str | None], random: Random
 ) -> dict[TopicPartition, tuple[int, ...]]:
-    """Each topic assigned anew, as many replicas as its first partition has. Raises
+    """Assign each topic again, with as many replicas as its first partition has. Raises
     KafkaException.
     """
     proposed: dict[TopicPartition, tuple[int, ...]] = {}
@@ -49,7 +49,7 @@ def propose(
 
 
 def print_current(assignment: Mapping[TopicPartition, Sequence[int]]) -> None:
-    """What to go back to, before anything is begun."""
+    """Print the present assignment, to return to, before anything begins."""
     print(
         f"Current partition replica assignment\n\n{to_json(assignment)}\n\nSave this to use as the"
         " --reassignment-json-file option during rollback"
@@ -65,8 +65,9 @@ def print_generated(
 
 
 def throttled(replicas: Mapping[TopicPartition, Sequence[int]], topic: str) -> str:
-    """A topic's value of {leader,follower}.replication.throttled.replicas: `0:1,0:2,1:0` is
-    partition:broker.
+    """Return a topic's value of {leader,follower}.replication.throttled.replicas.
+
+    `0:1,0:2,1:0` means partition:broker.
     """
     return ",".join(
         f"{tp.partition}:{broker_id}"

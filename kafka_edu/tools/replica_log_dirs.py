@@ -1,5 +1,5 @@
-"""Replicas and the log dirs they are to be in, for the tool reassign-partitions (KIP-113): each
-broker is asked of its own.
+"""Replicas and their wanted log dirs, for the tool reassign-partitions (KIP-113). Each broker is
+asked about its own.
 """
 
 from collections.abc import Collection, Mapping
@@ -23,17 +23,17 @@ from kafka_edu.tools.tool import command_failed, java_class, text_of
 
 
 class LogDirs(NamedTuple):
-    """Where a replica is, and where it is being moved to; "" for nowhere."""
+    """Where a replica is, and where it is being moved to. "" means nowhere."""
 
     current: str = ""
     future: str = ""
 
 
 async def alter_log_dirs(brokers: Brokers, wanted: Mapping[Replica, str]) -> set[Replica]:
-    """Ask for each replica in its dir; returns those that are there or on their way. A replica that
-    its broker does not have yet is left out.
+    """Ask for each replica in its dir. Return those that are there or on their way.
 
-    Raises ToolError for one that is refused.
+    A replica that its broker does not have yet is left out. Raises ToolError for one that is
+    refused.
     """
     accepted: set[Replica] = set()
     for broker_id in sorted({replica.broker_id for replica in wanted}):
@@ -77,7 +77,7 @@ async def alter_log_dirs(brokers: Brokers, wanted: Mapping[Replica, str]) -> set
 async def describe_log_dirs(
     brokers: Brokers, replicas: Collection[Replica]
 ) -> dict[Replica, LogDirs]:
-    """Where they are; those that are nowhere are left out."""
+    """Return where the replicas are. Those that are nowhere are left out."""
     found: dict[Replica, LogDirs] = {}
     for broker_id in sorted({replica.broker_id for replica in replicas} & set(brokers.nodes)):
         topics: dict[str, list[int]] = {}

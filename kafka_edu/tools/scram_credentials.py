@@ -1,4 +1,4 @@
-"""A user's password as ZooKeeper keeps it, for the tool configs (Kafka:
+"""A user's password as ZooKeeper stores it, for the tool configs (Kafka:
 ConfigCommand.preProcessScramCredentials; RFC 5802; KIP-84).
 """
 
@@ -21,7 +21,9 @@ _SALT_BYTES: Final = 20
 
 
 def with_scram_credentials(user: str, configs: Mapping[str, str]) -> dict[str, str]:
-    """`configs` with `iterations=8192,password=…` of each mechanism turned into what may be kept.
+    """Return `configs` with `iterations=8192,password=…` of each mechanism turned into the stored
+    form.
+
     Raises ToolError(IllegalArgumentException).
     """
     result = dict(configs)

@@ -1,10 +1,9 @@
-"""Run a broker, in the foreground or with -daemon behind it (Kafka: kafka-server-start.sh,
+"""Run a broker, in the foreground or in the background with -daemon (Kafka: kafka-server-start.sh,
 Kafka.scala).
 
 With -daemon its output goes to kafkaServer.out in $LOG_DIR, or in <home>/logs
-(`kafka_edu.supervisor.cluster_folder`), and the broker has a session of its
-own: it stays when the shell goes. Brokers of `cluster up` are started by their supervisor instead,
-and end with it.
+(`kafka_edu.supervisor.cluster_folder`). The broker then has a session of its own and stays when the
+shell ends. Brokers of `cluster up` are started by their supervisor instead, and end with it.
 """
 
 import os
@@ -29,15 +28,14 @@ OUTPUT: Final = "kafkaServer.out"
 
 
 def log_dir() -> Path:
-    """Where the output of a broker in the background goes."""
+    """Return the folder for the output of a broker in the background."""
     return Path(os.environ["LOG_DIR"]) if os.environ.get("LOG_DIR") else state_folder() / "logs"
 
 
 def _starts(properties: str, others: Sequence[str]) -> bool:
-    """Say at the terminal what the settings ask for and do not get, because a broker in the
-    background says it in its log alone.
+    """Print the settings that do not do what they say, and return whether the broker could start.
 
-    Returns False when it could not start with them.
+    A broker in the background reports them only in its log.
     """
     from kafka_edu.common.files import OsFileSystem
     from kafka_edu.server.kafka_config import ConfigFileError, load_config
@@ -54,7 +52,7 @@ def _starts(properties: str, others: Sequence[str]) -> bool:
 
 
 def main(words: Sequence[str]) -> int:
-    """In the foreground it does not return: this process becomes the broker, so that a signal to it
+    """Run the broker. In the foreground this process becomes the broker, so that a signal to it
     reaches the broker.
     """
     in_background = words[:1] == ["-daemon"]

@@ -1,9 +1,9 @@
-"""Stop brokers in good order (Kafka: kafka-server-stop.sh).
+"""Stop brokers in good order, by SIGTERM (Kafka: kafka-server-stop.sh).
 
-It sends them SIGTERM. Kafka's script looks for the text `kafka.Kafka` in what `ps` prints, which
-has been cut (book 000 §6.4.2). Here a broker is a process of which one whole argument is the name
-of the broker's module, and the next its properties file. Without a file all brokers of this user on
-this machine are stopped, as by Kafka's script; with one, only the broker that was started with it.
+Kafka's script looks for the text `kafka.Kafka` in the output of `ps`, which is cut off (book 000
+§6.4.2). Here a process is a broker if one whole argument is the name of the broker's module, and
+the next one its properties file. Without a file, all brokers of this user on this machine are
+stopped, as by Kafka's script. With a file, only the broker that was started with it.
 """
 
 import os
@@ -30,7 +30,7 @@ class BrokerProcessFound(NamedTuple):
 
 
 def running_brokers() -> list[BrokerProcessFound]:
-    """This user's, in order of pid. O(processes)."""
+    """Return this user's brokers, ordered by pid. O(processes)."""
     found = []
     for pid, arguments in all_commands():
         if BROKER_MODULE in arguments[:-1] and pid != os.getpid():
@@ -39,15 +39,16 @@ def running_brokers() -> list[BrokerProcessFound]:
 
 
 def all_commands() -> list[tuple[int, list[str]]]:
-    """Pid and command line, argument by argument, of each process of this user."""
+    """Return pid and command line, argument by argument, of each process of this user."""
     return list(
         _commands_from_proc() if _PROC.joinpath("self/cmdline").exists() else _commands_from_ps()
     )
 
 
 def _commands_from_proc() -> Iterator[tuple[int, list[str]]]:
-    """Each process of this user with its whole command line, argument by argument: it may be of any
-    length, and hold blanks.
+    """Yield each process of this user with its complete command line.
+
+    It may be of any length and contain blanks.
     """
     for folder in _PROC.iterdir():
         if folder.name.isdecimal():
@@ -65,9 +66,7 @@ def _commands_from_proc() -> Iterator[tuple[int, list[str]]]:
 
 
 def _commands_from_ps() -> Iterator[tuple[int, list[str]]]:
-    """Where there is no /proc: `ps`, told not to cut its lines; arguments with blanks in them fall
-    apart.
-    """
+    """Without /proc, use `ps` with uncut lines. Arguments with blanks fall apart."""
     listed = subprocess.run(
         ["ps", "-xww", "-o", "pid=,args="], check=True, capture_output=True, text=True
     ).stdout
@@ -77,7 +76,7 @@ def _commands_from_ps() -> Iterator[tuple[int, list[str]]]:
 
 
 def main(words: Sequence[str]) -> int:
-    """1 when there was nothing to stop."""
+    """Return 1 if there was nothing to stop."""
     if "--help" in words:
         print(f"USAGE: {command_line('server-stop')} [server.properties]\n{PURPOSE}")
         return 0

@@ -1,8 +1,8 @@
-"""What all tools have in common: how they are called, how they fail, and what their log lines look
-like.
+"""The common part of all tools: how they are called, how they fail, and the form of their log
+lines.
 
 A tool is a function from its words to an exit code. It is a click command only so that `kafka-edu`
-finds it: its words are parsed by `kafka_edu.tools.options`, as Kafka's are.
+finds it. `kafka_edu.tools.options` parses its words, as Kafka's tools do.
 """
 
 import sys
@@ -32,7 +32,7 @@ from kafka_edu.tools.usage import usage
 if TYPE_CHECKING:
     from kafka_edu.clients.admin.brokers import Brokers
 
-#: By name, for a tool imports what raises them only when it needs it.
+#: By name, because a tool imports the modules that raise them only when it needs them.
 _OTHER_JAVA_CLASSES: Final = {
     "AdminOperationError": "kafka.admin.AdminOperationException",
     "ConfigException": "org.apache.kafka.common.config.ConfigException",
@@ -40,7 +40,7 @@ _OTHER_JAVA_CLASSES: Final = {
 
 
 class ToolError(Exception):
-    """A failure, with the Java exception that Kafka's tool would show for it:
+    """A failure, with the Java exception that Kafka's tool would show for it, such as
     `kafka.admin.AdminOperationException`.
     """
 
@@ -61,12 +61,12 @@ def command_failed(message: str) -> ToolError:
     return ToolError("kafka.common.AdminCommandFailedException", message)
 
 
-#: What can go wrong between a tool and brokers.
+#: Failures between a tool and brokers.
 BROKER_FAILURES: Final = (AdminTimeoutError, BootstrapAddressError, KafkaException, OSError)
 
 
 def failures() -> tuple[type[Exception], ...]:
-    """What a tool that asks ZooKeeper and brokers can fail with, and says so."""
+    """Return the exceptions that a tool for ZooKeeper and brokers reports as failures."""
     from kafka_edu.common.config_def import ConfigException
     from kafka_edu.server.admin_zk_client import AdminOperationError
     from kafka_edu.zk.zk_client import ZkError
@@ -86,7 +86,7 @@ def failures() -> tuple[type[Exception], ...]:
 
 
 def java_class(error: Exception) -> str:
-    """The Java exception that stands for `error`."""
+    """Return the Java exception that stands for `error`."""
     from kafka_edu.zk.zk_client import ZkError
 
     match error:
@@ -113,7 +113,7 @@ def java_class(error: Exception) -> str:
 
 
 def text_of(error: Exception) -> str:
-    """What the error says, without its code."""
+    """Return the error's text without its code."""
     from kafka_edu.zk.zk_client import ZkError
 
     match error:
@@ -136,8 +136,8 @@ def log_error(message: str, logger: str) -> None:
 
 
 def log_line(level: str, message: str, logger: str) -> None:
-    """A line as Kafka's tools log it, by config/tools-log4j.properties: on standard error, from
-    WARN on.
+    """Write a line as Kafka's tools log it by config/tools-log4j.properties: on standard error,
+    from WARN on.
     """
     now = datetime.now()
     sys.stderr.write(
@@ -148,8 +148,9 @@ def log_line(level: str, message: str, logger: str) -> None:
 def connect_brokers(
     servers: str, client_id: str = "adminclient-1"
 ) -> "AbstractAsyncContextManager[Brokers]":
-    """Connect the admin client. A bootstrap server that does not answer is logged as Kafka's tools
-    log it.
+    """Connect the admin client.
+
+    A bootstrap server that does not answer is logged as Kafka's tools log it.
     """
     from kafka_edu.clients.admin.brokers import connect_brokers as connect
 
@@ -160,15 +161,16 @@ def connect_brokers(
 
 
 def warn_of_gaps(found: Iterable[object]) -> None:
-    """Name settings that do not do all that they say; on standard error, because Kafka's tools have
-    no such lines.
+    """Name settings that do not do all that they say.
+
+    They go to standard error, because Kafka's tools have no such lines.
     """
     for met in found:
         sys.stderr.write(f"WARNING: on kafka-edu's brokers {met}.\n")
 
 
 class ToolCommand(click.Command):
-    """Gives the words behind the command's name to `run`, as they are."""
+    """Passes the words after the command's name to `run` unchanged."""
 
     def __init__(self, name: str, run: Callable[[Sequence[str]], int], help_line: str) -> None:
         super().__init__(name, help=help_line, add_help_option=False)
@@ -185,8 +187,10 @@ class ToolCommand(click.Command):
 def run_tool(
     parser: OptionParser, words: Sequence[str], run: Callable[[], int], purpose: str
 ) -> int:
-    """The exit code of `run`, or 1 with what Kafka's tools print for a wrong command line. `--help`
-    shows the options, as it does from 2.4 on.
+    """Return the exit code of `run`, or 1 after printing what Kafka's tools print for a wrong
+    command line.
+
+    `--help` shows the options, as it does since 2.4.
     """
     if "--help" in words:
         sys.stdout.write(f"{purpose}\n{usage(parser)}")
@@ -203,7 +207,10 @@ def run_tool(
 
 
 def read_text_file(path: str) -> str:
-    """What is not UTF-8 becomes U+FFFD, as in Java. Raises ToolError(FileNotFoundException)."""
+    """Read a text file. Bytes that are not UTF-8 become U+FFFD, as in Java.
+
+    Raises ToolError(FileNotFoundException).
+    """
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -211,7 +218,7 @@ def read_text_file(path: str) -> str:
 
 
 def load_properties(path: str) -> dict[str, str]:
-    """A .properties file, as --command-config, --producer.config and --consumer.config name it.
+    """Read a .properties file, as for --command-config, --producer.config and --consumer.config.
     Raises ToolError.
     """
     from kafka_edu.server.properties_file import parse_properties
@@ -228,8 +235,10 @@ def load_properties(path: str) -> dict[str, str]:
 
 
 def properties_of(given: OptionSet, file: Option[str]) -> dict[str, str]:
-    """What stands in the .properties file that an option names; nothing, if it names none. Raises
-    ToolError.
+    """Return the contents of the .properties file that an option names, or nothing without the
+    option.
+
+    Raises ToolError.
     """
     path = given.value(file)
     return load_properties(path) if path else {}

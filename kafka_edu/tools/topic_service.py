@@ -1,5 +1,5 @@
-"""Topics as the tool `topics` works on them: through ZooKeeper, or through brokers (Kafka:
-TopicCommand.scala, ZookeeperTopicService and AdminClientTopicService of 2.8).
+"""Topics for the tool `topics`, through ZooKeeper or through brokers (Kafka: TopicCommand.scala,
+ZookeeperTopicService and AdminClientTopicService of 2.8).
 """
 
 import contextlib
@@ -37,38 +37,39 @@ from kafka_edu.tools.zookeeper import zookeeper
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
-#: A config's resource type, and its source when it is the topic's own (ConfigResource.java,
+#: A topic's resource type, and the source of a config that is the topic's own (ConfigResource.java,
 #: DescribeConfigsResponse.java).
 TOPIC: Final = 2
 FROM_TOPIC: Final = 1
-#: From version 6 on, DeleteTopics can name a topic by its id too, in another field.
+#: Since version 6, DeleteTopics can also name a topic by its id, in another field.
 NEWEST_BY_NAME: Final = 5
 
 
 class PartitionDescription(NamedTuple):
     number: int
     leader: int | None
-    """None: there has never been one, or none is told of."""
+    """None: there has never been a leader, or none is reported."""
     replicas: Sequence[int]
     isr: Sequence[int]
 
 
 class TopicDescription(NamedTuple):
     configs: Mapping[str, str]
-    """The topic's own, in order of name."""
+    """The topic's own configs, ordered by name."""
     partitions: Sequence[PartitionDescription]
 
 
 class TopicService(Protocol):
-    """What is done to topics. Every method raises KafkaException, AdminOperationError, ToolError,
-    ZkError or OSError.
+    """Operations on topics.
+
+    Every method raises KafkaException, AdminOperationError, ToolError, ZkError or OSError.
     """
 
     where: str
-    """Where topics are looked for, as in `ZK path localhost:2181`."""
+    """The place of the topics, such as `ZK path localhost:2181`."""
 
     def created(self, topic: str) -> str:
-        """What the tool says of a topic that it has created: by ZooKeeper as in 2.0, by brokers as
+        """Return the tool's text about a created topic: with ZooKeeper as in 2.0, with brokers as
         in 2.8.
         """
         ...
@@ -95,7 +96,9 @@ class TopicService(Protocol):
         rack_aware: bool,
         again: bool,
     ) -> bool:
-        """Whether it was created: with `again` a topic that exists is no error."""
+        """Create a topic and return whether it was created. With `again` an existing topic is no
+        error.
+        """
         ...
 
     async def create_assigned(
@@ -108,18 +111,18 @@ class TopicService(Protocol):
     ) -> bool: ...
 
     async def add_partitions(self, topic: str, partitions: int, assignment: str) -> None:
-        """`assignment`: of all partitions, the existing ones too, as --replica-assignment has it;
-        or empty.
+        """Add partitions. `assignment` covers all partitions, existing ones too, as in
+        --replica-assignment; or it is empty.
         """
         ...
 
     async def delete(self, topic: str) -> list[str]:
-        """Order the deletion; the lines to tell of it."""
+        """Order the deletion. Return the lines to print."""
         ...
 
 
 class ZooKeeperTopicService:
-    """Works on Kafka's znodes; brokers need not run."""
+    """Works on Kafka's znodes. Brokers need not run."""
 
     def __init__(self, zk: KafkaZkClient, connect: str) -> None:
         self._zk = zk
@@ -213,7 +216,7 @@ class ZooKeeperTopicService:
 
 
 async def _created(creation: Awaitable[None], again: bool) -> bool:
-    """Whether the topic was created; with `again` one that exists is no error."""
+    """Return whether the topic was created. With `again` an existing one is no error."""
     try:
         await creation
     except KafkaException as refused:
@@ -224,7 +227,7 @@ async def _created(creation: Awaitable[None], again: bool) -> bool:
 
 
 def parse_added(assignment: str, known: int) -> dict[int, list[int]]:
-    """The brokers of the partitions from `known` on. Raises ToolError."""
+    """Return the brokers of the partitions from `known` on. Raises ToolError."""
     try:
         return {
             known + index: [int(part) for part in text.split(":")]
@@ -236,13 +239,13 @@ def parse_added(assignment: str, known: int) -> dict[int, list[int]]:
 
 @contextlib.asynccontextmanager
 async def zookeeper_topic_service(connect: str) -> AsyncIterator[TopicService]:
-    """`connect` is host:port[,host:port…][/chroot]."""
+    """Connect. `connect` is host:port[,host:port…][/chroot]."""
     async with zookeeper(connect) as zk:
         yield ZooKeeperTopicService(zk, connect)
 
 
 class BrokerTopicService:
-    """Asks the controller."""
+    """Sends its requests to the controller."""
 
     where = "the cluster"
 
@@ -259,7 +262,7 @@ class BrokerTopicService:
         return set(self._brokers.nodes)
 
     async def is_marked_for_deletion(self, topic: str) -> bool:
-        return False  # the brokers do not tell
+        return False  # the brokers do not report it
 
     async def describe(self, topic: str) -> TopicDescription | None:
         answer = (await self._brokers.metadata([topic])).topics[0]
@@ -386,6 +389,6 @@ class BrokerTopicService:
 
 @contextlib.asynccontextmanager
 async def broker_topic_service(servers: str) -> AsyncIterator[TopicService]:
-    """`servers` is host:port[,host:port…]."""
+    """Connect. `servers` is host:port[,host:port…]."""
     async with connect_brokers(servers) as brokers:
         yield BrokerTopicService(brokers)

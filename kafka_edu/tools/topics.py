@@ -1,7 +1,7 @@
-"""Create, delete, describe, or change topics (Kafka: kafka-topics.sh, TopicCommand.scala).
+"""Create, delete, describe or change topics (Kafka: kafka-topics.sh, TopicCommand.scala).
 
-By --zookeeper it reads and writes Kafka's znodes itself, as 2.0's does; by --bootstrap-server it
-asks the brokers, as from 2.2 on.
+With --zookeeper it reads and writes Kafka's znodes itself, as 2.0's tool does. With
+--bootstrap-server it asks the brokers, as since 2.2.
 """
 
 import asyncio
@@ -37,13 +37,13 @@ if TYPE_CHECKING:  # the tool's help must not wait for them
 
 PURPOSE: Final = "Create, delete, describe, or change a topic."
 LOGGER: Final = "kafka.admin.TopicCommand$"
-#: In CreateTopics: num.partitions, or default.replication.factor, of the controller.
+#: In CreateTopics this means the controller's num.partitions or default.replication.factor.
 DEFAULT_SIZE: Final = -1
 Action = Option[str]
 
 
 class TopicOptions:
-    """The command line of the tool, and what goes with what."""
+    """The command line of the tool, and which options fit together."""
 
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
@@ -291,8 +291,9 @@ class TopicCommand:
                     )
 
     async def _topics(self, service: "TopicService", *, needed: bool = False) -> list[str]:
-        """The topics that --topic fits, all without it. Raises an IllegalArgumentException for none
-        where there should be one.
+        """Return the topics that match --topic, or all without it.
+
+        Raises an IllegalArgumentException if none matches but one should.
         """
         topics = await service.topics()
         spec = self._given.value(self._options.topic)
@@ -304,7 +305,7 @@ class TopicCommand:
         return topics
 
     def _configs_to_add(self) -> dict[str, str]:
-        """What --config says, checked. Raises ToolError, KafkaException, ConfigException."""
+        """Return --config's checked values. Raises ToolError, KafkaException, ConfigException."""
         from kafka_edu.common.topic import is_internal
         from kafka_edu.log.log_config import TOPIC_CONFIG
         from kafka_edu.server.admin_zk_client import validate_topic_configs
@@ -348,8 +349,8 @@ def _joined(brokers: Sequence[int]) -> str:
 
 
 def _topic_filter(spec: str) -> re.Pattern[str]:
-    """A regular expression; commas are alternatives, and quotes around it do not count (Kafka:
-    Whitelist).
+    """Return a regular expression. Commas separate alternatives, and quotes around it are ignored
+    (Kafka: Whitelist).
     """
     regex = spec.strip().replace(",", "|").replace(" ", "").strip("\"'")
     try:
@@ -359,12 +360,14 @@ def _topic_filter(spec: str) -> re.Pattern[str]:
 
 
 def _or_default(size: int | None) -> int:
-    """The brokers take their own default where the command line names no number (KIP-464)."""
+    """Return the value that makes brokers use their own default, if the command line gives no
+    number (KIP-464).
+    """
     return DEFAULT_SIZE if size is None else size
 
 
 def _parse_assignment(text: str) -> Mapping[int, list[int]]:
-    """`0:1,1:2` → partition → brokers. Raises ToolError, NumberError."""
+    """Parse `0:1,1:2` into partition → brokers. Raises ToolError, NumberError."""
     assignment: dict[int, list[int]] = {}
     for number, brokers_text in enumerate(text.split(",")):
         brokers = [java_integer(part.strip()) for part in brokers_text.split(":")]
@@ -382,8 +385,8 @@ def _parse_assignment(text: str) -> Mapping[int, list[int]]:
 
 
 def main(words: Sequence[str]) -> int:
-    """The exit code: 1 for every failure, whose reason is on standard output, as it is with
-    Kafka's.
+    """Return the exit code: 1 for every failure, with the reason on standard output, as with
+    Kafka's tool.
     """
     options = TopicOptions()
 

@@ -1,4 +1,4 @@
-"""The usage text of a tool: its options in order of name, in two columns of together 80 characters
+"""The usage text of a tool: its options ordered by name, in two columns of 80 characters in total
 (joptsimple: BuiltinHelpFormatter).
 """
 
@@ -11,12 +11,12 @@ from kafka_edu.tools.options import Option, OptionParser, Takes
 WIDTH: Final = 80
 GAP: Final = 2
 _INDENT: Final = "  "
-#: A word with the blanks behind it; a line may also break after a hyphen.
+#: A word with the blanks after it. A line may also break after a hyphen.
 _WORD: Final = re.compile(r"[^\s-]*(?:-+|\s+|$)")
 
 
 def usage(parser: OptionParser) -> str:
-    """All options of `parser`. O(length of the text)."""
+    """Format all options of `parser`. O(length of the text)."""
     rows = [("Option", "Description"), ("------", "-----------")]
     rows += [(_label(option), _description(option)) for _, option in sorted(parser.options.items())]
     left = min((WIDTH - GAP) // 2, max(len(label) for label, _ in rows))
@@ -54,7 +54,7 @@ def _pieces(text: str, width: int) -> list[str]:
 
 
 def _wrapped(words: Iterable[str], width: int) -> list[str]:
-    """Lines of at most `width`; those after the first are indented."""
+    """Return lines of at most `width`. Lines after the first are indented."""
     lines: list[str] = []
     line = ""
     for word in words:

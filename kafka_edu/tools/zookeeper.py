@@ -1,4 +1,4 @@
-"""ZooKeeper for the tools that take --zookeeper: one session for one call."""
+"""ZooKeeper for the tools with --zookeeper: one session for one call."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -14,13 +14,13 @@ from kafka_edu.zk.zk_data import ProtocolVersion
 
 SESSION_TIMEOUT_MS: Final = 30_000
 CONNECTION_TIMEOUT_MS: Final = 30_000
-#: A topic's znode as 2.8's tools write it, which every broker reads; the controller gives the topic
-#: its id, if its release has ids.
+#: The protocol of 2.8's tools for a topic's znode, which every broker reads. The controller gives
+#: the topic its id, if its release has ids.
 TOOL_PROTOCOL: Final[ProtocolVersion] = (2, 8)
 
 
 class ZooKeeperClientTimeoutError(ToolError):
-    """Nobody answers there."""
+    """No ZooKeeper answers there."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -31,8 +31,9 @@ class ZooKeeperClientTimeoutError(ToolError):
 
 @contextlib.asynccontextmanager
 async def zookeeper(connect: str) -> AsyncIterator[KafkaZkClient]:
-    """Connected to `connect`, host:port[,host:port…][/chroot]. Raises ZooKeeperClientTimeoutError,
-    ToolError(IllegalArgumentException).
+    """Connect to `connect`, host:port[,host:port…][/chroot].
+
+    Raises ZooKeeperClientTimeoutError, ToolError(IllegalArgumentException).
     """
     try:
         client = KazooZkClient(connect, SESSION_TIMEOUT_MS)

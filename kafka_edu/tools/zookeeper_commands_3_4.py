@@ -1,9 +1,8 @@
-"""The commands of ZooKeeper's shell as 3.4 has them, which ships with Kafka up to 2.3
-(ZooKeeperMain.java).
+"""The commands of ZooKeeper's 3.4 shell, which ships with Kafka up to 2.3 (ZooKeeperMain.java).
 
-What belongs to a znode goes to standard output, its numbers and everything else to standard error.
-A command with too few words does nothing, and says nothing; options stand in the first place, and
-are no options elsewhere. A third word asks for a watch, whatever it is.
+A znode's data goes to standard output, its numbers and everything else to standard error. A command
+with too few words does nothing and prints nothing. Options count only in the first place. A third
+word sets a watch, whatever it is.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +28,7 @@ from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
 Command = Callable[[ZooKeeperSession, Sequence[str]], None]
 
-#: Command → what it takes, also those that the shell itself does.
+#: Command → its arguments, including the shell's own commands.
 USAGE: Final[Mapping[str, str]] = {
     "connect": "host:port",
     "get": "path [watch]",
@@ -146,7 +145,7 @@ def _addauth(session: ZooKeeperSession, words: Sequence[str]) -> None:
     session.add_auth(words[1], words[2] if len(words) > 2 else "")
 
 
-#: Command → how many words it must have, itself among them, and what it does.
+#: Command → the least number of words, itself included, and its function.
 _COMMANDS: Final[Mapping[str, tuple[int, Command]]] = {
     "create": (3, _create),
     "delete": (2, _delete),
@@ -176,8 +175,9 @@ def usage_text(usage: Mapping[str, str]) -> str:
 
 
 def perform(session: ZooKeeperSession, words: Sequence[str]) -> int:
-    """Do what `words` say; 0, for 3.4's shell ends with 0 whatever failed. Raises ToolError for
-    what ends it.
+    """Carry out `words`. Return 0, because 3.4's shell always exits with 0.
+
+    Raises ToolError for errors that end the shell.
     """
     least, command = _COMMANDS.get(words[0], (0, None))
     if command is None or len(words) < least:

@@ -1,8 +1,8 @@
-"""The commands of ZooKeeper's shell as 3.5 has them, which ships with Kafka from 2.4 on
+"""The commands of ZooKeeper's 3.5 shell, which ships with Kafka since 2.4
 (org.apache.zookeeper.cli).
 
-Options are real ones, anywhere in the line; a znode's numbers are shown on demand, on standard
-output. What failed shows in the exit code.
+Options are real ones, anywhere in the line. A znode's numbers are shown on demand, on standard
+output. The exit code shows a failure.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -53,20 +53,20 @@ USAGE: Final[Mapping[str, str]] = {
 
 
 class CommandError(Exception):
-    """A command that failed; its text is all that is said."""
+    """A command that failed. Only its text is shown."""
 
 
 class Words(NamedTuple):
-    """A command line, its options taken out."""
+    """A command line without its options."""
 
     options: Mapping[str, str]
-    """Letter → value; empty for an option that has none."""
+    """Letter → value; empty for an option without one."""
     paths: Sequence[str]
-    """The rest: a path, and what follows it."""
+    """The rest: a path and the words after it."""
 
 
 def parse(words: Sequence[str], flags: str, valued: str) -> Words:
-    """Options are one letter each; flags may stand together, `-sw`. Raises CommandError."""
+    """Parse options of one letter each. Flags may be combined, as in `-sw`. Raises CommandError."""
     options: dict[str, str] = {}
     rest: list[str] = []
     pending = iter(words[1:])
@@ -109,13 +109,13 @@ def _create(session: ZooKeeperSession, given: Words) -> None:
         )
         complain(f"Created {created}")
     except ZkError as error:
-        if error.code is ZkErrorCode.INVALID_ACL:  # which is told twice
+        if error.code is ZkErrorCode.INVALID_ACL:  # it is reported twice
             complain(message(error))
         raise
 
 
 def _delete(session: ZooKeeperSession, given: Words) -> None:
-    if len(given.paths) > 1:  # 3.5.9 warns of the second word, and does not heed it
+    if len(given.paths) > 1:  # 3.5.9 warns about the second word and ignores it
         _deprecated("delete", " path [version]", "[-v version] path")
     session.delete(given.paths[0], _version(given))
 
@@ -151,7 +151,7 @@ def _ls(session: ZooKeeperSession, given: Words) -> None:
         print("\n".join(session.subtree(given.paths[0])))
         return
     names, stat = session.children(given.paths[0], watch=watch)
-    # 3.5.9 puts the numbers right behind the list, and an empty line behind the numbers
+    # 3.5.9 puts the numbers right after the list, and an empty line after the numbers
     print(list_text(sorted(names)) + (stat_text(stat) + "\n" if "s" in given.options else ""))
 
 
@@ -216,15 +216,15 @@ def _show(given: Words, numbers: str) -> None:
 
 
 def _asks_for_watch(name: str, given: Words, instead: str) -> bool:
-    """By the option, or by a second word as in 3.4."""
+    """Return whether a watch is wanted: by the option, or by a second word as in 3.4."""
     if len(given.paths) > 1:
         _deprecated(name, " path [watch]", instead)
     return "w" in given.options or len(given.paths) > 1
 
 
 class _Form(NamedTuple):
-    """What a command takes: options without and with a value, how many words beside them at least,
-    one option that must be there.
+    """The form of a command: options without and with a value, the least number of other words, and
+    one required option.
     """
 
     perform: Callable[[ZooKeeperSession, Words], None]
@@ -255,8 +255,9 @@ _COMMANDS: Final[Mapping[str, _Form]] = {
 
 
 def only_here(words: Sequence[str]) -> bool:
-    """Whether 3.4 has no such command, or not with such options: `deleteall /a`, `ls -s /a`,
-    `create /a` without data.
+    """Return whether 3.4 lacks this command or these options.
+
+    For example `deleteall /a`, `ls -s /a`, or `create /a` without data.
     """
     form = _COMMANDS.get(words[0])
     if form is None:
@@ -270,7 +271,7 @@ def only_here(words: Sequence[str]) -> bool:
 
 
 def perform(session: ZooKeeperSession, words: Sequence[str]) -> int:
-    """Do what `words` say; 1 when it failed. Raises ToolError and NumberError, which end the
+    """Carry out `words`. Return 1 if that failed. Raises ToolError and NumberError, which end the
     shell.
     """
     form = _COMMANDS.get(words[0])

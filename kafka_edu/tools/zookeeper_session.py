@@ -1,8 +1,8 @@
-"""One session with ZooKeeper, as its shell wants it: blocking, with access lists, and with the
-children in the order of the server's answer.
+"""One ZooKeeper session for its shell: blocking, with access lists, and with children in the
+server's order.
 
-It is kazoo as it comes; brokers have a client of their own (kafka_edu.zk.kazoo_zk_client), which
-pipelines and has no need of access lists.
+It uses kazoo unchanged. Brokers have their own client (kafka_edu.zk.kazoo_zk_client), which
+pipelines and does not need access lists.
 """
 
 import logging
@@ -41,13 +41,11 @@ _QUIET: Final = logging.Logger("kazoo", logging.CRITICAL)
 
 
 class PathError(ValueError):
-    """No znode can have such a path (ZooKeeper: PathUtils.validatePath); the text is
-    ZooKeeper's.
-    """
+    """No znode can have this path (ZooKeeper: PathUtils.validatePath). The text is ZooKeeper's."""
 
 
 class Told(NamedTuple):
-    """What a watch or the session tells; `path` is None for the session."""
+    """A notification from a watch or the session. `path` is None for the session."""
 
     state: str
     type: str
@@ -61,7 +59,7 @@ class Told(NamedTuple):
 
 
 def check_path(path: str) -> str:
-    """`path`, if it is one. Raises PathError. O(length)."""
+    """Return `path` if it is valid. Raises PathError. O(length)."""
     if not path:
         raise PathError("Path length must be > 0")
     if not path.startswith("/"):
@@ -80,8 +78,8 @@ def check_path(path: str) -> str:
 
 
 def _why_no_name(part: str, at: int) -> str:
-    """What is wrong with a part of a path that begins at the character `at`, in ZooKeeper's words;
-    empty if nothing is.
+    """Return what is wrong with the part of a path that starts at character `at`, in ZooKeeper's
+    words; empty if nothing is.
     """
     if not part:
         return f"empty node name specified @{at}"
@@ -101,12 +99,15 @@ def _why_no_name(part: str, at: int) -> str:
 
 
 class ZooKeeperSession:
-    """Opened at once, in kazoo's thread; `tell` is called by that thread. Every call raises
-    PathError, and ZkError with the path it was about.
+    """A session, opened at once in kazoo's thread. That thread calls `tell`.
+
+    Every call raises PathError, and ZkError with the path that it was about.
     """
 
     def __init__(self, connect: str, tell: Callable[[Told], None]) -> None:
-        """`connect` is host:port[,host:port…][/chroot]. Raises ValueError when it is not."""
+        """Open the session. `connect` is host:port[,host:port…][/chroot]. Raises ValueError if it
+        is invalid.
+        """
         self._tell = tell
         self._client = KazooClient(
             connect, SESSION_TIMEOUT_S, connection_retry=_RETRY, logger=_QUIET
@@ -118,7 +119,7 @@ class ZooKeeperSession:
 
     @property
     def alive(self) -> bool:
-        """Whether it is neither closed nor lost for good."""
+        """Return whether it is neither closed nor lost for good."""
         return not self._closed and self._client.client_state is not KeeperState.AUTH_FAILED
 
     def _on_state(self, state: KazooState) -> None:
@@ -138,11 +139,11 @@ class ZooKeeperSession:
             self._tell(Told("SyncConnected", _EVENT_TYPES[event.type], event.path))
 
     def wait(self) -> bool:
-        """Whether there is a connection, in five seconds at most."""
+        """Wait at most five seconds. Return whether there is a connection."""
         return self._connected.wait(CONNECT_TIMEOUT_S)
 
     def close(self) -> None:
-        """End the session: its ephemerals go at once."""
+        """End the session. Its ephemeral znodes disappear at once."""
         if not self._closed:
             self._closed = True
             self._client.stop()
@@ -169,7 +170,7 @@ class ZooKeeperSession:
         if not acl:
             raise ZkError(
                 ZkErrorCode.INVALID_ACL, "null"
-            )  # such a request is not sent, and so knows of no path
+            )  # such a request is not sent, so it knows no path
         return str(
             self._ask(
                 path,
@@ -198,7 +199,7 @@ class ZooKeeperSession:
         return None if stat is None else Stat(*stat)
 
     def children(self, path: str, *, watch: bool = False) -> tuple[list[str], Stat]:
-        """In the order of the server's answer."""
+        """Return the children in the order of the server's answer."""
         check_path(path)
         names, stat = self._ask(
             path,
@@ -222,9 +223,7 @@ class ZooKeeperSession:
         return Stat(*self._ask(path, lambda: self._client.set_acls(path, _for_kazoo(acl), version)))
 
     def sync(self, path: str) -> None:
-        """What was written before this by anybody, on any server, is seen by what is read after
-        it.
-        """
+        """Make all earlier writes, by anyone on any server, visible to later reads."""
         check_path(path)
         self._ask(path, lambda: self._client.sync(path))
 
@@ -232,14 +231,17 @@ class ZooKeeperSession:
         self._ask("", lambda: self._client.add_auth(scheme, proof))
 
     def delete_subtree(self, path: str) -> None:
-        """The node and all below it, those farthest down first. O(nodes), one request each."""
+        """Delete the node and everything below it, the deepest nodes first. O(nodes), one request
+        each.
+        """
         paths = list(self.subtree(path))
         for below in reversed(paths):
             self.delete(below)
 
     def subtree(self, path: str) -> list[str]:
-        """The node and all below it, each before those below it, by name. Raises ZkError(NO_NODE)
-        when the node is not there.
+        """Return the node and everything below it, by name, parents before children.
+
+        Raises ZkError(NO_NODE) if the node does not exist.
         """
         names, _ = self.children(path)
         found = [path]

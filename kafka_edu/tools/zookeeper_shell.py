@@ -4,9 +4,9 @@ which is ZooKeeper's ZooKeeperMain).
     kafka-edu zookeeper-shell 127.0.0.1:2181 ls /brokers/ids
     kafka-edu zookeeper-shell --release 3.5 127.0.0.1:2181/chroot
 
-The commands are those of ZooKeeper 3.4, which ships with Kafka 2.0. What only 3.5 has (`ls -s`,
-`deleteall`) is done as 3.5 does it; with `--release 3.5` everything is, as with Kafka from 2.4 on.
-Without a command, lines are read from standard input.
+The commands are those of ZooKeeper 3.4, which ships with Kafka 2.0. A command that only 3.5 has
+(`ls -s`, `deleteall`) works as in 3.5. With `--release 3.5` everything does, as with Kafka since
+2.4. Without a command, lines are read from standard input.
 """
 
 import re
@@ -29,12 +29,12 @@ USAGE: Final = (
 RELEASES: Final = ("3.4", "3.5")
 NOT_FOUND: Final = 127
 _HISTORY_SHOWN: Final = 10
-#: A word, or several in quotes.
+#: One word, or several in quotes.
 _WORDS: Final = re.compile(r"""\s*([^"'\s]\S*|"[^"]*"|'[^']*')\s*""")
 
 
 def split_line(line: str) -> list[str]:
-    """The words of a line; quotes keep blanks, and are taken off."""
+    """Split a line into words. Quotes keep blanks and are removed."""
     words = _WORDS.findall(line)
     return [
         word[1:-1] if len(word) > 1 and word[0] in "\"'" and word[-1] == word[0] else word
@@ -43,7 +43,7 @@ def split_line(line: str) -> list[str]:
 
 
 class ZooKeeperShell:
-    """One shell: its connection, its history, and whether watches are printed."""
+    """One shell: its connection, its history, and whether it prints watches."""
 
     def __init__(self, host: str, release: str) -> None:
         self._host = host
@@ -52,12 +52,10 @@ class ZooKeeperShell:
         self._print_watches = True
         self._session: ZooKeeperSession | None = None
         self.exit_code = 0
-        """Of the command before; 0 for all of 3.4's, whatever came of them."""
+        """The exit code of the previous command; always 0 for 3.4's commands."""
 
     def connect(self, host: str) -> None:
-        """Open a session there; one that is open is closed before. Raises ToolError for what is no
-        address.
-        """
+        """Close any present session, then open one. Raises ToolError for an invalid address."""
         from kafka_edu.tools.zookeeper_session import ZooKeeperSession
 
         self._close()
@@ -73,20 +71,20 @@ class ZooKeeperShell:
             self._session.close()
 
     def _close(self) -> None:
-        """Because somebody asked for it: 3.5 tells of that."""
+        """Close on request, which 3.5 reports."""
         if self._session is not None and self._session.alive:
             self.close()
             if self._release == "3.5":
                 self._told("WatchedEvent state:Closed type:None path:null")
 
     def _told(self, told: "Told | str") -> None:
-        """Called by kazoo's thread too."""
+        """Print a notification. kazoo's thread calls this too."""
         if self._print_watches:
             sys.stdout.write(f"\nWATCHER::\n\n{told}\n")
             sys.stdout.flush()
 
     def read_lines(self) -> None:
-        """Perform what standard input says, to its end or to `quit`."""
+        """Carry out the lines of standard input, up to its end or `quit`."""
         print("Welcome to ZooKeeper!\nJLine support is disabled", flush=True)
         if self._session is not None:
             self._session.wait()
@@ -99,7 +97,9 @@ class ZooKeeperShell:
                 return
 
     def perform(self, words: Sequence[str]) -> bool:
-        """One command; False after `quit`. Raises ToolError for what ends the shell."""
+        """Carry out one command. Return False after `quit`. Raises ToolError for errors that end
+        the shell.
+        """
         from kafka_edu.tools import zookeeper_commands_3_4, zookeeper_commands_3_5
 
         is_3_5 = self._release == "3.5" or zookeeper_commands_3_5.only_here(words)
@@ -124,7 +124,7 @@ class ZooKeeperShell:
         return go_on
 
     def _perform_own(self, words: Sequence[str], is_3_5: bool) -> bool:
-        """What concerns the shell and not ZooKeeper; False after `quit`."""
+        """Carry out a command of the shell itself. Return False after `quit`."""
         match words:
             case ["quit", *_]:
                 if not is_3_5:
@@ -163,7 +163,7 @@ class ZooKeeperShell:
         return self.perform(words)
 
     def _no_redo(self, why: str) -> bool:
-        """An error of 3.5's, a remark of 3.4's."""
+        """Report the problem: an error in 3.5, a remark in 3.4."""
         if self._release == "3.5":
             sys.stderr.write(f"{why}\n")
             self.exit_code = 1
@@ -173,14 +173,14 @@ class ZooKeeperShell:
 
 
 def _options(words: Sequence[str]) -> tuple[str, list[str]] | None:
-    """The release, and the words behind it; None for an option that is none."""
+    """Return the release and the words after it, or None for an invalid option."""
     if words[:1] == ["--release"]:
         return (words[1], list(words[2:])) if len(words) > 1 and words[1] in RELEASES else None
     return RELEASES[0], list(words)
 
 
 def main(words: Sequence[str]) -> int:
-    """As Kafka's script: 1 without a server; ZooKeeperMain's own exit code otherwise."""
+    """Return the exit code: 1 without a server, as Kafka's script; else ZooKeeperMain's own."""
     if "--help" in words:
         print(f"{PURPOSE}\n{USAGE}")
         return 0

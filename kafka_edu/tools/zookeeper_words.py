@@ -1,4 +1,4 @@
-"""What ZooKeeper's shells of 3.4 and 3.5 say alike: znodes' numbers, access lists, refusals,
+"""The common texts of ZooKeeper's 3.4 and 3.5 shells: znodes' numbers, access lists, refusals,
 quotas.
 """
 
@@ -37,12 +37,12 @@ _REFUSALS: Final = {
 
 
 def complain(text: str) -> None:
-    """On standard error."""
+    """Print to standard error."""
     sys.stderr.write(f"{text}\n")
 
 
 def refusal(error: ZkError) -> str | None:
-    """What both shells say of a request that ZooKeeper refused; None where they say nothing of
+    """Return both shells' text about a request that ZooKeeper refused. None if they have no text of
     their own.
     """
     words = _REFUSALS.get(error.code)
@@ -50,12 +50,12 @@ def refusal(error: ZkError) -> str | None:
 
 
 def crash(error: ZkError) -> ToolError:
-    """The error as what ends the shell."""
+    """Return the error that ends the shell."""
     return ToolError(exception_class(error), message(error))
 
 
 def stat_text(stat: Stat) -> str:
-    """Eleven lines. Times are local ones, as Java's Date writes them."""
+    """Return eleven lines. Times are local, in the form of Java's Date."""
     rows = (
         ("cZxid", hex(stat.czxid)),
         ("ctime", _date(stat.ctime)),
@@ -81,12 +81,12 @@ def data_text(data: bytes | None) -> str:
 
 
 def list_text(names: Sequence[str]) -> str:
-    """As Java prints a list."""
+    """Format a list as Java prints it."""
     return f"[{', '.join(names)}]"
 
 
 def parse_acl(text: str) -> AclList:
-    """`world:anyone:r,digest:bob:HASH:cdrwa`; what is none is told and left out."""
+    """Parse `world:anyone:r,digest:bob:HASH:cdrwa`. An invalid entry is reported and left out."""
     entries = []
     for word in text.split(","):
         scheme, colon, rest = word.partition(":")
@@ -108,7 +108,7 @@ def parse_acl(text: str) -> AclList:
 
 
 def acl_text(acl: AclList) -> str:
-    """Two lines an entry."""
+    """Return two lines for each entry."""
     return "\n".join(
         f"'{a.scheme},'{a.id}\n:"
         f" {''.join(letter for letter, perm in PERMISSIONS.items() if a.perms & perm)}"
@@ -117,12 +117,12 @@ def acl_text(acl: AclList) -> str:
 
 
 def quota_text(count: int, size: int) -> str:
-    """As it stands in the znode."""
+    """Format the quota as it stands in the znode."""
     return f"count={count},bytes={size}"
 
 
 def list_quota(session: ZooKeeperSession, path: str) -> None:
-    """Tell the quota of a path, and what is used of it."""
+    """Print the quota of a path and its use."""
     complain(f"absolute path is {ROOT}{path}{LIMITS}")
     try:
         limits, _ = session.get(f"{ROOT}{path}{LIMITS}")
@@ -136,8 +136,9 @@ def list_quota(session: ZooKeeperSession, path: str) -> None:
 
 
 def set_quota(session: ZooKeeperSession, path: str, count: int, size: int) -> None:
-    """Limit the znodes or the bytes below a path, -1: not this; ZooKeeper only warns. Raises
-    PathError where there is a quota above or below.
+    """Limit the znodes or the bytes below a path; -1 means no limit. ZooKeeper only warns.
+
+    Raises PathError if there is a quota above or below.
     """
     if session.exists(path) is None:
         raise PathError(f"{path} does not exist.")
@@ -159,7 +160,7 @@ def set_quota(session: ZooKeeperSession, path: str, count: int, size: int) -> No
 
 
 def delete_quota(session: ZooKeeperSession, path: str, *, count: bool, size: bool) -> None:
-    """Lift one limit, or both, and then the quota with all that stands for it alone."""
+    """Remove one limit, or both together with the quota's own znodes."""
     node = ROOT + path
     if session.exists(f"{node}{LIMITS}") is None:
         print(f"Quota does not exist for {path}")

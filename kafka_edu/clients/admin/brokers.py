@@ -1,9 +1,8 @@
-"""Brokers for the tools that take --bootstrap-server: one connection to each broker that is asked,
-for one call.
+"""Connections of the admin client to the brokers of a cluster, one for each broker that it asks.
 
-Each request goes out in the newest version that both sides know. What a tool asks is asked once;
-only what says "not here" or "not yet" (the controller has moved, the coordinator is still reading)
-is asked again, until the time is up.
+Each request is sent in the newest version that both sides know, and only once. An answer that says
+"not here" or "not yet" is the exception: the controller has moved, or the coordinator is still
+loading. Then the request is sent again until the time is up.
 """
 
 import asyncio
@@ -36,14 +35,14 @@ CONNECT_TIMEOUT_MS: Final = 10_000
 REQUEST_TIMEOUT_MS: Final = 30_000
 RETRY_PAUSE_S: Final = 0.1
 ANY_VERSION: Final = 0x7FFF
-#: What passes by itself.
+#: Errors that pass by themselves.
 NOT_YET: Final = frozenset(
     {Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_COORDINATOR}
 )
 
 
 class Node(NamedTuple):
-    """A broker, as its cluster's metadata tells."""
+    """A broker, as the cluster's metadata describes it."""
 
     id: int
     host: str
@@ -51,7 +50,7 @@ class Node(NamedTuple):
     rack: str | None = None
 
     def __str__(self) -> str:
-        """As Kafka's tools print it."""
+        """Format the node as Kafka's tools print it."""
         return (
             f"{self.host}:{self.port} (id: {self.id} rack:"
             f" {'null' if self.rack is None else self.rack})"
@@ -67,8 +66,8 @@ class _Connection(NamedTuple):
 class Brokers:
     """The brokers of one cluster.
 
-    Every method raises OSError (TimeoutError too) when a broker cannot be reached,
-    AdminTimeoutError when none can, and KafkaException when one refuses.
+    Every method raises OSError (also TimeoutError) if a broker cannot be reached, AdminTimeoutError
+    if no broker can be reached, and KafkaException if one refuses.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class Brokers:
         self.controller_id = -1
 
     async def refresh(self) -> None:
-        """Read who is in the cluster."""
+        """Read the members of the cluster."""
         self._take(await self.ask_any(MetadataRequest(topics=[]), MetadataResponse))
 
     def _take(self, metadata: MetadataResponse) -> None:
@@ -97,7 +96,7 @@ class Brokers:
         self.controller_id = metadata.controller_id
 
     async def metadata(self, topics: list[str] | None) -> MetadataResponse:
-        """What the cluster tells of `topics`, of all for None; none is created by asking."""
+        """Return the metadata of `topics`, or of all for None. The request creates no topic."""
         wanted = None if topics is None else [MetadataRequestTopic(name=topic) for topic in topics]
         answer = await self.ask_any(
             MetadataRequest(topics=wanted, allow_auto_topic_creation=False), MetadataResponse
@@ -106,7 +105,7 @@ class Brokers:
         return answer
 
     async def leaders(self, topics: Collection[str]) -> dict[TopicPartition, int | Errors]:
-        """Each partition's leader, or why there is none; a topic that does not exist has no
+        """Return each partition's leader, or why it has none. A topic that does not exist has no
         partitions.
         """
         found: dict[TopicPartition, int | Errors] = {}
@@ -133,8 +132,10 @@ class Brokers:
     async def ask(
         self, node: Node, request: Message, response_type: type[R], *, newest: int = ANY_VERSION
     ) -> R:
-        """`newest` is the newest version in which `request` can be sent, if it has no fields for
-        newer ones.
+        """Ask one broker.
+
+        `newest` is the newest version in which `request` can be sent, if it has no fields for newer
+        ones.
         """
         return await self._ask(node.host, node.port, request, response_type, newest)
 
@@ -146,8 +147,8 @@ class Brokers:
         *,
         newest: int = ANY_VERSION,
     ) -> R:
-        """Ask the controller, wherever it is by now: `error_of` tells whether the answer says
-        NOT_CONTROLLER.
+        """Ask the controller, wherever it is now. `error_of` returns NOT_CONTROLLER from the
+        answer.
         """
 
         async def ask() -> R:
@@ -166,8 +167,8 @@ class Brokers:
         return await _until_there(ask, frozenset({Errors.NOT_CONTROLLER}), REQUEST_TIMEOUT_MS)
 
     async def coordinator(self, group: str, timeout_ms: int = REQUEST_TIMEOUT_MS) -> Node:
-        """The group's coordinator; the first who asks has __consumer_offsets created, and waits for
-        that.
+        """Return the group's coordinator. The first such request creates __consumer_offsets and
+        waits for it.
         """
 
         async def find() -> Node:
@@ -188,8 +189,8 @@ class Brokers:
         error_of: Callable[[R], Errors],
         timeout_ms: int = REQUEST_TIMEOUT_MS,
     ) -> R:
-        """Ask the group's coordinator; again while it says that it is not, or not yet. Other errors
-        are the caller's.
+        """Ask the group's coordinator, and again while it answers "not here" or "not yet". Other
+        errors are the caller's.
         """
 
         async def ask() -> R:
@@ -203,7 +204,7 @@ class Brokers:
         return await _until_there(ask, NOT_YET, timeout_ms)
 
     async def api_versions(self, node: Node) -> Mapping[int, tuple[int, int]]:
-        """api key → oldest and newest version."""
+        """Return api key → oldest and newest version."""
         return (await self._connected(node.host, node.port)).versions
 
     async def _ask(
@@ -275,8 +276,9 @@ async def connect_brokers(
     client_id: str = "adminclient-1",
     on_unreachable: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Brokers]:
-    """Connect to the brokers of `servers` for the time of the block. `on_unreachable` gets Kafka's
-    warning for each bootstrap server that does not answer.
+    """Connect to the brokers of `servers` during the block.
+
+    `on_unreachable` gets Kafka's warning for each bootstrap server that does not answer.
     """
     brokers = Brokers(parse_addresses(servers), client_id, on_unreachable)
     try:
@@ -287,6 +289,6 @@ async def connect_brokers(
 
 
 def raise_for(error_code: int, message: str | None = None) -> None:
-    """Raises KafkaException for all but 0."""
+    """Raise KafkaException for every code but 0."""
     if error_code:
         raise KafkaException(Errors.of(error_code), message or "")

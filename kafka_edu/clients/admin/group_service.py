@@ -1,8 +1,8 @@
-"""What the tool consumer-groups asks brokers: groups, their members, their offsets, and the ends of
-logs (Kafka: AdminClient.scala of 2.0).
+"""Questions to brokers about consumer groups: members, committed offsets, and the ends of logs
+(Kafka: AdminClient.scala of 2.0).
 
-All on the wire's own messages: a group is asked of its coordinator, an offset of its partition's
-leader.
+It uses the wire's own messages. The coordinator answers for a group, the partition's leader for an
+offset.
 """
 
 import asyncio
@@ -63,12 +63,12 @@ class GroupService:
     """Every method raises KafkaException, AdminTimeoutError or OSError."""
 
     def __init__(self, brokers: Brokers, timeout_ms: int) -> None:
-        """`timeout_ms`: how long a coordinator, or a group that is being formed, is waited for."""
+        """`timeout_ms` limits the wait for a coordinator, or for a group that is forming."""
         self._brokers = brokers
         self._timeout_ms = timeout_ms
 
     async def list_groups(self) -> list[str]:
-        """The consumer groups of all brokers, and those that only store offsets."""
+        """Return the consumer groups of all brokers, including those that only store offsets."""
         groups = []
         for _, node in sorted(self._brokers.nodes.items()):
             answer = await self._brokers.ask(node, ListGroupsRequest(), ListGroupsResponse)
@@ -81,7 +81,7 @@ class GroupService:
         return groups
 
     async def describe(self, group: str) -> GroupSummary:
-        """Waits while the group is no consumer group yet. Raises AdminTimeoutError."""
+        """Describe a group. Waits until it is a consumer group. Raises AdminTimeoutError."""
         loop = asyncio.get_running_loop()
         end = loop.time() + self._timeout_ms / 1000
         while True:
@@ -114,7 +114,7 @@ class GroupService:
             raise
 
     async def committed(self, group: str) -> dict[TopicPartition, int]:
-        """Every partition's offset that the group has committed."""
+        """Return the offset that the group has committed for each partition."""
         request = OffsetFetchRequest(group_id=group, topics=None)
         answer = await self._brokers.ask_coordinator(
             group, request, OffsetFetchResponse, lambda answer: Errors.of(answer.error_code)
@@ -130,7 +130,7 @@ class GroupService:
         return offsets
 
     async def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit for a group without members."""
+        """Commit offsets for a group without members."""
         by_topic: defaultdict[str, list[OffsetCommitRequestPartition]] = defaultdict(list)
         for tp, offset in sorted(offsets.items()):
             by_topic[tp.topic].append(
@@ -151,7 +151,7 @@ class GroupService:
         raise_for(_commit_error(answer))
 
     async def delete(self, groups: Sequence[str]) -> dict[str, Errors]:
-        """What came of each."""
+        """Delete groups and return the result of each."""
         errors = {}
         for group in groups:
             try:
@@ -166,16 +166,17 @@ class GroupService:
         return errors
 
     async def partitions(self, topic: str) -> list[TopicPartition]:
-        """The topic's partitions; none for one that does not exist."""
+        """Return the topic's partitions, or none if it does not exist."""
         return sorted(await self._brokers.leaders([topic]))
 
     async def offsets(
         self, partitions: Collection[TopicPartition], timestamp: int
     ) -> dict[TopicPartition, int]:
-        """Ask the leaders for the earliest offset, the latest, or the first not older than
-        `timestamp`. Where there is none as young, it is the latest.
+        """Ask the leaders for the earliest offset, the latest, or the first one not older than
+        `timestamp`.
 
-        A partition that does not exist is left out.
+        If no record is that new, the result is the latest. A partition that does not exist is left
+        out.
         """
         found: dict[TopicPartition, int] = {}
         leaders = await self._brokers.leaders({tp.topic for tp in partitions})
@@ -216,8 +217,9 @@ class GroupService:
 
 
 def _commit_error(answer: OffsetCommitResponse) -> Errors:
-    """The first partition's error: a group's are all the same, but for metadata that is too long,
-    and there is none.
+    """Return the first partition's error.
+
+    A group's errors are all the same, except for metadata that is too long, and there is none here.
     """
     codes = [partition.error_code for topic in answer.topics for partition in topic.partitions]
     return Errors.of(next((code for code in codes if code), 0))
@@ -238,7 +240,7 @@ def _summary(group: DescribedGroup, coordinator: Node) -> GroupSummary:
 
 
 def _assignment(data: bytes) -> list[TopicPartition]:
-    """What the group's leader wrote; of a later version what we know of it."""
+    """Decode what the group's leader wrote. From a later version, take the part that we know."""
     if not data:
         return []
     version = min(int.from_bytes(data[:_VERSION_BYTES], "big"), ConsumerProtocolAssignment.VALID[1])
