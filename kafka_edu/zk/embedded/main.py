@@ -76,9 +76,13 @@ async def inline(call: Callable[[], T], /) -> T:
 
 
 def lock(data_dir: str) -> BinaryIO:
-    """Take the folder for this process. Raises DataDirError if another one has it."""
+    """Lock the folder for this process, and write the process id into the lock file.
+
+    Raises DataDirError, with the id of the process that holds the lock.
+    """
     os.makedirs(data_dir, exist_ok=True)
-    file = open(os.path.join(data_dir, "lock"), "ab")  # noqa: SIM115 - held open as long as the process lives
+    # Held open as long as the process lives: the lock ends with it, however it ends.
+    file = open(os.path.join(data_dir, "lock"), "a+b")  # noqa: SIM115
     try:
         import fcntl
     except ImportError:  # no such lock on this system
@@ -86,10 +90,17 @@ def lock(data_dir: str) -> BinaryIO:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
+        file.seek(0)
+        holder = file.read().decode("ascii", "replace").strip()
         file.close()
+        process = f" (process {holder})" if holder else ""
         raise DataDirError(
-            f"{data_dir} is in use by another ZooKeeper: stop it, or give another --data-dir"
+            f"{data_dir} is in use by another ZooKeeper{process}: stop it, or give another"
+            " --data-dir"
         ) from None
+    file.truncate(0)
+    file.write(b"%d\n" % os.getpid())
+    file.flush()
     return file
 
 

@@ -52,7 +52,7 @@ def test_a_life_from_ready_to_sigterm(tmp_path: Path) -> None:
     second = start(data)
     _, said = second.communicate(timeout=60)
     assert second.returncode == 1
-    assert "in use by another ZooKeeper" in said
+    assert f"{data} is in use by another ZooKeeper (process {server.pid})" in said
 
     client.stop()
     client.close()
@@ -63,6 +63,21 @@ def test_a_life_from_ready_to_sigterm(tmp_path: Path) -> None:
     assert [path.name for path in sorted(data.iterdir()) if path.name.startswith("snapshot")] == [
         "snapshot.0000000000000003"
     ]
+
+
+def test_a_folder_is_free_again_when_its_server_was_killed(tmp_path: Path) -> None:
+    first = start(tmp_path)
+    port_of(first)
+    first.kill()
+    first.communicate(timeout=60)
+    second = start(tmp_path)
+    port_of(second)
+    third = start(tmp_path)
+    _, said = third.communicate(timeout=60)
+    assert third.returncode == 1
+    assert f"(process {second.pid})" in said
+    second.terminate()
+    second.communicate(timeout=60)
 
 
 def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
