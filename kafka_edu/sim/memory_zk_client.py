@@ -119,10 +119,6 @@ class MemoryZkClient:
     def watch_after_zxid(self) -> int:
         return self._last_zxid or -1
 
-    @property
-    def session_timeout_ms(self) -> int:
-        return self._timeout_ms
-
     async def start(
         self,
         on_watch: Callable[[WatchedEvent], None],

@@ -1,45 +1,33 @@
-"""ZooKeeper through kazoo (implements ZkClient): any server, ours or Apache's.
+"""Speak to any ZooKeeper server, ours or Apache's, through kazoo (implements ZkClient).
 
-kazoo keeps the connection: connecting, heartbeats, reconnects, new sessions, all in one thread of
-its own. Everything that thread has to say (answers, watches, session changes) enters the loop by
-one queue, so their order is the order on the wire.
+kazoo keeps the session: it connects, sends heartbeats, reconnects and opens new sessions, all in
+one thread of its own. Only kazoo's public interface is used. Requests are its asynchronous calls,
+so many of them can be in flight at once. A handler (kazoo's name for the part that runs callbacks)
+brings answers, watches and session changes onto the asyncio loop through one queue. Therefore they
+reach the loop in the order in which kazoo read them from the connection.
 
-Three things kazoo does not do are added where its thread reads and writes: watches are set again
-after a reconnect (SetWatches, before any other request), a watch is told once for a path and not
-once for each kind, and many requests share what one would cost. What is queued is sent in one
-write; what has come is read in one read, and enters the loop in one step. So a pipeline saves not
-only round trips but most of the CPU: each system call, and each change between the two threads,
-which must hand over the interpreter's lock, is paid once for many (`bench zk-pipeline`).
+kazoo forgets its watches when the connection is lost. Java's client sets them again with a request
+that kazoo does not have (SetWatches), so this client does what the server does on SetWatches: it
+reads every watched znode again, with a watch, before any other request. It compares what it reads
+with what it last knew, and emits the events that were missed.
 """
 
 import asyncio
 import logging
-import socket
-import struct
+import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
-from kazoo.exceptions import ConnectionDropped, KazooException  # type: ignore[import-untyped]
+from kazoo.exceptions import NoNodeError, ZookeeperError  # type: ignore[import-untyped]
 from kazoo.handlers.threading import SequentialThreadingHandler  # type: ignore[import-untyped]
-from kazoo.protocol.connection import PING_XID, WATCH_XID, ConnectionHandler, ReplyHeader  # type: ignore[import-untyped]
-from kazoo.protocol.serialization import Watch  # type: ignore[import-untyped]
-from kazoo.protocol.states import KazooState, KeeperState  # type: ignore[import-untyped]
+from kazoo.protocol import states as kazoo_states  # type: ignore[import-untyped]
+from kazoo.protocol.serialization import Create  # type: ignore[import-untyped]
+from kazoo.protocol.states import EventType, KazooState, KeeperState  # type: ignore[import-untyped]
+from kazoo.security import OPEN_ACL_UNSAFE  # type: ignore[import-untyped]
 
-from kafka_edu.zk.jute.codec import (
-    Decoder,
-    encode_bool,
-    encode_buffer,
-    encode_int,
-    encode_long,
-    encode_string,
-    encode_vector,
-)
-from kafka_edu.zk.jute.op_code import CreateMode, OpCode
-from kafka_edu.zk.jute.proto import OPEN_ACL_UNSAFE
-from kafka_edu.zk.jute.serialization import encode_acl
 from kafka_edu.zk.zk_client import (
     CheckOp,
     CreateOp,
@@ -55,10 +43,8 @@ from kafka_edu.zk.zk_client import (
     ZkErrorCode,
 )
 
-T = TypeVar("T")
-
-#: Reconnect at once, then every 50 ms and slower, half a second at most: a restarted ZooKeeper is
-#: found again before a session can expire.
+#: Reconnect at once, then after 50 ms, then more slowly, up to half a second. A restarted ZooKeeper
+#: is found again before a session can expire.
 RECONNECT: Final = {
     "max_tries": -1,
     "delay": 0.05,
@@ -66,222 +52,125 @@ RECONNECT: Final = {
     "max_delay": 0.5,
     "max_jitter": 0.2,
 }
-SET_WATCHES_BYTES: Final = 100_000
-"""Watches are set again in requests of about this size (the Java client: 128 KiB)."""
-_ACL: Final = encode_acl(OPEN_ACL_UNSAFE)
-#: A logger of its own, for it says at WARNING what `on_session` tells anyway.
+#: A silent logger, because kazoo warns of session changes that `on_session` reports anyway.
 _LOGGER: Final = logging.Logger("kazoo", logging.CRITICAL)
+_WATCH_TYPES: Final = {
+    EventType.CREATED: WatchType.CREATED,
+    EventType.DELETED: WatchType.DELETED,
+    EventType.CHANGED: WatchType.DATA_CHANGED,
+    EventType.CHILD: WatchType.CHILDREN_CHANGED,
+}
+Step = Callable[[], None]
 
 
 def split_connect_string(connect_string: str) -> tuple[str, str]:
-    """`a:1,b:2/root` → hosts `a:1,b:2` and chroot `/root` (empty without one)."""
+    """Split `a:1,b:2/root` into the hosts `a:1,b:2` and the chroot `/root`, or "" without one."""
     hosts, slash, chroot = connect_string.partition("/")
     return hosts, (slash + chroot).rstrip("/")
 
 
-#: xid, zxid, error: the head of an answer.
-_REPLY_HEADER: Final = struct.Struct(">iqi")
-_READ_BYTES: Final = 1 << 16
+class _Result:
+    """The answer to one request (kazoo: IAsyncResult). Its callbacks run on the loop."""
+
+    def __init__(self, enter: Callable[[Step], None]) -> None:
+        self._enter = enter
+        self._callbacks: list[Callable[[_Result], None]] = []
+        self.value: Any = None
+        self.exception: BaseException | None = None
+
+    def set(self, value: object = None) -> None:
+        self.value = value
+        self._enter(self._complete)
+
+    def set_exception(self, exception: BaseException) -> None:
+        self.exception = exception
+        self._enter(self._complete)
+
+    def get(self) -> object:
+        """Return the value or raise the exception. Called by kazoo's own callbacks only."""
+        if self.exception is not None:
+            raise self.exception
+        return self.value
+
+    def rawlink(self, callback: "Callable[[_Result], None]") -> None:
+        """Add a callback. This never comes too late, because `_complete` runs in a later turn of
+        the loop.
+        """
+        self._callbacks.append(callback)
+
+    def _complete(self) -> None:
+        for callback in self._callbacks:
+            callback(self)
+        # kazoo's callbacks, and the frames that a raised exception holds, refer to this object.
+        # This ends the cycles, which only the garbage collector would find.
+        self._callbacks.clear()
+        self.value = self.exception = None
 
 
-class _Request(Generic[T]):
-    """A request as kazoo's connection wants it: `type`, `serialize`, `deserialize`."""
+class _LoopHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
+    """Brings kazoo's callbacks to the loop, in one order, without kazoo's two worker threads."""
 
-    __slots__ = ("_decode", "body", "type")
+    def __init__(self, enter: Callable[[Step], None]) -> None:
+        super().__init__()
+        self._enter = enter
 
-    def __init__(self, op: OpCode, body: bytes, decode: Callable[[Decoder], T]) -> None:
-        self.type = int(op)
-        self.body = body
-        self._decode = decode
+    def start(self) -> None:
+        """Start no worker threads."""
 
-    def serialize(self) -> bytes:
-        return self.body
+    def stop(self) -> None:
+        """There are no worker threads to stop."""
 
-    def deserialize(self, data: bytes, offset: int) -> T:
-        return self._decode(Decoder(data, offset))
+    def async_result(self) -> _Result:
+        return _Result(self._enter)
+
+    def dispatch_callback(self, callback: kazoo_states.Callback) -> None:
+        """Run a watch's callback in kazoo's thread. It enters the loop by itself."""
+        callback.func(*callback.args)
 
 
 class _Watches:
-    """The watches that are set, by kind. Read and changed by kazoo's thread only."""
+    """The watches that are set, by kind, with what was last known of each path.
+
+    That is the zxid of the last change that the client has seen there: `mzxid` for data, `pzxid`
+    for children. Read and changed by the loop only.
+    """
 
     def __init__(self) -> None:
-        self.data: dict[str, None] = {}
-        self.exist: dict[str, None] = {}
-        self.child: dict[str, None] = {}
+        self.data: dict[str, int] = {}
+        self.exist: set[str] = set()
+        self.child: dict[str, int] = {}
 
-    def fired(self, event: WatchedEvent) -> None:
+    def note_data(self, path: str, stat: Stat) -> None:
+        self.data[path] = stat.mzxid
+
+    def note_exists(self, path: str, stat: Stat | None) -> None:
+        if stat is None:
+            self.exist.add(path)
+        else:
+            self.note_data(path, stat)
+
+    def note_children(self, path: str, stat: Stat) -> None:
+        self.child[path] = stat.pzxid
+
+    def remove(self, event: WatchedEvent) -> bool:
+        """Remove the watches that `event` ends. Return False if there was none: then the event has
+        been notified already, or nobody waits for it.
+        """
+        path = event.path
+        removed = False
         if event.type is not WatchType.CHILDREN_CHANGED:
-            self.data.pop(event.path, None)
-            self.exist.pop(event.path, None)
+            removed = self.data.pop(path, None) is not None
+            if path in self.exist:
+                self.exist.remove(path)
+                removed = True
         if event.type in (WatchType.CHILDREN_CHANGED, WatchType.DELETED):
-            self.child.pop(event.path, None)
+            removed = self.child.pop(path, None) is not None or removed
+        return removed
 
     def clear(self) -> None:
-        for paths in (self.data, self.exist, self.child):
-            paths.clear()
-
-    def requests(self, seen_zxid: int) -> list[_Request[None]]:
-        """SetWatches for all of them, in pieces."""
-        pieces: list[tuple[list[bytes], list[bytes], list[bytes]]] = []
-        size = SET_WATCHES_BYTES
-        for kind, paths in enumerate((self.data, self.exist, self.child)):
-            for path in paths:
-                if size >= SET_WATCHES_BYTES:
-                    pieces.append(([], [], []))
-                    size = 0
-                encoded = encode_string(path)
-                pieces[-1][kind].append(encoded)
-                size += len(encoded)
-        return [
-            _Request(
-                OpCode.SET_WATCHES,
-                encode_long(seen_zxid) + b"".join(map(encode_vector, piece)),
-                lambda _: None,
-            )
-            for piece in pieces
-        ]
-
-
-class _Answer(Generic[T]):
-    """Takes one answer from kazoo's thread (its AsyncResult) and gives it to the loop; notes the
-    watch that came with it.
-    """
-
-    __slots__ = ("_client", "_path", "_watched", "future")
-
-    def __init__(
-        self,
-        client: "KazooZkClient",
-        future: "asyncio.Future[T]",
-        path: str,
-        watched: "Callable[[T], dict[str, None]] | None",
-    ) -> None:
-        self._client = client
-        self.future = future
-        self._path = path
-        self._watched = watched
-
-    def set(self, value: T) -> None:
-        if self._watched is not None:
-            self._watched(value)[self._path] = None
-        self._client.enter(partial(_settle, self.future, value))
-
-    def set_exception(self, error: BaseException) -> None:
-        self._client.enter(partial(_fail, self.future, error))
-
-
-class _Handler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
-    """kazoo's threading handler without its two worker threads: nothing is put into their queues
-    here.
-    """
-
-    def start(self) -> None:
-        self._running = True
-
-    def stop(self) -> None:
-        self._running = False
-
-
-class _Connection(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
-    """kazoo's connection, with watches told by us and writes put together."""
-
-    def __init__(self, kazoo: KazooClient, owner: "KazooZkClient") -> None:
-        super().__init__(kazoo, kazoo._conn_retry.copy(), logger=_LOGGER)
-        self._owner = owner
-        self._is_woken = False
-        self._received = bytearray()
-        """What has come of an answer that is not all there."""
-        self._tried: tuple[str, int] | None = None
-        self._answered_zxid = -1
-        """The highest zxid of the answers so far: a watch that comes next saw a later change."""
-
-    def _expand_client_hosts(self) -> list[tuple[str, str, int]]:
-        """The servers in the order in which they are tried: by chance, but the one tried last comes
-        last. It may be hung, and take the connection; to wait for its answer once more would cost
-        what is left of the session.
-        """
-        hosts: list[tuple[str, str, int]] = super()._expand_client_hosts()
-        return sorted(hosts, key=lambda host: host[1:] == self._tried)
-
-    def wake(self) -> None:
-        """There is something in the queue. At most one byte is under way, so this never blocks."""
-        sock: socket.socket | None = self._write_sock
-        if not self._is_woken and sock is not None:
-            self._is_woken = True
-            sock.send(b"\0")
-
-    def _connect(self, host: str, hostip: str, port: int) -> tuple[float, float]:
-        self._received.clear()
-        self._tried = (hostip, port)
-        read_timeout, connect_timeout = super()._connect(host, hostip, port)
-        self._owner.negotiated(round(connect_timeout * len(self.client.hosts)))
-        return read_timeout, connect_timeout
-
-    def _read_watch_event(self, buffer: bytes, offset: int) -> None:
-        watch, _ = Watch.deserialize(buffer, offset)
-        self._owner.watch_fired(
-            WatchedEvent(WatchType(watch.type), watch.path), self._answered_zxid
-        )
-
-    def _read_socket(self, read_timeout: float) -> object:
-        """Take what has come, in one read, and tell every answer that is whole; returns kazoo's
-        sign that the session is closed.
-        """
-        received = self._received
-        with self._socket_error_handling():
-            try:
-                data = self._socket.recv(_READ_BYTES)
-            except BlockingIOError:  # woken for nothing; kazoo would take it for the end
-                return None
-        if not data:
-            raise ConnectionDropped("socket connection broken")
-        received += data
-        frames = []
-        position = 0
-        while len(received) - position >= 4:
-            end = position + 4 + int.from_bytes(received[position : position + 4], "big")
-            if len(received) < end:
-                break
-            frames.append(bytes(received[position + 4 : end]))
-            position = end
-        del received[:position]
-        closed = None
-        for frame in frames:
-            closed = self._read_frame(frame) or closed
-        return closed
-
-    def _read_frame(self, frame: bytes) -> object:
-        """One answer, one watch that fired or one heartbeat answered."""
-        xid, zxid, error = _REPLY_HEADER.unpack_from(frame)
-        if xid == PING_XID:
-            self.ping_outstanding.clear()
-        elif xid == WATCH_XID:
-            self._read_watch_event(frame, _REPLY_HEADER.size)
-        else:
-            self._answered_zxid = max(self._answered_zxid, zxid)
-            return self._read_response(ReplyHeader(xid, zxid, error), frame, _REPLY_HEADER.size)
-        return None
-
-    def _send_request(self, read_timeout: float, connect_timeout: float) -> None:
-        """Send all that is queued in one write; what cannot be sent is pending, and fails when the
-        connection does.
-        """
-        self._read_sock.recv(4096)
-        # after the byte was taken and before the queue is: what is queued from here on sends a new
-        # one
-        self._is_woken = False
-        queue, pending = self.client._queue, self.client._pending
-        message = bytearray()
-        while queue:
-            request, answer = queue.popleft()
-            self._xid: int = self._xid % 0x7FFFFFFF + 1
-            body = request.serialize()
-            message += (
-                encode_int(len(body) + 8) + encode_int(self._xid) + encode_int(request.type) + body
-            )
-            pending.append((request, answer, self._xid))
-        if message:
-            self._write(message, connect_timeout)
+        self.data.clear()
+        self.exist.clear()
+        self.child.clear()
 
 
 class KazooZkClient:
@@ -293,10 +182,9 @@ class KazooZkClient:
         hosts, self._chroot = split_connect_string(connect_string)
         self._session_id = 0
         self._watch_after_zxid = -1
-        self._session_timeout_ms = session_timeout_ms
         self._connected = self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._entering: deque[Callable[[], None]] = deque()
+        self._entering: deque[Step] = deque()
         self._is_entering = False
         self._watches = _Watches()
         self._waiting: dict[asyncio.Future[Any], None] = {}
@@ -305,15 +193,15 @@ class KazooZkClient:
         self._is_connected = asyncio.Event()
         try:
             self._kazoo = KazooClient(
-                hosts,
+                _shuffled(hosts),
                 session_timeout_ms / 1000,
-                handler=_Handler(),
+                handler=_LoopHandler(self._enter),
+                randomize_hosts=False,
                 connection_retry=RECONNECT,
                 logger=_LOGGER,
             )
         except ValueError as error:
             raise ValueError(f"zookeeper.connect={connect_string}: {error}") from None
-        self._connection = self._kazoo._connection = _Connection(self._kazoo, self)
         self._kazoo.add_listener(self._state_changed)
 
     @property
@@ -323,10 +211,6 @@ class KazooZkClient:
     @property
     def watch_after_zxid(self) -> int:
         return self._watch_after_zxid
-
-    @property
-    def session_timeout_ms(self) -> int:
-        return self._session_timeout_ms
 
     async def start(
         self,
@@ -352,93 +236,92 @@ class KazooZkClient:
     async def create(
         self, path: str, data: bytes | None, *, ephemeral: bool = False, sequential: bool = False
     ) -> tuple[str, Stat]:
-        body = (
-            encode_string(self._chrooted(path))
-            + encode_buffer(data)
-            + _ACL
-            + encode_int(_mode(ephemeral, sequential))
-        )
         created, stat = await self._call(
-            OpCode.CREATE2, path, body, lambda d: (d.read_string(), d.read_stat())
+            path,
+            lambda full: self._kazoo.create_async(
+                full, data, ephemeral=ephemeral, sequence=sequential, include_data=True
+            ),
         )
-        return self._unchrooted(created), stat
+        return self._unchrooted(created), Stat._make(stat)
 
     async def get(self, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
-        body = encode_string(self._chrooted(path)) + encode_bool(watch)
-        watched = (lambda _: self._watches.data) if watch else None
-        return await self._call(
-            OpCode.GET_DATA, path, body, lambda d: (d.read_buffer() or b"", d.read_stat()), watched
+        def note(full: str, answer: Any) -> None:
+            self._watches.note_data(full, Stat._make(answer[1]))
+
+        data, stat = await self._call(
+            path,
+            lambda full: self._kazoo.get_async(full, watch=self._watcher(watch)),
+            note if watch else None,
         )
+        return data or b"", Stat._make(stat)
 
     async def set(self, path: str, data: bytes, version: int = -1) -> Stat:
-        body = encode_string(self._chrooted(path)) + encode_buffer(data) + encode_int(version)
-        return await self._call(OpCode.SET_DATA, path, body, Decoder.read_stat)
+        return Stat._make(
+            await self._call(path, lambda full: self._kazoo.set_async(full, data, version))
+        )
 
     async def delete(self, path: str, version: int = -1) -> None:
-        await self._call(
-            OpCode.DELETE,
-            path,
-            encode_string(self._chrooted(path)) + encode_int(version),
-            lambda _: None,
-        )
+        await self._call(path, lambda full: self._kazoo.delete_async(full, version))
 
     async def exists(self, path: str, *, watch: bool = False) -> Stat | None:
-        def decode(d: Decoder) -> Stat | None:
-            return (
-                d.read_stat()
-            )  # a node that is not there is an error on the wire, which kazoo makes a None
+        def note(full: str, answer: Any) -> None:
+            self._watches.note_exists(full, answer and Stat._make(answer))
 
-        def watched(stat: Stat | None) -> dict[str, None]:
-            return self._watches.exist if stat is None else self._watches.data
-
-        body = encode_string(self._chrooted(path)) + encode_bool(watch)
-        return await self._call(OpCode.EXISTS, path, body, decode, watched if watch else None)
+        stat = await self._call(
+            path,
+            lambda full: self._kazoo.exists_async(full, watch=self._watcher(watch)),
+            note if watch else None,
+        )
+        return None if stat is None else Stat._make(stat)
 
     async def get_children(self, path: str, *, watch: bool = False) -> tuple[list[str], Stat]:
-        body = encode_string(self._chrooted(path)) + encode_bool(watch)
-        watched = (lambda _: self._watches.child) if watch else None
-        return await self._call(
-            OpCode.GET_CHILDREN2,
+        def note(full: str, answer: Any) -> None:
+            self._watches.note_children(full, Stat._make(answer[1]))
+
+        children, stat = await self._call(
             path,
-            body,
-            lambda d: (sorted(d.read_vector(d.read_string)), d.read_stat()),
-            watched,
+            lambda full: self._kazoo.get_children_async(
+                full, watch=self._watcher(watch), include_data=True
+            ),
+            note if watch else None,
         )
+        return sorted(children), Stat._make(stat)
 
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
-        body = (
-            b"".join(map(self._encode_op, ops))
-            + encode_int(-1)
-            + encode_bool(True)
-            + encode_int(-1)
-        )
-        results = await self._call(OpCode.MULTI, "", body, _decode_multi)
-        for op, result in zip(ops, results, strict=True):
-            if isinstance(result, ZkErrorCode) and result is not ZkErrorCode.OK:
-                raise ZkError(result, op.path)
-        return [
-            self._unchrooted(result) if isinstance(result, str) else result
-            for result in results
-            if not isinstance(result, ZkErrorCode)
-        ]
+        transaction = self._kazoo.transaction()
+        for op in ops:
+            path = self._chrooted(op.path)
+            match op:
+                case CreateOp(_, data, ephemeral, sequential):
+                    # `transaction.create` would refuse data that are None.
+                    flags = int(ephemeral) + 2 * int(sequential)
+                    transaction.operations.append(Create(path, data, OPEN_ACL_UNSAFE, flags))
+                case DeleteOp(_, version):
+                    transaction.delete(path, version)
+                case SetDataOp(_, data, version):
+                    transaction.set_data(path, data, version)
+                case CheckOp(_, version):
+                    transaction.check(path, version)
+        answers = await self._call("", lambda _: transaction.commit_async())
+        return [self._op_result(op, answer) for op, answer in zip(ops, answers, strict=True)]
 
     async def close(self) -> None:
         if not self._closed:
             await self._stop()
 
     async def _stop(self) -> None:
-        """kazoo ends the session and its thread; waiting for that blocks, so a worker does it."""
+        """End the session and kazoo's thread. A worker waits for that, because kazoo blocks."""
         self._closed = True
         self._connected = False
         await asyncio.to_thread(self._stop_kazoo)
-        await asyncio.sleep(0)  # what its thread said last has entered before this; let it be told
+        await asyncio.sleep(0)  # one turn, in which the loop handles the thread's last news
 
     def _stop_kazoo(self) -> None:
         self._kazoo.stop()
         self._kazoo.close()
 
     async def _make_chroot(self) -> None:
-        """Create the chroot, if there is one and it is not there."""
+        """Create the chroot, if there is one and its znode is missing."""
         chroot, self._chroot = self._chroot, ""
         try:
             parts = chroot.split("/")[1:]
@@ -457,55 +340,74 @@ class KazooZkClient:
     def _unchrooted(self, path: str) -> str:
         return path[len(self._chroot) :] or "/"
 
+    def _watcher(self, watch: bool) -> Callable[[kazoo_states.WatchedEvent], None] | None:
+        """Return the callback for a watch. It is always the same, so kazoo has it once a path."""
+        return self._watch_fired if watch else None
+
     async def _call(
         self,
-        op: OpCode,
         path: str,
-        body: bytes,
-        decode: Callable[[Decoder], T],
-        watched: Callable[[T], dict[str, None]] | None = None,
-    ) -> T:
+        send: Callable[[str], _Result],
+        note: Callable[[str, Any], None] | None = None,
+    ) -> Any:
+        """Send one request and wait for its answer, in kazoo's types. `note` records the watch that
+        the request has set.
+        """
         if not self._connected or self._loop is None:
             raise ZkError(
                 ZkErrorCode.SESSION_EXPIRED if self._closed else ZkErrorCode.CONNECTION_LOSS, path
             )
-        future: asyncio.Future[T] = self._loop.create_future()
+        future: asyncio.Future[Any] = self._loop.create_future()
         self._waiting[future] = None
-        self._kazoo._queue.append(
-            (_Request(op, body, decode), _Answer(self, future, self._chrooted(path), watched))
-        )
-        self._connection.wake()
+        full = self._chrooted(path)
         try:
+            send(full).rawlink(partial(self._answered, future, full, note))
             return await future
         except ZkError as error:
             raise ZkError(error.code, path) from None
         finally:
             del self._waiting[future]
-            # it holds an error whose traceback holds this frame: a cycle that only the garbage
-            # collector would end
+            # The future holds an error whose traceback holds this frame. This ends the cycle, which
+            # only the garbage collector would find.
             del future
 
-    def _encode_op(self, op: Op) -> bytes:
-        path = encode_string(self._chrooted(op.path))
-        match op:
-            case CreateOp(_, data, ephemeral, sequential):
-                code, body = (
-                    OpCode.CREATE,
-                    path + encode_buffer(data) + _ACL + encode_int(_mode(ephemeral, sequential)),
-                )
-            case DeleteOp(_, version):
-                code, body = OpCode.DELETE, path + encode_int(version)
-            case SetDataOp(_, data, version):
-                code, body = OpCode.SET_DATA, path + encode_buffer(data) + encode_int(version)
-            case CheckOp(_, version):
-                code, body = OpCode.CHECK, path + encode_int(version)
-        return encode_int(code) + encode_bool(False) + encode_int(-1) + body
+    def _answered(
+        self,
+        future: "asyncio.Future[Any]",
+        path: str,
+        note: Callable[[str, Any], None] | None,
+        result: _Result,
+    ) -> None:
+        if result.exception is not None:
+            _fail(future, result.exception)
+            return
+        if note is not None:
+            note(path, result.value)
+        if not future.done():
+            future.set_result(result.value)
 
-    def enter(self, told: Callable[[], None]) -> None:
-        """Have `told` called on the loop, after all that entered before. Called by kazoo's
-        thread.
+    def _op_result(self, op: Op, answer: object) -> OpResult:
+        """Return one op's result. If the multi failed, every answer is an exception: code 0 before
+        the op that failed.
         """
-        self._entering.append(told)
+        match op, answer:
+            case _, ZookeeperError():
+                code = _code(answer)
+                if code is not ZkErrorCode.OK:
+                    raise ZkError(code, op.path)
+                return None
+            case CreateOp(), str():
+                return self._unchrooted(answer)
+            case SetDataOp(), tuple():
+                return Stat._make(answer)
+            case _:
+                return None
+
+    def _enter(self, step: Step) -> None:
+        """Run `step` on the loop, after all steps that entered before. Called by kazoo's thread, or
+        by the loop itself.
+        """
+        self._entering.append(step)
         if not self._is_entering and self._loop is not None and not self._loop.is_closed():
             self._is_entering = True
             self._loop.call_soon_threadsafe(self._entered)
@@ -515,92 +417,115 @@ class KazooZkClient:
         while self._entering:
             self._entering.popleft()()
 
-    def negotiated(self, timeout_ms: int) -> None:
-        """Called by kazoo's thread."""
-        self._session_timeout_ms = timeout_ms
+    def _watch_fired(self, event: kazoo_states.WatchedEvent) -> None:
+        """Called by kazoo's thread. kazoo also calls it when it forgets a watch (type NONE)."""
+        if event.type in _WATCH_TYPES:
+            watched = WatchedEvent(_WATCH_TYPES[event.type], event.path)
+            self._enter(partial(self._notify, watched, self._kazoo.last_zxid or -1))
 
-    def watch_fired(self, event: WatchedEvent, after_zxid: int) -> None:
-        """Called by kazoo's thread."""
-        self._watches.fired(event)
-        self.enter(partial(self._tell_watch, event, after_zxid))
-
-    def _tell_watch(self, event: WatchedEvent, after_zxid: int) -> None:
-        if not self._closed:
+    def _notify(self, event: WatchedEvent, after_zxid: int) -> None:
+        """Call `on_watch` once for a change. kazoo reports the deletion of a znode once for each
+        kind of watch.
+        """
+        if self._watches.remove(event) and not self._closed:
             self._watch_after_zxid = after_zxid
             self._on_watch(WatchedEvent(event.type, self._unchrooted(event.path)))
 
+    def _watch_again(self) -> None:
+        """Read every watched znode again, with a watch, and notify what changed without us."""
+        for path in self._watches.data:
+            self._kazoo.exists_async(path, watch=self._watch_fired).rawlink(
+                partial(self._compare_data, path)
+            )
+        for path in self._watches.exist:
+            self._kazoo.exists_async(path, watch=self._watch_fired).rawlink(
+                partial(self._compare_existence, path)
+            )
+        for path in self._watches.child:
+            self._kazoo.get_children_async(
+                path, watch=self._watch_fired, include_data=True
+            ).rawlink(partial(self._compare_children, path))
+
+    def _compare_data(self, path: str, result: _Result) -> None:
+        if result.exception is not None:
+            return  # the connection is lost again: the watch stays in the list
+        if result.value is None:
+            self._notify_missed(WatchType.DELETED, path)
+        elif self._watches.data.get(path) != result.value.mzxid:
+            self._notify_missed(WatchType.DATA_CHANGED, path)
+
+    def _compare_existence(self, path: str, result: _Result) -> None:
+        if result.exception is None and result.value is not None:
+            self._notify_missed(WatchType.CREATED, path)
+
+    def _compare_children(self, path: str, result: _Result) -> None:
+        if result.exception is not None:
+            if isinstance(result.exception, NoNodeError):
+                self._notify_missed(WatchType.DELETED, path)
+        elif self._watches.child.get(path) != result.value[1].pzxid:
+            self._notify_missed(WatchType.CHILDREN_CHANGED, path)
+
+    def _notify_missed(self, type: WatchType, path: str) -> None:
+        self._notify(WatchedEvent(type, path), -1)
+
     def _state_changed(self, state: str) -> None:
         """Called by kazoo's thread, before it reads or writes anything more on a new connection."""
+        session_id = 0
         match state, self._kazoo.client_state:
             case KazooState.CONNECTED, _:
-                requests = self._watches.requests(self._kazoo.last_zxid)
-                for request in reversed(requests):
-                    self._kazoo._queue.appendleft((request, None))
-                if self._kazoo._queue:
-                    self._connection.wake()
-                told = SessionState.CONNECTED
+                new = SessionState.CONNECTED
+                session_id, _ = self._kazoo.client_id
             case KazooState.SUSPENDED, _:
-                told = SessionState.DISCONNECTED
+                new = SessionState.DISCONNECTED
             case _, KeeperState.EXPIRED_SESSION:
-                self._watches.clear()
-                told = SessionState.EXPIRED
+                new = SessionState.EXPIRED
             case _, KeeperState.AUTH_FAILED:
-                told = SessionState.AUTH_FAILED
+                new = SessionState.AUTH_FAILED
             case _:
-                told = SessionState.CLOSED
-        self.enter(partial(self._tell_session, told, self._kazoo._session_id or 0))
+                new = SessionState.CLOSED
+        self._enter(partial(self._session_changed, new, session_id))
 
-    def _tell_session(self, state: SessionState, session_id: int) -> None:
+    def _session_changed(self, state: SessionState, session_id: int) -> None:
         self._connected = state is SessionState.CONNECTED and not self._closed
         if self._connected:
             self._session_id = session_id
+            self._watch_again()
             self._is_connected.set()
-        elif state is not SessionState.DISCONNECTED:
-            for future in list(
-                self._waiting
-            ):  # kazoo fails those it knows; one that was just being queued it may have lost
-                _fail(future, ZkError(ZkErrorCode.SESSION_EXPIRED))
+        else:
+            if state is SessionState.EXPIRED:
+                self._watches.clear()
+            # kazoo fails the requests that it knows of. One that the loop sent after the loss, and
+            # before it heard of the loss, may be lost, or go out on the next connection.
+            lost = (
+                ZkErrorCode.CONNECTION_LOSS
+                if state is SessionState.DISCONNECTED
+                else ZkErrorCode.SESSION_EXPIRED
+            )
+            for future in list(self._waiting):
+                _fail(future, ZkError(lost))
         self._on_session(state)
 
 
-def _mode(ephemeral: bool, sequential: bool) -> CreateMode:
-    return CreateMode(int(ephemeral) + 2 * int(sequential))
+def _shuffled(hosts: str) -> str:
+    """Return the servers in an order of chance (Java: StaticHostProvider).
+
+    kazoo tries them round and round in this order. So the server that was lost last comes last. It
+    may hang and still accept connections, and waiting for it would cost the rest of the session.
+    """
+    servers = hosts.split(",")
+    random.shuffle(servers)
+    return ",".join(servers)
 
 
-def _decode_multi(d: Decoder) -> "list[OpResult | ZkErrorCode]":
-    results: list[OpResult | ZkErrorCode] = []
-    while True:
-        op, done, _ = d.read_int(), d.read_bool(), d.read_int()
-        if done:
-            return results
-        match op:
-            case OpCode.ERROR:
-                results.append(_code(d.read_int()))
-            case OpCode.CREATE:
-                results.append(d.read_string())
-            case OpCode.SET_DATA:
-                results.append(d.read_stat())
-            case _:
-                results.append(None)
-
-
-def _code(number: int) -> ZkErrorCode:
+def _code(error: ZookeeperError) -> ZkErrorCode:
     try:
-        return ZkErrorCode(number)
-    except ValueError:  # a server of later days
+        return ZkErrorCode(error.code)
+    except ValueError:  # a newer server's code
         return ZkErrorCode.SYSTEM_ERROR
 
 
-def _settle(future: "asyncio.Future[T]", value: T) -> None:
+def _fail(future: "asyncio.Future[Any]", error: BaseException) -> None:
+    """Fail `future` with ZooKeeper's code. Any other error is a bug and is passed on unchanged."""
     if not future.done():
-        future.set_result(value)
-
-
-def _fail(future: "asyncio.Future[T]", error: BaseException) -> None:
-    """kazoo's exceptions carry ZooKeeper's code; anything else is a bug, and is passed on as it
-    is.
-    """
-    if not future.done():
-        future.set_exception(
-            ZkError(_code(error.code)) if isinstance(error, KazooException) else error
-        )
+        is_zookeepers = isinstance(error, ZookeeperError)
+        future.set_exception(ZkError(_code(error)) if is_zookeepers else error)

@@ -148,9 +148,6 @@ class ZkClient(Protocol):
         """
         ...
 
-    @property
-    def session_timeout_ms(self) -> int: ...
-
     async def start(
         self,
         on_watch: Callable[[WatchedEvent], None],

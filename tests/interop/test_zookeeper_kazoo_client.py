@@ -1,10 +1,13 @@
 """The brokers' client of ZooKeeper, on the embedded server and on Apache's."""
 
 import asyncio
+import contextlib
+import gc
+import weakref
+from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
-from kazoo.exceptions import ConnectionDropped
 
 from kafka_edu.zk.jute.op_code import OpCode
 from kafka_edu.zk.kazoo_zk_client import KazooZkClient
@@ -58,7 +61,6 @@ def test_kazoo_client_speaks_for_zk_client(server: Server, root: str) -> None:
         told = Told()
         client: ZkClient = await kazoo_client(server.port, f"{root}/deep/chroot", told)
         assert client.session_id != 0
-        assert client.session_timeout_ms == SESSION_MS
         path, stat = await client.create("/a", b"1")
         assert (path, stat.data_length) == ("/a", 1)
         assert (await client.create("/a/s-", b"", ephemeral=True, sequential=True))[
@@ -202,15 +204,184 @@ def test_kazoo_client_keeps_session_and_watches_over_a_restart(kind: str, tmp_pa
         server.kill()
 
 
-def test_kazoo_client_tries_the_server_it_has_just_lost_last() -> None:
-    client = KazooZkClient("127.0.0.1:1,127.0.0.1:2,127.0.0.1:3", 500)
-    connection = client._connection
-    for lost in (1, 2):
-        with pytest.raises(ConnectionDropped):
-            connection._connect("127.0.0.1", "127.0.0.1", lost)
-        tries = [[port for _, _, port in connection._expand_client_hosts()] for _ in range(50)]
-        assert {ports[-1] for ports in tries} == {lost}
-        assert len({ports[0] for ports in tries}) == 2, "the others come by chance"
+class Gate:
+    """Stands between a client and a server, and can be shut: then every connection ends at once."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_open = True
+        self.port = 0
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1")
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not self._is_open:
+            writer.close()
+            return
+        up_reader, up = await asyncio.open_connection("127.0.0.1", self._port)
+        self._writers |= {writer, up}
+        for source, sink in ((reader, up), (up_reader, writer)):
+            self._tasks.add(asyncio.create_task(self._copy(source, sink)))
+
+    async def _copy(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            while data := await source.read(65536):
+                sink.write(data)
+                await sink.drain()
+        sink.close()
+
+    def shut(self) -> None:
+        self._is_open = False
+        for writer in self._writers:
+            writer.close()
+        self._writers.clear()
+
+    def open(self) -> None:
+        self._is_open = True
+
+    async def close(self) -> None:
+        self.shut()
+        self._server.close()
+        await asyncio.gather(*self._tasks)
+
+
+def test_kazoo_client_notifies_what_changed_while_it_was_away(server: Server, root: str) -> None:
+    """A change notifies once, before any later read could show it. A watch whose znode did not
+    change is still set.
+    """
+
+    async def use() -> None:
+        gate = Gate(server.port)
+        await gate.start()
+        told = Told()
+        client, other = (
+            await kazoo_client(gate.port, root, told),
+            await kazoo_client(server.port, root, Told()),
+        )
+        for path in ("/data", "/parent", "/gone", "/both", "/again", "/same"):
+            await client.create(path, b"")
+        await asyncio.gather(
+            client.get("/data", watch=True),
+            client.exists("/new", watch=True),
+            client.exists("/gone", watch=True),
+            client.exists("/again", watch=True),
+            client.exists("/none", watch=True),
+            client.get_children("/parent", watch=True),
+            client.get("/both", watch=True),
+            client.get_children("/both", watch=True),
+            client.get("/same", watch=True),
+            client.get_children("/same", watch=True),
+        )
+        gate.shut()
+        await told.until(SessionState.DISCONNECTED)
+        await other.set("/data", b"1")
+        await other.create("/new", b"")
+        await other.create("/parent/child", b"")
+        for path in ("/gone", "/both", "/again"):
+            await other.delete(path)
+        await other.create("/again", b"")
+        gate.open()
+        await told.times(SessionState.CONNECTED, 2)
+        assert (await client.get("/data"))[0] == b"1"
+        missed = [
+            WatchedEvent(WatchType.DATA_CHANGED, "/data"),
+            WatchedEvent(WatchType.DELETED, "/gone"),
+            WatchedEvent(WatchType.DELETED, "/both"),
+            WatchedEvent(WatchType.DATA_CHANGED, "/again"),
+            WatchedEvent(WatchType.CREATED, "/new"),
+            WatchedEvent(WatchType.CHILDREN_CHANGED, "/parent"),
+        ]
+        assert sorted(news for news in told.all if isinstance(news, WatchedEvent)) == sorted(missed)
+        await other.set("/data", b"2")
+        await other.create("/gone", b"")
+        await other.set("/new", b"2")
+        await other.create("/parent/child2", b"")
+        await other.set("/same", b"2")
+        await other.create("/none", b"")
+        await told.until(WatchedEvent(WatchType.CREATED, "/none"))
+        assert told.all[-2:] == [
+            WatchedEvent(WatchType.DATA_CHANGED, "/same"),
+            WatchedEvent(WatchType.CREATED, "/none"),
+        ]
+        assert len([news for news in told.all if isinstance(news, WatchedEvent)]) == len(missed) + 2
+        await client.close()
+        await other.close()
+        await gate.close()
+
+    asyncio.run(use())
+
+
+def test_kazoo_client_keeps_the_order_of_writes(server: Server, root: str) -> None:
+    """Every write is sent before the first answer is read, and each needs the one before it."""
+
+    async def use() -> None:
+        client = await kazoo_client(server.port, root, Told())
+        writes: list[Awaitable[object]] = [client.create("/a", b"")]
+        for version in range(300):
+            writes.append(client.set("/a", b"%d" % version, version))
+            writes.append(client.multi([CheckOp("/a", version + 1), CreateOp("/a/b", None)]))
+            writes.append(client.delete("/a/b"))
+        await asyncio.gather(*writes)
+        assert (await client.get("/a"))[0] == b"299"
+        await client.close()
+
+    asyncio.run(use())
+
+
+def test_kazoo_client_knows_what_came_before_a_watch(server: Server, root: str) -> None:
+    async def use() -> None:
+        told = Told()
+        client, other = (
+            await kazoo_client(server.port, root, told),
+            await kazoo_client(server.port, root, Told()),
+        )
+        _, created = await client.create("/a", b"")
+        await client.get("/a", watch=True)
+        changed = await other.set("/a", b"1")
+        await told.until(WatchedEvent(WatchType.DATA_CHANGED, "/a"))
+        assert created.mzxid <= client.watch_after_zxid < changed.mzxid
+        await client.close()
+        await other.close()
+
+    asyncio.run(use())
+
+
+def test_errors_of_kazoo_client_leave_the_memory_without_the_garbage_collector(
+    server: Server, root: str
+) -> None:
+    """A controller asks for a znode that is not there for each topic that it deletes."""
+
+    async def fail(request: Awaitable[object]) -> "list[weakref.ref[BaseException]]":
+        try:
+            await request
+        except ZkError as error:
+            return [weakref.ref(e) for e in (error, error.__context__) if e is not None]
+        raise AssertionError("the request was to fail")
+
+    async def use() -> None:
+        client = await kazoo_client(server.port, root, Told())
+        await client.create("/a", b"")
+        gc.collect()
+        gc.disable()
+        errors = [
+            *await fail(client.get("/none")),
+            *await fail(client.delete("/none")),
+            *await fail(client.create("/a", b"")),
+            *await fail(client.multi([DeleteOp("/none")])),
+        ]
+        assert len(errors) >= 4
+        await client.get("/a")  # the turn of the loop that woke this task holds the answer
+        assert [error() for error in errors] == [None] * len(errors)
+        await client.close()
+
+    try:
+        asyncio.run(use())
+    finally:
+        gc.enable()
 
 
 def test_kazoo_client_without_a_server_is_a_connection_loss() -> None:

@@ -1,113 +1,102 @@
-"""The brokers' client without a server: what comes in one read may be many answers, or a part of
-one. With servers: tests/interop.
-"""
+"""The brokers' client without a ZooKeeper server. With servers: tests/interop."""
 
 import asyncio
-import gc
-import struct
-import weakref
-from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 import pytest
-from kazoo.exceptions import ConnectionDropped
-from kazoo.protocol.connection import PING_XID, WATCH_XID
 
-from kafka_edu.zk.jute.codec import encode_int, encode_string
-from kafka_edu.zk.kazoo_zk_client import KazooZkClient
-from kafka_edu.zk.zk_client import WatchedEvent, WatchType, ZkError, ZkErrorCode
+from kafka_edu.zk.kazoo_zk_client import KazooZkClient, split_connect_string
+from kafka_edu.zk.zk_client import SessionState, ZkError, ZkErrorCode
 
-CONNECTED = 3
+PATIENCE_S = 30.0
+SESSION_MS = 10_000
 
 
-class Pieces:
-    """A socket from which these pieces are read, one a read; then there is nothing."""
+class Refusing(NamedTuple):
+    """A server that ends every connection at once."""
 
-    def __init__(self, *pieces: bytes) -> None:
-        self.left = deque(pieces)
+    number: int
+    server: asyncio.Server
 
-    def recv(self, _size: int) -> bytes:
-        if not self.left:
-            raise BlockingIOError
-        return self.left.popleft()
-
-
-class Owner:
-    """Whom the connection tells of watches."""
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    def watch_fired(self, event: WatchedEvent, after_zxid: int) -> None:
-        assert event.type is WatchType.DATA_CHANGED
-        self.told.append(event.path)
+    @property
+    def address(self) -> str:
+        host, port = self.server.sockets[0].getsockname()
+        return f"{host}:{port}"
 
 
-def frame(xid: int, body: bytes = b"") -> bytes:
-    payload = struct.pack(">iqi", xid, -1, 0) + body
-    return encode_int(len(payload)) + payload
+async def refusing(number: int, on_connection: Callable[[int], None]) -> Refusing:
+    def accept(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+        on_connection(number)
+
+    return Refusing(number, await asyncio.start_server(accept, "127.0.0.1"))
 
 
-def watch(path: str) -> bytes:
-    return frame(
-        WATCH_XID, encode_int(WatchType.DATA_CHANGED) + encode_int(CONNECTED) + encode_string(path)
-    )
+def test_servers_are_tried_in_turn_so_the_one_lost_last_comes_last() -> None:
+    async def use() -> list[int]:
+        tried: list[int] = []
+        enough = asyncio.Event()
+
+        def on_connection(number: int) -> None:
+            tried.append(number)
+            if len(tried) == 9:
+                enough.set()
+
+        servers = [await refusing(number, on_connection) for number in range(3)]
+        client = KazooZkClient(",".join(server.address for server in servers), SESSION_MS)
+        starting = asyncio.create_task(client.start(lambda _: None, lambda _: None, 1e6))
+        async with asyncio.timeout(PATIENCE_S):
+            await enough.wait()
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
+        for server in servers:
+            server.server.close()
+        return tried[:9]
+
+    tried = asyncio.run(use())
+    assert sorted(tried[:3]) == [0, 1, 2]
+    assert tried[:3] == tried[3:6] == tried[6:]
 
 
-def read_all(*pieces: bytes) -> tuple[list[str], bool]:
-    """Paths of the watches that were told, and whether a heartbeat still waits for its answer."""
-    connection = KazooZkClient("127.0.0.1:1", 500)._connection
-    connection._owner = owner = Owner()
-    connection._socket = socket = Pieces(*pieces)
-    connection.ping_outstanding.set()
-    while socket.left:
-        assert connection._read_socket(1) is None
-    assert connection._read_socket(1) is None, "nothing has come"
-    return owner.told, connection.ping_outstanding.is_set()
+def test_the_first_server_comes_by_chance() -> None:
+    connect = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"
+    orders = {tuple(KazooZkClient(connect, SESSION_MS)._kazoo.hosts) for _ in range(100)}
+    assert {hosts[0][1] for hosts in orders} == {1, 2, 3}
 
 
-EVERYTHING = watch("/a") + frame(PING_XID) + watch("/b") + watch("/" + "c" * 300)
+def test_the_connect_string_may_end_with_a_chroot() -> None:
+    assert split_connect_string("a:1,b:2/kafka/one/") == ("a:1,b:2", "/kafka/one")
+    assert split_connect_string("a:1/") == ("a:1", "")
 
 
-@pytest.mark.parametrize("size", [1, 3, 4, 5, 16, 50, 100, len(EVERYTHING)])
-def test_answers_are_found_wherever_the_reads_cut_them(size: int) -> None:
-    pieces = [EVERYTHING[start : start + size] for start in range(0, len(EVERYTHING), size)]
-    assert read_all(*pieces) == (["/a", "/b", "/" + "c" * 300], False)
+def test_a_connect_string_without_a_host_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"zookeeper\.connect=:2181"):
+        KazooZkClient(":2181", SESSION_MS)
 
 
-def test_half_an_answer_is_none() -> None:
-    assert read_all(watch("/a") + watch("/b")[:-1]) == (["/a"], True)
-
-
-def test_an_end_is_a_lost_connection() -> None:
-    with pytest.raises(ConnectionDropped):
-        read_all(watch("/a"), b"")
-
-
-def test_an_error_leaves_the_memory_without_the_garbage_collector() -> None:
-    """A controller asks for a znode that is not there for each topic that it deletes."""
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [
+        (SessionState.DISCONNECTED, ZkErrorCode.CONNECTION_LOSS),
+        (SessionState.EXPIRED, ZkErrorCode.SESSION_EXPIRED),
+        (SessionState.CLOSED, ZkErrorCode.SESSION_EXPIRED),
+    ],
+)
+def test_a_request_that_kazoo_lost_ends_with_the_connection(
+    state: SessionState, code: ZkErrorCode
+) -> None:
+    """A request that the loop sends before it hears of the loss may get no answer from kazoo."""
 
     async def use() -> None:
-        client = KazooZkClient("127.0.0.1:1", 500)
+        client = KazooZkClient("127.0.0.1:1", SESSION_MS)
         client._connected, client._loop = True, asyncio.get_running_loop()
-        client._connection.wake = lambda: None
-        asking = asyncio.create_task(client.get("/none"))
+        client._kazoo.get_async = lambda *_, **__: client._kazoo.handler.async_result()
+        request: Awaitable[object] = asyncio.create_task(client.get("/a"))
         await asyncio.sleep(0)
-        client._kazoo._queue.pop()[1].future.set_exception(ZkError(ZkErrorCode.NO_NODE, ""))
-        errors = []
-        try:
-            await asking
-        except ZkError as error:
-            errors = [weakref.ref(e) for e in (error, error.__context__) if e is not None]
-        assert len(errors) == 2, "the one that names the path, and the answer's, which does not"
-        del asking
-        await asyncio.sleep(
-            0
-        )  # the turn of the loop that woke this task holds the answer until it ends
-        assert [error() for error in errors] == [None, None]
+        client._session_changed(state, 0)
+        with pytest.raises(ZkError) as lost:
+            await request
+        assert (lost.value.code, lost.value.path) == (code, "/a")
 
-    gc.collect()
-    gc.disable()
-    try:
-        asyncio.run(use())
-    finally:
-        gc.enable()
+    asyncio.run(use())
