@@ -68,8 +68,8 @@ def decode_request_header(frame: ReadBuffer) -> tuple[RequestHeader, int]:
     """Return the header of a frame (without its size) and the offset of the body.
 
     The caller must check whether the version is served. As in Kafka, any negative length of the
-    client id means null, and its bytes may be any bytes. Raises ProtocolError for an unknown key
-    and for bytes that end early; the connection must then be closed.
+    client id means null, and its bytes need not be valid UTF-8. Raises ProtocolError for an unknown
+    key and for bytes that end early; the connection must then be closed.
     """
     if len(frame) < 8:
         raise ProtocolError(f"a frame of {len(frame)} bytes is too short for a request header")
