@@ -203,8 +203,8 @@ class BrokerProcess:
         await server.shutdown(reason)
         if server.failure:
             log.error(
-                "the broker has stopped, for %s", server.failure
-            )  # once more: a reader of its last words sees no more than these lines
+                "the broker has stopped, because %s", server.failure
+            )  # repeated, because a user often sees only the last lines of the log
             return 1
         log.info("the broker has stopped")
         return 0

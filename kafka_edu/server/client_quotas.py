@@ -86,7 +86,7 @@ class ClientQuotas:
             wanted[each.entity_type] = each
         if IP in wanted and len(wanted) > 1:
             raise KafkaException(
-                Errors.INVALID_REQUEST, "an address goes together with neither a user nor a client"
+                Errors.INVALID_REQUEST, "an entity with an address cannot have a user or a client"
             )
         found = {}
         for entity, configs in (await self._stored()).items():
@@ -143,11 +143,11 @@ class ClientQuotas:
                 changes[key] = _text(key, allowed[key], value)
             elif set(entity) == {USER} and key in {mechanism.key for mechanism in ScramMechanism}:
                 raise KafkaException(
-                    Errors.UNKNOWN_SERVER_ERROR, f"{key} is a credential and no quota"
+                    Errors.UNKNOWN_SERVER_ERROR, f"{key} is a credential, not a quota"
                 )  # the code is Kafka's
             else:
                 raise KafkaException(
-                    Errors.INVALID_REQUEST, f"{key} is no quota of {' and '.join(entity)}"
+                    Errors.INVALID_REQUEST, f"{key} is not a quota of {' and '.join(entity)}"
                 )
         if not validate_only:
             await self._configs.change(
@@ -210,7 +210,7 @@ def _place(entity: Mapping[str, str | None]) -> tuple[str, str]:
     entity.
     """
     if not entity:
-        raise KafkaException(Errors.INVALID_REQUEST, "an entity has a type and a name")
+        raise KafkaException(Errors.INVALID_REQUEST, "an entity must have a type and a name")
     for entity_type, name in entity.items():
         if entity_type not in ENTITY_TYPES:
             raise KafkaException(Errors.INVALID_REQUEST, f"there are no quotas of {entity_type}")
@@ -225,7 +225,7 @@ def _place(entity: Mapping[str, str | None]) -> tuple[str, str]:
     if IP in entity:
         if len(entity) > 1:
             raise KafkaException(
-                Errors.INVALID_REQUEST, "an address goes together with neither a user nor a client"
+                Errors.INVALID_REQUEST, "an entity with an address cannot have a user or a client"
             )
         _check_address(entity[IP])
         return IPS, names[IP]
@@ -241,7 +241,7 @@ def _check_address(name: str | None) -> None:
         try:
             ipaddress.ip_address(name)
         except ValueError:
-            raise KafkaException(Errors.INVALID_REQUEST, f"{name} is no address") from None
+            raise KafkaException(Errors.INVALID_REQUEST, f"{name} is not an address") from None
 
 
 def _text(key: str, quota_type: ConfigType, value: float) -> str:

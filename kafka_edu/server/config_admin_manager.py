@@ -310,7 +310,7 @@ def _applied(
                 key = config_def.keys.get(name)
                 if key is None:
                     raise KafkaException(
-                        Errors.UNKNOWN_SERVER_ERROR, f"nobody knows the key {name}"
+                        Errors.UNKNOWN_SERVER_ERROR, f"the key {name} is unknown"
                     )  # the code is Kafka's
                 if key.type is not ConfigType.LIST:
                     raise KafkaException(

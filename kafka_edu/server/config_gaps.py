@@ -1,9 +1,9 @@
-"""What the keys of server.properties ask for and this project does not have yet.
+"""The keys of server.properties that ask for something this project does not have yet.
 
-Two kinds. Protection that is missing refuses the start, because ignoring such a key would leave a
-cluster open whose owner believes it closed. Everything else is accepted, does nothing, and is named
-where it is set. When a part is built, its keys leave this table; a test compares the table with
-what the broker reads.
+There are two kinds. A key that asks for missing protection refuses the start. If it were ignored, a
+cluster would be open although its owner believes it closed. Any other key is accepted and has no
+effect, and a warning names it and its place. When a part is built, its keys leave this table. A
+test compares the table with the keys that the broker reads.
 """
 
 from collections.abc import Iterator, Mapping
@@ -228,7 +228,7 @@ def _refused() -> Iterator[tuple[str, Gap]]:
 
 
 BROKER_GAPS: Final[Mapping[str, Gap]] = dict(sorted([*_ignored(), *_refused()]))
-"""Key of server.properties -> what is missing. A key that is not here works."""
+"""Key of server.properties → what is missing. A key that is not here works."""
 
 AUTHORIZER_CONFIG: Final = ConfigDef(
     [
@@ -254,7 +254,7 @@ AUTHORIZER_CONFIG: Final = ConfigDef(
         ),
     ]
 )
-"""Keys of Kafka's own authorizer. They are no keys of the broker, but whoever sets them believes in
+"""Keys of Kafka's own authorizer. They are not keys of the broker, but a user who sets them expects
 an authorizer.
 """
 
@@ -278,6 +278,6 @@ DYNAMIC_ONLY_CONFIG: Final = ConfigDef(
         ),
     )
 )
-"""Keys that server.properties does not have: they can only be set while the broker runs (Kafka:
+"""Keys that server.properties does not have. They can only be set while the broker runs (Kafka:
 DynamicConfig.Broker).
 """

@@ -1,19 +1,19 @@
 """Broker configs that change while the broker runs (Kafka: DynamicBrokerConfig.scala; KIP-226; spec
 A2).
 
-A key's value comes from the first of these that has it:
+A key's value comes from the first of these places that has it:
 
-    /config/brokers/<id>        this broker's own
-    /config/brokers/<default>   all brokers'
+    /config/brokers/<id>        settings of this broker
+    /config/brokers/<default>   settings of all brokers
     server.properties
     the default
 
-The first two are dynamic: DynamicConfigManager hears that they have changed and calls `update`,
-which makes the new KafkaConfig and hands it to those who go by it. Only the keys of DYNAMIC can be
-set so; the others are settled when the broker starts, and are read-only to AlterConfigs.
+The first two are dynamic. When they change, DynamicConfigManager calls `update_broker` or
+`update_default`. They make a new KafkaConfig and hand it to the parts that use it. Only the keys of
+DYNAMIC can be set in this way. The others are fixed when the broker starts, and AlterConfigs treats
+them as read-only.
 
-What is written into ZooKeeper by hand may be wrong: a wrong value there is told in the log and left
-out, as if it had not been set.
+Settings that are written into ZooKeeper by hand may be wrong. A wrong value is logged and ignored.
 """
 
 import logging
@@ -34,13 +34,11 @@ from kafka_edu.trace.tracer import Tracer
 log = logging.getLogger(__name__)
 
 DEFAULT_ENTITY: Final = "<default>"
-"""The name, below /config/…, of what holds for all that have nothing of their own."""
+"""The name below /config/… of the settings for all that have none of their own."""
 
 
 class ConfigSource(IntEnum):
-    """Where a value comes from, by its number on the wire
-    (DescribeConfigsResponse.ConfigSource).
-    """
+    """The sources of a value, by number on the wire (DescribeConfigsResponse.ConfigSource)."""
 
     UNKNOWN = 0
     TOPIC = 1
@@ -51,8 +49,8 @@ class ConfigSource(IntEnum):
     DYNAMIC_BROKER_LOGGER = 6
 
 
-#: A topic's key → the broker's key that is its default, with those that are derived from several
-#: keys (Kafka: LogConfig.TopicConfigSynonyms).
+#: A topic's key → the broker's key that is its default. Defaults that derive from several keys are
+#: here too (Kafka: LogConfig.TopicConfigSynonyms).
 TOPIC_CONFIG_SYNONYMS: Final[Mapping[str, str]] = {
     **TOPIC_KEYS,
     "flush.ms": "log.flush.interval.ms",
@@ -60,7 +58,7 @@ TOPIC_CONFIG_SYNONYMS: Final[Mapping[str, str]] = {
     "segment.jitter.ms": "log.roll.jitter.ms",
     "segment.ms": "log.roll.ms",
 }
-#: Of these keys the first that is set counts.
+#: Groups of keys. The first key of a group that is set counts.
 _SYNONYMS: Final = (
     ("log.roll.ms", "log.roll.hours"),
     ("log.roll.jitter.ms", "log.roll.jitter.hours"),
@@ -77,18 +75,18 @@ THREAD_POOLS: Final = frozenset(
         "num.replica.fetchers",
     }
 )
-"""Sizes, which can be halved or doubled at a time."""
+"""Sizes that one change may at most halve or double."""
 CONNECTION_LIMITS: Final = frozenset(
     {"max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides"}
 )
 CLUSTER_WIDE: Final = LOG_CONFIGS | THREAD_POOLS | CONNECTION_LIMITS
 """Keys that can be changed while the broker runs, for all brokers or for one."""
 PER_BROKER: Final = frozenset({"advertised.listeners"})
-"""Keys that can be changed while the broker runs, and mean nothing for all brokers at once."""
+"""Keys that can be changed while the broker runs, but only for one broker."""
 DYNAMIC: Final = CLUSTER_WIDE | PER_BROKER
 OF_ONE_BROKER: Final = PER_BROKER | {"listeners"}
-"""Keys that can never be changed for all brokers at once, whether or not they can be changed for
-one.
+"""Keys that can never be changed for all brokers at once, whether or not one broker's can be
+changed.
 """
 OF_LISTENERS: Final = frozenset(
     {
@@ -104,14 +102,14 @@ OF_LISTENERS: Final = frozenset(
         "ssl.truststore.type",
     }
 )
-"""Keys that Kafka changes for a single listener only, by the listener's prefix."""
+"""Keys that Kafka changes only for a single listener, with the listener's prefix."""
 DYNAMIC_ONLY: Final[Mapping[str, ConfigType]] = {key.name: key.type for key in DYNAMIC_ONLY_CONFIG}
 """Keys that server.properties does not have."""
 
 
 def broker_config_synonyms(name: str) -> tuple[str, ...]:
-    """The keys among which the first that is set counts for `name`; `name` alone if it has none
-    (Kafka: brokerConfigSynonyms).
+    """Return the group of keys of which the first that is set counts for `name`. Return `name`
+    alone if it is in no group (Kafka: brokerConfigSynonyms).
     """
     if name == "log.flush.interval.ms":
         return name, "log.flush.scheduler.interval.ms"
@@ -119,49 +117,49 @@ def broker_config_synonyms(name: str) -> tuple[str, ...]:
 
 
 class Reconfigurable(NamedTuple):
-    """A part of the broker that goes by some keys."""
+    """A part of the broker that uses some keys."""
 
     keys: frozenset[str]
     apply: Callable[[KafkaConfig], None]
-    """Called with the new configuration when one of the keys has another value."""
+    """Called with the new configuration when one of the keys has a new value."""
 
 
 class DynamicBrokerConfig:
-    """Owner of the configuration that holds now. Owned by the broker's loop."""
+    """Owner of the current configuration. Owned by the broker's loop."""
 
     def __init__(self, static: KafkaConfig, trace: Tracer | None = None) -> None:
         self.static = static
         self.current = static
         self.log_defaults = LogConfig.parse(static.topic_defaults())
-        """What a topic gets that does not say otherwise."""
+        """The settings of a topic that has none of its own."""
         self.default_configs: Mapping[str, str] = {}
-        """/config/brokers/<default>, as it was last read."""
+        """The contents of /config/brokers/<default> when it was last read."""
         self.broker_configs: Mapping[str, str] = {}
-        """/config/brokers/<id>, likewise."""
+        """The contents of /config/brokers/<id> when it was last read."""
         self._trace = trace
         self._parts: list[Reconfigurable] = []
 
     def add(self, keys: Collection[str], apply: Callable[[KafkaConfig], None]) -> None:
-        """Have a part of the broker told of changes of `keys`."""
+        """Register a part of the broker for changes of `keys`."""
         self._parts.append(Reconfigurable(frozenset(keys), apply))
 
     def update_default(self, configs: Mapping[str, str]) -> None:
-        """Take over what stands in /config/brokers/<default>."""
+        """Apply the contents of /config/brokers/<default>."""
         self._say_what_has_no_effect(configs, self.default_configs)
         self.default_configs = dict(configs)
         self._reconfigure()
 
     def update_broker(self, configs: Mapping[str, str]) -> None:
-        """Take over what stands in /config/brokers/<id>."""
+        """Apply the contents of /config/brokers/<id>."""
         self._say_what_has_no_effect(configs, self.broker_configs)
         self.broker_configs = dict(configs)
         self._reconfigure()
 
     def validate(self, configs: Mapping[str, str], *, per_broker: bool) -> None:
-        """Whether `configs` can take the place of this broker's own ones, or of all brokers'.
+        """Check whether `configs` may replace this broker's settings, or those of all brokers.
         Raises ConfigException.
 
-        Keys that nobody knows are accepted, as in Kafka: they may be those of a plug-in.
+        Unknown keys are accepted, as in Kafka, because they may belong to a plug-in.
         """
         if not per_broker:
             _refuse(
@@ -212,8 +210,8 @@ class DynamicBrokerConfig:
 
     @staticmethod
     def _say_what_has_no_effect(after: Mapping[str, str], before: Mapping[str, str]) -> None:
-        """Log each new setting that is unknown, has no effect, or is not taken up while the broker
-        runs.
+        """Log each new setting that is unknown, has no effect, or takes effect only at the next
+        start.
         """
         new = {name: value for name, value in after.items() if before.get(name) != value}
         found = {finding.key: finding.text for finding in check_settings(new)}
@@ -232,7 +230,7 @@ class DynamicBrokerConfig:
                 )
 
     def _reconfigure(self) -> None:
-        """Door: the configuration that holds from now on."""
+        """Make the current configuration, and call the parts whose keys have changed."""
         before = self.current
         after = self.current = self._made()
         changed = {name for name, value in after.values.items() if value != before.values[name]}
@@ -259,7 +257,7 @@ class DynamicBrokerConfig:
                 part.apply(after)
 
     def _made(self) -> KafkaConfig:
-        """The static configuration with the dynamic ones above it, less those that are wrong."""
+        """Return the static configuration with the right dynamic settings on top."""
         overrides = _overrides(self.default_configs, self.broker_configs)
         while True:
             try:
@@ -283,13 +281,15 @@ class DynamicBrokerConfig:
 
 
 def _refuse(configs: Mapping[str, str], refused: AbstractSet[str], why: str) -> None:
-    """Raises ConfigException, in Kafka's words, when one of `configs` is among the `refused`."""
+    """Raise ConfigException, in Kafka's words, if one of `configs` is in `refused`."""
     if wrong := [name for name in configs if name in refused]:
         raise ConfigException(wrong[0], f"{why}({', '.join(wrong)})")
 
 
 def _overrides(of_all: Mapping[str, str], of_one: Mapping[str, str]) -> dict[str, str]:
-    """What counts of all brokers' configs and of one's own, which stand above them."""
+    """Return the settings that count, of all brokers' and one broker's. The broker's own come
+    first.
+    """
     wide = {
         name: value
         for name, value in of_all.items()

@@ -1,7 +1,7 @@
-"""Which configs clients, users and brokers can have in ZooKeeper (Kafka: DynamicConfig.scala).
+"""The configs that clients, users and brokers can have in ZooKeeper (Kafka: DynamicConfig.scala).
 
-Quotas are those of KIP-13 and KIP-124; a user's SCRAM credentials (KIP-84) lie beside them. Keys of
-brokers that nobody knows are accepted, as in Kafka: they may be those of a plug-in.
+Quotas are those of KIP-13 and KIP-124. A user's SCRAM credentials (KIP-84) are stored with them.
+Unknown keys of brokers are accepted, as in Kafka, because they may belong to a plug-in.
 """
 
 from collections.abc import Mapping
@@ -39,8 +39,8 @@ BROKER_CONFIG: Final = ConfigDef(
 def validate_dynamic_config(
     kind: ConfigDef, configs: Mapping[str, str], *, custom: bool = False
 ) -> None:
-    """Raises KafkaException(INVALID_CONFIG) for keys that are not known, unless these are allowed,
-    and ConfigException for a wrong value.
+    """Check configs of one kind. Raises KafkaException(INVALID_CONFIG) for unknown keys, unless
+    `custom` allows them. Raises ConfigException for a wrong value.
     """
     if not custom and (unknown := kind.unknown(configs)):
         raise KafkaException(

@@ -1,15 +1,15 @@
-"""Hears that configs have changed, and has them taken up (Kafka: DynamicConfigManager.scala,
+"""Notice changes of configs in ZooKeeper and apply them (Kafka: DynamicConfigManager.scala,
 ZkNodeChangeNotificationListener.scala; spec A2, Z2).
 
-Whoever changes /config/<type>/<name> then writes a notification below /config/changes, numbered by
-ZooKeeper, with the entity's path in it. Every broker watches the list: one watch, however many
-entities there are. Each notification above the last one seen is read, the entity is read anew, and
-the handler of its type takes it up. A notification carries no value, so that one that comes late or
-twice does no harm.
+A change of /config/<type>/<name> is followed by a notification below /config/changes. ZooKeeper
+numbers the notifications, and each holds the entity's path. Every broker watches this list with one
+watch, however many entities there are. It reads each notification with a number above the last one
+seen. Then it reads the entity again, and the handler of its type applies it. A notification carries
+no value, so a late or repeated one does no harm.
 
-Notifications older than 15 minutes are deleted by whoever sees them. A broker that starts, or that
-had lost its session, reads what it needs anyway: topics with their first log, its own and all
-brokers' configs at the start.
+Every broker deletes notifications older than 15 minutes when it sees them. A broker that starts, or
+that had lost its session, reads the configs that it needs anyway. It reads topics with their first
+log, and the brokers' configs at the start.
 """
 
 import asyncio
@@ -27,15 +27,15 @@ from kafka_edu.zk.zk_data import ConfigEntityChangeNotificationZNode
 log = logging.getLogger(__name__)
 
 CHANGE_EXPIRATION_MS: Final = 15 * 60 * 1000
-"""How long a notification stays."""
+"""How long a notification is kept."""
 NOTHING_SEEN: Final = -1
 
 Handler = Callable[[str], Awaitable[None]]
-"""Takes up the configuration of the entity of that name. Raises ZkError."""
+"""Applies the configuration of the entity with that name. Raises ZkError."""
 
 
 class DynamicConfigManager:
-    """Owned by the broker's loop; its one task reads notifications in the order in which they were
+    """Owned by the broker's loop. Its one task reads notifications in the order in which they were
     written.
     """
 
@@ -47,14 +47,14 @@ class DynamicConfigManager:
         self._changed = asyncio.Event()
 
     async def startup(self) -> None:
-        """Watch; what has been told until now is taken for seen. Called before configs are read, so
-        that no change is missed. Raises ZkError.
+        """Set the watch, and treat all present notifications as seen. Call it before configs are
+        read, so that no change is missed. Raises ZkError.
         """
         numbers = await self._notifications()
         self._last_seen = max(numbers, default=NOTHING_SEEN)
 
     def on_watch(self, watched: WatchedEvent) -> None:
-        """To be called with all that ZooKeeper tells this broker."""
+        """Must be called with every watch event of this broker."""
         if (
             watched.path == ConfigEntityChangeNotificationZNode.PARENT
             and watched.type is WatchType.CHILDREN_CHANGED
@@ -62,14 +62,17 @@ class DynamicConfigManager:
             self._changed.set()
 
     def on_new_session(self) -> None:
-        """The old session's watch is gone, and what was told meanwhile went unheard."""
+        """Read the list again, because the old session's watch is lost, and with it any changes
+        since.
+        """
         self._changed.set()
 
     async def run(self, handlers: Mapping[str, Handler]) -> None:
-        """The task: for ever. `handlers` by entity type, as in `topics`; entities of other types
-        are passed over.
+        """Read notifications for ever; a task of the broker. `handlers` has keys such as `topics`.
+        Entities of other types are skipped.
 
-        ZooKeeper's refusals are told in the log; the next change, or session, makes it try again.
+        Errors of ZooKeeper are logged. The next change, or the next session, starts another
+        attempt.
         """
         while True:
             await self._changed.wait()
@@ -100,7 +103,7 @@ class DynamicConfigManager:
         )
 
     async def _notifications(self) -> dict[int, str]:
-        """Number → sequence, as it stands in the znode's name; watched."""
+        """Return number → sequence as written in the znode's name, and set the watch."""
         return {
             int(sequence): sequence
             for sequence in await self._zk.get_config_change_notifications(watch=True)

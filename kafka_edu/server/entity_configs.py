@@ -1,5 +1,5 @@
-"""Configs of users, clients and addresses, below /config, under names that ZooKeeper takes (Kafka:
-AdminZkClient.scala, Sanitizer.java).
+"""Configs of users, clients and addresses, below /config, under names that ZooKeeper accepts
+(Kafka: AdminZkClient.scala, Sanitizer.java).
 """
 
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ USERS: Final = "users"
 
 
 def sanitized(name: str) -> str:
-    """A name as part of a path: percent-encoded but for letters, digits and `.`, `-`, `_`: `a b*~`
-    → `a%20b%2A%7E`.
+    """Return a name as a part of a path. All but letters, digits and `.`, `-`, `_` is
+    percent-encoded: `a b*~` → `a%20b%2A%7E`.
     """
     return quote(name, safe="").replace("~", "%7E")
 
@@ -27,7 +27,7 @@ def desanitized(name: str) -> str:
 
 
 class EntityConfigs:
-    """The door by which such configs are written; every broker is told."""
+    """Writes such configs. Every broker gets a notification."""
 
     def __init__(self, zk: KafkaZkClient, trace: Tracer | None) -> None:
         self._zk = zk
@@ -40,7 +40,7 @@ class EntityConfigs:
         before: Mapping[str, str],
         changes: Mapping[str, str | None],
     ) -> None:
-        """Write `before` with `changes`, None to take a key away, and the notification."""
+        """Write `before` with `changes`, then the notification. None in `changes` removes a key."""
         after = {key: value for key, value in {**before, **changes}.items() if value is not None}
         await self._zk.set_or_create_entity_configs(entity_type, name, after)
         await self._zk.create_config_change_notification(f"{entity_type}/{name}")
@@ -56,5 +56,5 @@ class EntityConfigs:
 
 
 def _shown(key: str, value: str) -> str:
-    """Credentials are not told."""
+    """Return the value for an event. Credentials are hidden."""
     return "[hidden]" if key.startswith("SCRAM-") else value

@@ -1,5 +1,5 @@
-"""Puts the group coordinator together for one broker: its purgatories, its log, its background work
-(Kafka: GroupCoordinator.apply and startup).
+"""Build the group coordinator of one broker: its purgatories, its log, its background work (Kafka:
+GroupCoordinator.apply and startup).
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -26,8 +26,8 @@ from kafka_edu.server.part_configs import group_config, offset_config
 
 
 class GroupService:
-    """The group coordinator of one broker, and its APIs. `partitions` says how many
-    `__consumer_offsets` has.
+    """The group coordinator of one broker, and its APIs. `partitions` returns the number of
+    partitions of `__consumer_offsets`.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class GroupService:
         return partition.log if partition is not None and partition.is_leader else None
 
     def register(self, apis: KafkaApis) -> None:
-        """Enter the eight APIs of groups and the two of offsets into the table."""
+        """Register the eight APIs of groups and the two of offsets in the table."""
         protocol = self._config.inter_broker_protocol_version
         GroupsApi(self.coordinator, protocol).register(apis)
         GroupAdminApi(self.coordinator, self._cache).register(apis)
@@ -93,15 +93,15 @@ class GroupService:
         )
 
     async def shutdown(self) -> None:
-        """From now on COORDINATOR_NOT_AVAILABLE. Whoever waits finds its connection closed, and
-        another coordinator.
+        """Stop. From now on requests get COORDINATOR_NOT_AVAILABLE. A member that still waits loses
+        its connection and finds another coordinator.
         """
         self.coordinator.is_active = False
         await self._scheduler.shutdown()
 
     def partitions_deleted(self, partitions: Collection[TopicPartition]) -> None:
-        """UpdateMetadata says that they are gone: so are the offsets that groups committed for
-        them.
+        """Delete the offsets that groups committed for these partitions. UpdateMetadata has
+        reported the partitions as deleted.
         """
         if partitions:
             self._manager.cleanup_deleted(partitions)
@@ -115,8 +115,8 @@ class GroupService:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         respond: Callable[[CommitErrors], None],
     ) -> None:
-        """TxnOffsetCommit: the offsets are in the log when `respond` is called with each
-        partition's error, and count when the transaction commits.
+        """Write the offsets of a TxnOffsetCommit to the log. Then call `respond` with each
+        partition's error. The offsets count once the transaction commits.
         """
         self.coordinator.handle_txn_commit_offsets(
             group_id, producer_id, producer_epoch, member, offsets, respond
@@ -125,7 +125,7 @@ class GroupService:
     def on_transaction_completed(
         self, producer_id: int, partitions: Collection[int], committed: bool
     ) -> None:
-        """WriteTxnMarkers: the transaction's marker is in these partitions of `__consumer_offsets`,
-        replicated.
+        """End a transaction after a WriteTxnMarkers. Its marker is in these partitions of
+        `__consumer_offsets`, and replicated.
         """
         self._loader.complete_transaction(producer_id, frozenset(partitions), committed)

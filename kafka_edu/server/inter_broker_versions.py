@@ -1,8 +1,9 @@
-"""Which versions brokers send each other, and how a broker knows such a request.
+"""The versions of requests that brokers send each other, and how a broker recognises such a
+request.
 
-A broker's API level (edu.api.level) says what its clients are served. What brokers say to each
-other follows inter.broker.protocol.version alone, as in Kafka: without that, a cluster whose
-brokers show the level of 2.0 and speak 2.8 among themselves would refuse its own controller.
+A broker's API level (edu.api.level) decides which versions its clients can use. Requests between
+brokers follow inter.broker.protocol.version alone, as in Kafka. Otherwise a cluster whose brokers
+show the level of 2.0 but use 2.8 among themselves would refuse its own controller.
 """
 
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ ALTER_ISR_SINCE: Final = (2, 7)
 
 
 def inter_broker_versions(inter_broker_protocol: tuple[int, int]) -> Mapping[ApiKey, int]:
-    """Return the highest version of each API that a broker of this inter.broker.protocol.version
+    """Return the highest version of each API that a broker with this inter.broker.protocol.version
     sends to others.
     """
     leader_and_isr, stop_replica, update_metadata = request_versions(inter_broker_protocol)
@@ -43,8 +44,9 @@ def inter_broker_versions(inter_broker_protocol: tuple[int, int]) -> Mapping[Api
 def is_from_broker(key: ApiKey, version: int, body: Message) -> bool:
     """Return whether a request of an API in `inter_broker_versions` comes from a broker.
 
-    Clients send three of these APIs too; there the replica id tells. OffsetForLeaderEpoch has none
-    before version 3, so such a request is taken for a follower's.
+    Clients send three of these APIs too. There the replica id shows the sender.
+    OffsetForLeaderEpoch has no replica id before version 3, so such a request is treated as a
+    follower's.
     """
     match body:
         case FetchRequest() | ListOffsetsRequest():

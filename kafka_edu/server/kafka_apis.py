@@ -1,20 +1,19 @@
-"""A table from API key to handler (Kafka: KafkaApis.scala, there a `match` of 65 cases and 3,400
-lines).
+"""The table from API key to handler (Kafka: KafkaApis.scala, where it is a `match` of 65 cases in
+3,400 lines).
 
-Each `apis/<family>` registers its handlers here, typed by the request they take. This module
-decodes the body, checks that the key and version are ones we advertise, and turns whatever goes
-wrong into an answer:
+Each `apis/<family>` registers its handlers here, typed by the request that they accept. This module
+decodes the body and checks that the key and the version are advertised. Each error gets its answer:
 
-    unknown key, version not served, unreadable body      the connection is closed, as in Kafka (its
-    client would not understand any answer)
-    version above the API level, from another broker      served as far as
-    inter.broker.protocol.version says (inter_broker_versions)
-    ApiVersions in a version not served                   a v0 body with UNSUPPORTED_VERSION that
-    names the versions we do speak (KIP-511)
-    KafkaException from a handler                         the response of that request type, with
-    the exception's error code
-    anything else from a handler                          the same with UNKNOWN_SERVER_ERROR; the
-    cause goes to the log and into RequestFailed
+    unknown key, unserved version, unreadable body
+        The connection is closed, as in Kafka, because the client would not understand an answer.
+    version above the API level, from another broker
+        Served as far as inter.broker.protocol.version allows (inter_broker_versions).
+    ApiVersions in an unserved version
+        A v0 body with UNSUPPORTED_VERSION that lists the served versions (KIP-511).
+    KafkaException from a handler
+        The response of that request type, with the exception's error code.
+    any other exception from a handler
+        The same with UNKNOWN_SERVER_ERROR. The cause goes to the log and into RequestFailed.
 
 Hop before: KafkaRequestHandler. Next hop: apis/<family>.
 """
@@ -42,16 +41,16 @@ log = logging.getLogger(__name__)
 R = TypeVar("R", bound=Message)
 Answered = Awaitable[None] | None
 Handler = Callable[[ApiCall, R], Answered]
-"""Answers one request, now or later; a coroutine keeps its handler task until it returns."""
+"""Answers one request, now or later. A coroutine occupies its handler task until it returns."""
 ErrorResponse = Callable[[R, int, Errors, str], Message | None]
-"""(request, version, error, message) → the response that says so, or None: then the connection is
-closed.
+"""(request, version, error, message) → the response with this error. None means that the connection
+is closed.
 """
 
 
 class _Entry(NamedTuple):
-    """One API, its types erased: `start` decodes the body and returns what runs the handler, and
-    what makes an error response.
+    """One API without its types. `start` decodes the body. It returns a function that runs the
+    handler, and one that makes an error response.
     """
 
     start: Callable[
@@ -61,7 +60,7 @@ class _Entry(NamedTuple):
 
 
 class KafkaApis:
-    """The table, and the way of every request through it. Owned by the broker's loop."""
+    """The table, and the path of every request through it. Owned by the broker's loop."""
 
     def __init__(
         self,
@@ -71,11 +70,11 @@ class KafkaApis:
         trace: Tracer | None,
         inter_broker: Mapping[ApiKey, int] | None = None,
     ) -> None:
-        """`inter_broker`: the highest version of each API that other brokers send, which may be
+        """`inter_broker` holds the highest version of each API that other brokers send. It may be
         above `versions`.
         """
         self.versions = versions
-        """What ApiVersions shows to everybody. Clients are served nothing else."""
+        """The versions that ApiVersions shows to every client. Clients get no others."""
         self._inter_broker: Mapping[ApiKey, int] = inter_broker or {}
         self.requests: dict[int, int] = {}
         """Requests so far, by API key."""
@@ -91,7 +90,7 @@ class KafkaApis:
         handler: Handler[R],
         error_response: ErrorResponse[R],
     ) -> None:
-        """Enter a handler into the table."""
+        """Register a handler in the table."""
 
         def start(
             request: Request,
@@ -109,8 +108,8 @@ class KafkaApis:
         self._table[key] = _Entry(start)
 
     def timeout_ms(self, request: Request) -> int | None:
-        """Return the time-out that a request brings, or None. It is decoded again: for the
-        watchdog, which asks only about old requests.
+        """Return the time-out that a request contains, or None. This decodes the request again.
+        Only the watchdog needs it, and only for old requests.
         """
         entry = self._table.get(request.header.api_key)
         if entry is None:
@@ -121,7 +120,7 @@ class KafkaApis:
             return None
 
     def handle(self, request: Request) -> Answered:
-        """Work on one request; never raises. Returns an awaitable if the handler is a coroutine."""
+        """Handle one request. Never raises. Returns an awaitable if the handler is a coroutine."""
         header = request.header
         entry = self._table.get(header.api_key)
         if entry is None:
@@ -155,10 +154,11 @@ class KafkaApis:
             await waiting
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
-            if task is None or task.cancelling():  # the handler itself is to end
+            if task is None or task.cancelling():  # the handler itself must end
                 raise
             self._on_error(
-                call, RuntimeError(f"what the handler waited for was cancelled: {error}")
+                call,
+                RuntimeError(f"the operation that the handler waited for was cancelled: {error}"),
             )
         except Exception as error:
             self._on_error(call, error)
@@ -170,7 +170,7 @@ class KafkaApis:
         if call.answered:
             if (
                 call.request.response_ns == 0
-            ):  # it failed on the way to the processor: the channel would stay muted
+            ):  # the response failed on its way to the processor, and the channel would stay muted
                 self._channel.close_connection(
                     call.request, "its response was lost by a failure of the broker"
                 )
@@ -185,21 +185,21 @@ class KafkaApis:
             self._channel.close_connection(call.request, "its error response could not be made")
 
     def _answer_unsupported_api_versions(self, request: Request) -> None:
-        """Any version of ApiVersions that we do not know is answered as v0, which every client can
-        read; then it asks again.
+        """Answer an unknown version of ApiVersions as v0, which every client can read. The client
+        then tries again.
         """
         entry = self._table[ApiKey.API_VERSIONS]
         header = request.header._replace(api_version=0)
         request.header = header
         request.body_offset = len(
             request.frame
-        )  # v0 has no body; whatever the unknown version put there is not looked at
+        )  # v0 has no body; whatever the unknown version has there is ignored
         _, _, error_response = entry.start(request)
         call = ApiCall(request, self._channel, error_response, self.report, self._time.nanoseconds)
         call.respond_error(Errors.UNSUPPORTED_VERSION)
 
     def _refuse_version(self, request: Request, key: ApiKey) -> None:
-        """Close the connection, as Kafka does. Only ApiVersions is answered."""
+        """Close the connection, as Kafka does. Only ApiVersions gets an answer."""
         if key is ApiKey.API_VERSIONS:
             self.requests[key] = self.requests.get(key, 0) + 1
             self._answer_unsupported_api_versions(request)
@@ -228,7 +228,7 @@ class KafkaApis:
         self._channel.refuse(request, reason)
 
     def report(self, request: Request, error: BaseException) -> None:
-        """Tell the log and the events what no error code foresees."""
+        """Log an error that no error code covers, and emit an event for it."""
         header = request.header
         log.error(
             "API key %d version %d from %s (%s) failed",

@@ -1,10 +1,10 @@
 """The broker's configuration: server.properties, parsed, checked, typed (Kafka: KafkaConfig.scala;
 spec A2).
 
-A wrong value stops the broker before it has touched anything. The error names file, line, key,
-value, and what is allowed. So does a value that asks for protection which does not exist here. An
-unknown key is ignored, as in Kafka, and a key without effect does nothing: a warning names both,
-with file and line.
+A wrong value stops the broker before it has changed anything. The error names file, line, key,
+value, and the allowed values. A value that asks for missing protection stops it too. An unknown key
+is ignored, as in Kafka, and some keys have no effect yet. A warning names each of them, with file
+and line.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,13 +33,13 @@ _WILDCARDS: Final = ("0.0.0.0", "::")
 
 
 class ConfigFileError(Exception):
-    """A configuration the broker cannot start with; the text says what is wrong where, and what
+    """The broker cannot start with this configuration. The text says where the error is and what
     would be right.
     """
 
 
 class Setting(NamedTuple):
-    """A raw value and where it stands, as in `server.properties, line 12`."""
+    """A raw value and its place, for example `server.properties, line 12`."""
 
     value: str
     where: str
@@ -85,8 +85,8 @@ class OptionalStr:
 
 
 class KafkaConfig:
-    """Read-only. An attribute is one key of kafka_config_keys, whose line there explains it;
-    properties derive from several keys.
+    """Read-only. Each attribute is one key of kafka_config_keys, which explains it. Properties
+    derive from several keys.
     """
 
     api_level = Str("edu.api.level")
@@ -160,15 +160,15 @@ class KafkaConfig:
         given: Mapping[str, str] | None = None,
         overrides: Mapping[str, str] | None = None,
     ) -> None:
-        """Check what one key alone cannot tell. Raises ConfigException.
+        """Check the rules that one key alone cannot break. Raises ConfigException.
 
-        `given` is the text of what is set, by key, unknown keys too; `overrides` is what was set
-        above it while the broker runs.
+        `given` holds the text of each key that is set, unknown keys too. `overrides` holds settings
+        that were changed while the broker runs.
         """
         self.values = values
         self.given: Mapping[str, str] = given or {}
         self.connection_limits = _connection_limits(values, {**self.given, **(overrides or {})})
-        """max.connections and its kin."""
+        """The limits of max.connections and the keys next to it."""
         self.listener_security_protocol_map = _protocol_map(
             values.get_string("listener.security.protocol.map")
         )
@@ -179,12 +179,12 @@ class KafkaConfig:
         self._check()
 
     def with_overrides(self, overrides: Mapping[str, str]) -> "KafkaConfig":
-        """This configuration with other values for some keys. Raises ConfigException."""
+        """Return this configuration with other values for some keys. Raises ConfigException."""
         return KafkaConfig(CONFIG_DEF.parse({**self.given, **overrides}), self.given, overrides)
 
     @property
     def log_dirs(self) -> tuple[str, ...]:
-        """log.dirs, or else log.dir."""
+        """The value of log.dirs, or of log.dir if that is not set."""
         dirs = self.values.get_optional_string("log.dirs")
         return tuple(
             d.strip()
@@ -199,8 +199,8 @@ class KafkaConfig:
 
     @property
     def log_retention_ms(self) -> int:
-        """The finest of log.retention.ms, .minutes, .hours that is set; -1 is for ever, as is any
-        negative number.
+        """The value of the finest key that is set: log.retention.ms, .minutes or .hours. Any
+        negative value becomes -1 and means for ever.
         """
         for key, unit_ms in (("log.retention.ms", 1), ("log.retention.minutes", 60_000)):
             value = self.values.get_optional_int(key)
@@ -226,14 +226,14 @@ class KafkaConfig:
 
     @property
     def inter_broker_protocol_version(self) -> tuple[int, int]:
-        """As (major, minor): `2.0-IV1` is (2, 0)."""
+        """The version as (major, minor): `2.0-IV1` is (2, 0)."""
         release = release_of(self.values.get_string("inter.broker.protocol.version"))
         if release is None:
             raise AssertionError("the validator lets only releases pass")
         return release
 
     def topic_defaults(self) -> dict[str, ConfigValue]:
-        """The broker's values for every key a topic may set for itself, under the topic's names
+        """Return the broker's value for every key that a topic can set, under the topic's names
         (Kafka: KafkaServer.copyKafkaConfigToLog).
         """
         return {
@@ -246,8 +246,8 @@ class KafkaConfig:
         }
 
     def advertised_listeners(self, bound_ports: Mapping[str, int]) -> tuple[EndPoint, ...]:
-        """What is written into ZooKeeper: advertised.listeners, with the port that was bound
-        wherever it says 0.
+        """Return the listeners for ZooKeeper: advertised.listeners, where a port 0 is replaced by
+        the port that was bound.
         """
         return tuple(
             e._replace(port=bound_ports[e.listener_name]) if e.port == 0 else e
@@ -279,8 +279,7 @@ class KafkaConfig:
             port = self.values.get_optional_int("advertised.port")
             if (
                 host is not None or port is not None
-                # the old form: one listener, PLAINTEXT, and what is not said is host.name's and
-                # port's
+                # the old form: one PLAINTEXT listener; a missing part comes from host.name or port
             ):
                 key = "advertised.port" if host is None else "advertised.host.name"
                 host = host or self.values.get_string("host.name") or LOOPBACK
@@ -347,7 +346,7 @@ class KafkaConfig:
         if protocol is None:
             raise ConfigException(
                 key,
-                f"{item} in {key}: listener.security.protocol.map says no security protocol for"
+                f"{item} in {key}: listener.security.protocol.map has no security protocol for"
                 f" {name}",
             )
         if protocol not in SERVED_SECURITY_PROTOCOLS:
@@ -384,8 +383,8 @@ class KafkaConfig:
         return protocol
 
     def _control_plane_listener_name(self) -> str | None:
-        """The listener for the controller's requests alone (KIP-291), with Kafka's three checks;
-        None: they come by the listener between brokers.
+        """Return the listener for the controller's requests alone (KIP-291), after Kafka's three
+        checks. None means that these requests use the listener between brokers.
         """
         key = "control.plane.listener.name"
         name = self.values.get_optional_string(key)
@@ -414,7 +413,7 @@ class KafkaConfig:
         return name
 
     def _check(self) -> None:
-        """Rules between keys (Kafka: KafkaConfig.validateValues)."""
+        """Check the rules that involve several keys (Kafka: KafkaConfig.validateValues)."""
         most = self.reserved_broker_max_id
         if self.broker_id_generation_enable and self.broker_id > most:
             self._refuse(
@@ -422,7 +421,7 @@ class KafkaConfig:
                 f"from -1 to {most} (reserved.broker.max.id): ids above are generated ones",
             )
         if not self.broker_id_generation_enable and self.broker_id < 0:
-            self._refuse("broker.id", "at least 0, for broker.id.generation.enable is false")
+            self._refuse("broker.id", "at least 0, because broker.id.generation.enable is false")
         if not self.log_dirs:
             self._refuse("log.dirs", "at least one folder")
         for key in ("log.retention.ms", "log.retention.minutes", "log.retention.hours"):
@@ -477,7 +476,7 @@ class KafkaConfig:
 
 
 def _connection_limits(values: ConfigValues, given: Mapping[str, str]) -> ConnectionLimits:
-    """Return the limits of connections, those of single listeners and addresses too. Raises
+    """Return the limits of connections, including those of single listeners and addresses. Raises
     ConfigException.
     """
     key = CONFIG_DEF.keys["max.connections"]
@@ -499,7 +498,7 @@ def _connection_limits(values: ConfigValues, given: Mapping[str, str]) -> Connec
 
 
 def _per_ip_overrides(text: str) -> dict[str, int]:
-    """Return `127.0.0.1:200,::1:5` as address -> limit. Raises ConfigException."""
+    """Return `127.0.0.1:200,::1:5` as address → limit. Raises ConfigException."""
     key = "max.connections.per.ip.overrides"
     limits: dict[str, int] = {}
     for item in filter(None, (item.strip() for item in text.split(","))):
@@ -521,7 +520,7 @@ def _per_ip_overrides(text: str) -> dict[str, int]:
 
 
 def _protocol_map(text: str) -> dict[str, str]:
-    """`CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT` as a mapping. Raises ConfigException."""
+    """Return `CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT` as a mapping. Raises ConfigException."""
     protocols: dict[str, str] = {}
     for item in text.split(","):
         name, colon, protocol = (part.strip() for part in item.partition(":"))
@@ -537,7 +536,7 @@ def _protocol_map(text: str) -> dict[str, str]:
 
 
 #: A topic's key → the broker's key that gives its default (Kafka: LogConfig.TopicConfigSynonyms).
-#: Those with several synonyms are derived.
+#: Keys with several synonyms are derived in `topic_defaults`.
 TOPIC_KEYS: Final[Mapping[str, str]] = {
     "cleanup.policy": "log.cleanup.policy",
     "compression.type": "compression.type",
@@ -575,9 +574,9 @@ def default_config(given: Mapping[str, str] | None = None) -> KafkaConfig:
 def make_config(settings: Mapping[str, Setting]) -> tuple[KafkaConfig, list[str]]:
     """Return the configuration, and a warning for each key that is unknown or has no effect.
 
-    Raises ConfigFileError with a line for everything that is wrong or refused, each naming its
-    place. The warnings are added, because a key that is missing is often one that was mistyped.
-    What several keys together get wrong is told when each is right by itself.
+    Raises ConfigFileError with a line for every error and every refusal, each with its place. The
+    warnings are part of the text, because a missing key is often a misspelt one. Rules that involve
+    several keys are checked only when each key is right by itself.
     """
     given = {key: setting.value for key, setting in settings.items()}
     findings = check_settings(given)
@@ -605,8 +604,8 @@ def make_config(settings: Mapping[str, Setting]) -> tuple[KafkaConfig, list[str]
 def load_config(
     path: str, file_system: FileSystem, overrides: Sequence[str] = ()
 ) -> tuple[KafkaConfig, list[str]]:
-    """Read a properties file; `overrides` are `key=value`, as kafka-server-start's --override takes
-    them, and go before it.
+    """Read a properties file. `overrides` are `key=value`, from the option --override of
+    kafka-server-start. They take precedence over the file.
 
     Raises ConfigFileError, with file and line.
     """

@@ -1,14 +1,15 @@
-"""Every key of server.properties, as Kafka 2.0 knows it: name, type, default, what is allowed, what
-it does (Kafka: KafkaConfig.scala; spec A2).
+"""Every key of server.properties that Kafka 2.0 knows: name, type, default, allowed values, and
+effect (Kafka: KafkaConfig.scala; spec A2).
 
-The defaults are 2.0.1's, read from it. Where ours differ, the line says so:
+The defaults are those of 2.0.1, read from it. Some of ours differ, and their lines say so:
 
-    listeners, host.name              loopback, not all interfaces: nobody on the net is invited
-    unless asked
-    inter.broker.protocol.version     2.8, because the wire speaks 2.8
+    listeners, host.name                the loopback address instead of all interfaces, so that
+                                        nothing outside this machine can connect
+    inter.broker.protocol.version       2.8, because the wire protocol is that of 2.8
+    zookeeper.max.in.flight.requests    1000 instead of 10, because that is faster here
 
-A key marked (2.4) and the like came with that release. Keys that start with `edu.` are this
-project's own. `kafka_edu.server.config_gaps` says which keys have no effect yet, and which values
+A mark like (2.4) names the release that added the key. Keys that start with `edu.` are this
+project's own. `kafka_edu.server.config_gaps` lists the keys without effect, and the values that
 refuse the start.
 """
 

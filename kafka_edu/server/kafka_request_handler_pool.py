@@ -1,11 +1,11 @@
 """The handlers: num.io.threads tasks that take requests from the channel and work on them (Kafka:
 KafkaRequestHandler.scala; book 001).
 
-Most handlers are plain functions: they decide, hand what must wait to a purgatory, and return. Some
-wait on ZooKeeper or the controller; such a coroutine keeps its task, so that never more than
-num.io.threads requests are in progress, as in Kafka. The tasks share the broker's one loop: this is
-Kafka's structure, not its parallelism (docs/differences.md). Hop before: RequestChannel. Next hop:
-KafkaApis.
+Most handlers are plain functions. They decide, put an operation that must wait into a purgatory,
+and return. Some wait for ZooKeeper or the controller. Such a coroutine occupies its task, so that
+at most num.io.threads requests are in progress, as in Kafka. All tasks share the broker's one loop.
+This is Kafka's structure, but not its parallelism (docs/differences.md). Hop before:
+RequestChannel. Next hop: KafkaApis.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ Handle = Callable[[Request], Awaitable[None] | None]
 
 
 class KafkaRequestHandlerPool:
-    """Owns the handler tasks of one request channel. `handle` must not raise: KafkaApis turns every
-    failure into an answer.
+    """Owns the handler tasks of one request channel. `handle` must not raise, because KafkaApis
+    turns every failure into an answer.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class KafkaRequestHandlerPool:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._at_work: set[int] = set()
         self.busy = 0
-        """Handlers that are at work on a request right now."""
+        """The number of handlers that work on a request now."""
 
     @property
     def size(self) -> int:
@@ -60,8 +60,8 @@ class KafkaRequestHandlerPool:
                 self._tasks[index] = task
 
     def resize(self, num_io_threads: int) -> None:
-        """Door: so many handlers from now on. Those too many end at once, or with the request they
-        are at.
+        """Resize the pool. Surplus idle handlers stop now; busy ones finish their current request
+        first.
         """
         before, self._num_io_threads = self._num_io_threads, num_io_threads
         if self._trace:
@@ -142,6 +142,6 @@ class KafkaRequestHandlerPool:
             task.cancel()
 
     async def shutdown(self) -> None:
-        """Cancel the handlers and return when they have ended."""
+        """Cancel the handlers. Return when they have ended."""
         self.crash()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)

@@ -1,12 +1,12 @@
-"""Runs the broker's periodic work (Kafka: KafkaScheduler.scala; background.threads): retention,
+"""Run the broker's periodic work (Kafka: KafkaScheduler.scala; background.threads): retention,
 checkpoints, flush, ISR expiration.
 
-Each piece of work is a task that waits on the handed-in Time; so the simulator's clock drives it,
-and `crash` drops it. A run that takes longer than its period delays the next, it never overlaps
-with it.
+Each piece of work is a task that waits on the handed-in Time. So the simulator's clock drives it,
+and `crash` drops it. A run that takes longer than its period delays the next run. Runs never
+overlap.
 
-Kafka logs what a scheduled function throws and forgets it. Here an exception ends the broker: a
-broker whose ISR expiration has silently stopped acknowledges records that it should not.
+Kafka logs an exception of scheduled work and continues. Here an exception stops the broker. Without
+ISR expiration, for example, a broker would acknowledge records that it must not acknowledge.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from kafka_edu.common.time import Time
 
 
 class KafkaScheduler:
-    """Owns its tasks. `on_failure` is told the name of a task that raised, and what; it is expected
-    to stop the broker.
+    """Owns its tasks. `on_failure` is called with the name and the exception of a task that raised.
+    It must stop the broker.
     """
 
     def __init__(self, time: Time, on_failure: Callable[[str, BaseException], None]) -> None:
@@ -34,8 +34,8 @@ class KafkaScheduler:
         delay_ms: int = 0,
         period_ms: int = -1,
     ) -> None:
-        """Run `work` after `delay_ms`, and then every `period_ms` after it has ended; a negative
-        period: once.
+        """Run `work` after `delay_ms`, then again `period_ms` after each end. A negative period
+        means once.
         """
         if self._stopped:
             return
@@ -68,19 +68,19 @@ class KafkaScheduler:
             self._on_failure(name, error)
 
     def cancel(self, name: str) -> None:
-        """Take back what was scheduled under that name; nothing if it is over."""
+        """Cancel the work of that name. Do nothing if it is over."""
         task = self._tasks.get(name)
         if task is not None:
             task.cancel()
 
     def crash(self) -> None:
-        """Drop everything at once, and take no more."""
+        """Drop all work at once, and accept no more."""
         self._stopped = True
         for task in list(self._tasks.values()):
             task.cancel()
 
     async def shutdown(self) -> None:
-        """Cancel all and return when they have ended."""
+        """Cancel all work. Return when it has ended."""
         tasks = list(self._tasks.values())
         self.crash()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,13 +1,13 @@
 """One broker: all its parts, started and stopped in order (Kafka: KafkaServer.scala).
 
     startup    log dirs (locked), ZooKeeper, cluster id, broker id, logs (recovered after a crash),
-    ports, replication, registration, controller, APIs, handlers, doors
-    shutdown   controlled shutdown, doors, handlers, scheduler, APIs, connections, replication, logs
-    (flushed, .kafka_cleanshutdown), controller, ZooKeeper, locks
+               ports, replication, registration, controller, APIs, handlers, accepting connections
+    shutdown   controlled shutdown, no new connections, handlers, scheduler, APIs, connections,
+               replication, logs (flushed, .kafka_cleanshutdown), controller, ZooKeeper, locks
 
-Time, transport, ZooKeeper, disk, randomness and workers are handed in: the same object runs in a
-process of its own under real clients, and three of them in one process in virtual time. Everything
-hangs on this object; nothing of a broker lives in a module.
+Time, transport, ZooKeeper, disk, randomness and workers are handed in. So the same class runs in
+its own process with real clients, and three of them share one process in virtual time. This object
+owns all state of the broker. No module has any.
 """
 
 import asyncio
@@ -88,40 +88,40 @@ T = TypeVar("T")
 
 
 class StartupError(Exception):
-    """Why a broker cannot start, in words for who starts it."""
+    """The broker cannot start. The text explains the reason to the user."""
 
 
 class RunBlocking(Protocol):
-    """Runs a blocking call in a worker and waits for it; the simulator runs it at once."""
+    """Runs a blocking call in a worker and waits for it. The simulator runs it at once."""
 
     def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class Process(Protocol):
-    """What a broker tells of the process it runs in."""
+    """The facts that a broker reports about its process."""
 
     @property
     def pid(self) -> int: ...
 
     def memory(self) -> tuple[int, int]:
-        """Resident and anonymous resident bytes; 0 if not known."""
+        """Return resident and anonymous resident bytes, 0 if unknown."""
         ...
 
     def cpu_ms(self) -> int:
-        """CPU time of the loop's thread so far."""
+        """Return the CPU time of the loop's thread so far."""
         ...
 
     def rearm_watchdog(self) -> None:
-        """The loop is alive."""
+        """Restart the watchdog's timer, because the loop is alive."""
         ...
 
     def loop_held_by(self) -> str:
-        """The call that held the loop since this was last asked, or nothing."""
+        """Return the call that held the loop since the last question, or ""."""
         ...
 
 
 class VirtualProcess:
-    """A broker that shares its process with others, as in the simulator."""
+    """The process of a broker that shares it with others, as in the simulator."""
 
     pid = 0
 
@@ -132,7 +132,7 @@ class VirtualProcess:
         return 0
 
     def rearm_watchdog(self) -> None:
-        """Nothing hangs in virtual time."""
+        """Do nothing, because no loop hangs in virtual time."""
 
     def loop_held_by(self) -> str:
         return ""
@@ -141,7 +141,7 @@ class VirtualProcess:
 def make_control_plane(
     config: KafkaConfig, time: Time, trace: Tracer | None
 ) -> ControlPlane | None:
-    """What control.plane.listener.name asks for, or None."""
+    """Return the control plane that control.plane.listener.name asks for, or None."""
     name = config.control_plane_listener_name
     return (
         None
@@ -151,8 +151,8 @@ def make_control_plane(
 
 
 class KafkaServer:
-    """A broker. `await startup()`, then it serves until `shutdown`; `failed` says when it can not
-    go on.
+    """A broker. After `await startup()` it serves until `shutdown`. `failed` is set when it cannot
+    continue.
     """
 
     def __init__(
@@ -173,8 +173,8 @@ class KafkaServer:
         self.cluster_id = ""
         self.state = BrokerState.NOT_RUNNING
         self.failed = asyncio.Event()
-        """Set when a part has failed in a way that no error code foresees: the broker must be shut
-        down. `failure` says why.
+        """Set when a part has failed in a way that no error code covers. The broker must then be
+        shut down. `failure` holds the reason.
         """
         self.failure = ""
         self._time = time
@@ -209,19 +209,18 @@ class KafkaServer:
         self._features = FinalizedFeatures(self._zk)
         self._tasks: list[asyncio.Task[None]] = []
         self._early_session_states: list[SessionState] = []
-        """What ZooKeeper's session went through since registration began, for the controller, which
-        is made after it.
+        """The states of ZooKeeper's session since registration began, for the controller, which is
+        created later.
         """
         if tracer:
             tracer.on_snapshot(self._snapshot)
             tracer.on_gauges(self._gauges)
 
     def open_log_dirs(self) -> None:
-        """Create, check and lock the log dirs. Until then nothing of another broker on them may be
-        touched, its events file and recording included.
+        """Create, check and lock the log dirs. Before that, nothing of another broker on them may
+        be touched, not even its events file and its recording.
 
-        Raises StartupError when another broker uses one of the dirs, or when none of them can be
-        used.
+        Raises StartupError if another broker uses one of the dirs, or if none of them is usable.
         """
         try:
             self._log_dirs.open()
@@ -240,17 +239,17 @@ class KafkaServer:
 
     @property
     def replication(self) -> Replication | None:
-        """The replicas of this broker, for a checker in the simulator; None before `startup`."""
+        """The replicas of this broker, for a checker in the simulator. None before `startup`."""
         return self._replication
 
     @property
     def channels(self) -> Iterable[KafkaChannel]:
-        """The connections of this broker, for a checker in the simulator; none before `startup`."""
+        """The connections of this broker, for a checker in the simulator. None before `startup`."""
         return self._socket_server.channels() if self._socket_server is not None else ()
 
     async def startup(self) -> None:
-        """Start everything. What it raises (OSError, ZkError, InconsistentBrokerIdError …) says why
-        the broker can not run; call `shutdown` then.
+        """Start everything. An exception (OSError, ZkError, InconsistentBrokerIdError …) says why
+        the broker cannot run. Then call `shutdown`.
         """
         began_ms = self._time.hi_res_clock_ms()
         self._enter(BrokerState.STARTING)
@@ -282,7 +281,7 @@ class KafkaServer:
         await topic_configs.load(await self._zk.get_all_topics_in_cluster())
         log_manager = self._make_log_manager(defaults)
         await log_manager.load_logs(topic_configs.loaded)
-        # not before: the shutdown of a start that failed must not call half-read logs clean
+        # Set only now: the shutdown of a failed start must not mark half-read logs as clean.
         self._log_manager = log_manager
         cache = MetadataCache(self.broker_id, self._trace)
         socket_server = self._socket_server = self._make_socket_server()
@@ -364,9 +363,7 @@ class KafkaServer:
             ) from error
 
     async def _join_cluster(self) -> None:
-        """Agree with ZooKeeper and the log dirs on which cluster this is, and which broker (book
-        §6.5.1).
-        """
+        """Agree with ZooKeeper and the log dirs on the cluster and the broker id (book §6.5.1)."""
         config = self.config
         await self._zk.create_top_level_paths()
         proposed = base64.urlsafe_b64encode(self._random.randbytes(16)).decode().rstrip("=")
@@ -421,7 +418,7 @@ class KafkaServer:
         )
 
     def _schedule_log_work(self, log_manager: LogManager) -> None:
-        """The log manager's periodic work, under Kafka's names."""
+        """Schedule the log manager's periodic work, under Kafka's names."""
         config, schedule = self.config, self._scheduler.schedule
         for name, work, period_ms in (
             (
@@ -448,15 +445,15 @@ class KafkaServer:
             schedule(name, work, delay_ms=INITIAL_TASK_DELAY_MS, period_ms=period_ms)
 
     async def _register(self, socket_server: SocketServer) -> Broker:
-        """Take our place in /brokers/ids. A znode that a killed broker of our id has left goes with
-        its session, for which we wait.
+        """Register in /brokers/ids. A killed broker with our id may have left a znode. Wait until
+        it goes with its session.
         """
         config = self.config
         broker = Broker(
             self.broker_id, config.advertised_listeners(socket_server.bound_ports), config.rack
         )
         self._end_points = tuple(map(str, broker.end_points))
-        self._early_session_states.clear()  # an earlier session had nothing of ours to lose
+        self._early_session_states.clear()  # an earlier session had no registration to lose
         try:
             epoch = await self._zk.register_broker(
                 broker, wait_ms=2 * config.zookeeper_session_timeout_ms
@@ -465,8 +462,8 @@ class KafkaServer:
             if error.code is not ZkErrorCode.NODE_EXISTS:
                 raise
             raise StartupError(
-                f"another broker has the id {self.broker_id}: {error.path} stays, also after twice"
-                " the session time-out; give this one another broker.id"
+                f"another broker has the id {self.broker_id}: {error.path} still exists after twice"
+                " the session time-out. Give this broker another broker.id"
             ) from error
         if self._trace:
             self._trace(
@@ -480,8 +477,8 @@ class KafkaServer:
         return broker._replace(epoch=epoch)
 
     def _checkpoint_broker_metadata(self, log_manager: LogManager) -> None:
-        """Write meta.properties into each log dir that lacks it, or lacks the cluster's id: only
-        now, when the id is ours in the cluster too.
+        """Write meta.properties into each log dir that lacks it, or lacks the cluster's id. This
+        comes late, because only a registered broker knows that the id is its own.
         """
         metadata = BrokerMetadata(self.broker_id, self.cluster_id)
         for log_dir in log_manager.live_log_dirs:
@@ -529,8 +526,8 @@ class KafkaServer:
         self._features.on_watch(watched)
 
     def _on_session(self, state: SessionState) -> None:
-        """An expired session took our registration with it; the controller registers us again when
-        there is a new one (spec Z5).
+        """Handle a change of the session. An expired session has removed our registration. The
+        controller registers again when there is a new session (spec Z5).
         """
         if state is SessionState.EXPIRED:
             if self._trace:
@@ -548,8 +545,8 @@ class KafkaServer:
     def _on_log_dir_failure(
         self, log_dir: str, reason: OSError, partitions: Sequence[TopicPartition]
     ) -> None:
-        """A log dir has failed: its partitions go offline here, and other brokers lead them (spec
-        S5). Without any dir left the broker stops.
+        """Handle a failed log dir. Its partitions go offline here, and other brokers lead them
+        (spec S5). Without any dir left the broker stops.
         """
         self._log_dirs.fail(log_dir, reason)
         log.error(
@@ -573,14 +570,16 @@ class KafkaServer:
             self._spawn("log-dir-event", self._propagate_log_dir_event())
 
     async def _propagate_log_dir_event(self) -> None:
-        """Have the controller ask us which of our partitions are offline."""
+        """Make the controller ask this broker which of its partitions are offline."""
         try:
             await self._zk.propagate_log_dir_event(self.broker_id)
         except ZkError as error:
-            log.warning("the controller could not be told of the failed log dir: %s", error)
+            log.warning("could not report the failed log dir to the controller: %s", error)
 
     def on_failure(self, name: str, error: BaseException) -> None:
-        """A background task has raised: say so, and stop. No part of a broker vanishes silently."""
+        """Report that a background task raised, and stop the broker. No part of a broker disappears
+        silently.
+        """
         log.error("background task %s failed", name, exc_info=error)
         if self._trace:
             self._trace(BackgroundTaskFailed(task=name, error=f"{type(error).__name__}: {error}"))
@@ -603,8 +602,8 @@ class KafkaServer:
         task.add_done_callback(ended)
 
     async def shutdown(self, reason: str) -> None:
-        """Stop in order, from whatever state. What was acked is on disk afterwards, and the next
-        start recovers nothing.
+        """Stop in order, from any state. Acknowledged records are then on disk, and the next start
+        needs no recovery.
         """
         if self.state in (BrokerState.SHUTTING_DOWN, BrokerState.NOT_RUNNING):
             return
@@ -619,13 +618,13 @@ class KafkaServer:
             match await self._controlled_shutdown(self._controller).run():
                 case Outcome.FAILED:
                     log.warning(
-                        "the controlled shutdown did not succeed: the broker stops all the same,"
-                        " and what it leads has no leader until it is missed"
+                        "the controlled shutdown did not succeed. The broker stops anyway. Its"
+                        " partitions have no leader until the controller notices that it is gone"
                     )
                 case Outcome.NO_SUCCESSOR:
                     log.info(
-                        "no broker that is up has a replica of what this broker still leads: it has"
-                        " no leader until a broker of its ISR starts again"
+                        "no other live broker has a replica of the partitions that this broker"
+                        " still leads. They have no leader until a broker of their ISR starts again"
                     )
                 case Outcome.SUCCEEDED:
                     pass
@@ -638,7 +637,7 @@ class KafkaServer:
         if self._apis is not None:
             await self._apis.shutdown()
         if self._socket_server is not None:
-            # who still asks us finds out at once, and does not wait while logs are flushed
+            # Close early, so that clients notice at once and do not wait while logs are flushed.
             self._socket_server.shutdown()
         if self._replication is not None:
             await self._replication.shutdown()
@@ -678,9 +677,9 @@ class KafkaServer:
         )
 
     def _enter(self, state: BrokerState) -> None:
-        """Door: the next state of the broker's life."""
+        """Enter the next state of the broker's life."""
         if state not in VALID_NEXT_STATES[self.state]:
-            raise RuntimeError(f"a broker does not go from {self.state} to {state}")
+            raise RuntimeError(f"a broker cannot change from {self.state} to {state}")
         before, self.state = self.state, state
         if self._trace:
             self._trace(BrokerStateChanged(broker_id=self.broker_id, before=before, after=state))

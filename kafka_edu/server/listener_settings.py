@@ -1,5 +1,5 @@
-"""The listeners of a broker for which nothing else is said: one for all, and one more for the
-controller where control.plane.listener.name names it.
+"""The listeners of a broker whose user names none: one for all requests. If
+control.plane.listener.name is set, there is one more for the controller.
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,10 @@ CLIENTS: Final = "PLAINTEXT"
 
 
 def listener_settings(host: str, port: int, settings: Mapping[str, str]) -> dict[str, str]:
-    """`listeners`, and the map of security protocols where a name other than PLAINTEXT is in it.
-    The control plane gets a free port at each start: only controllers ask for it, and they find it
-    in the broker's znode.
+    """Return `listeners`, and the map of security protocols if a listener is not called PLAINTEXT.
+
+    The control plane gets a free port at each start. Only controllers connect to it, and they find
+    the port in the broker's znode.
     """
     control = settings.get(CONTROL_PLANE_KEY)
     if control is None or control == CLIENTS:

@@ -1,9 +1,9 @@
-"""Says which call holds the loop: a thread of its own looks at the loop's stack when the loop is
+"""Find the call that holds the loop: a separate thread reads the loop's stack when the loop is
 late.
 
-The loop cannot say it itself: when it comes to speak again, the call is over. A call that blocks in
-the kernel (fsync, open) gives the interpreter's lock away, and so this thread runs meanwhile. It
-wakes ten times a second and does nothing while the loop is in time.
+The loop cannot do this itself, because the call is over when the loop continues. A call that blocks
+in the kernel (fsync, open) releases the interpreter's lock. So this thread runs meanwhile. It wakes
+ten times a second, and does nothing while the loop is on time.
 """
 
 import sys
@@ -19,8 +19,8 @@ OURS: Final = "kafka_edu"
 
 
 class LoopSampler:
-    """Made on the loop's thread. `tick` is called by the loop, again and again; `take` returns what
-    held it since.
+    """Created on the loop's thread. The loop calls `tick` regularly. `take` returns the call that
+    held the loop since the last `take`.
     """
 
     def __init__(self) -> None:
@@ -39,12 +39,12 @@ class LoopSampler:
             self._thread.join()
 
     def tick(self) -> None:
-        """The loop is alive."""
+        """Note that the loop is alive."""
         self._ticked = time.monotonic()
 
     def take(self) -> str:
-        """Return the call that held the loop, innermost first, and forget it; empty if the loop was
-        not seen late.
+        """Return the call that held the loop, innermost first, and forget it. Return "" if the loop
+        was not late.
         """
         held_by, self._held_by = self._held_by, ""
         return held_by
@@ -58,7 +58,7 @@ class LoopSampler:
 
 
 def describe(frame: FrameType) -> str:
-    """Name the innermost calls: the frame itself, and those of our own code below it."""
+    """Name the innermost calls: the frame itself, and the frames of our own code below it."""
     told: list[str] = []
     here: FrameType | None = frame
     while here is not None and len(told) < FRAMES_TOLD:

@@ -1,10 +1,9 @@
-"""Says when the broker's one loop was blocked (no such thing in Kafka, which has threads).
+"""Notice when the broker's one loop was blocked (Kafka has threads and nothing like this).
 
-kazoo speaks to ZooKeeper from a thread of its own, so a broker whose loop hangs keeps its session,
-its leaderships, and all its clients waiting. This task asks to be woken every 100 ms. Being woken
-much later means that something held the loop: if our own CPU time went by meanwhile, it was our own
-code; if it did not, the machine was busy, or the process stopped. A sampler's thread
-(`loop_sampler`) has looked at the stack meanwhile.
+kazoo talks to ZooKeeper from its own thread. So a broker whose loop hangs keeps its session, its
+leaderships, and all its waiting clients. This task wakes every 100 ms. If it wakes much later,
+something held the loop. If our own CPU time passed meanwhile, our code did. If not, the machine was
+busy, or the process was stopped. Meanwhile a sampler's thread (`loop_sampler`) has read the stack.
 """
 
 import logging
@@ -23,9 +22,9 @@ STALL_MS: Final = 200
 
 
 class LoopWatchdog:
-    """`run` is a task of the broker. `cpu_ms` says how much CPU time the loop's thread has used.
-    `rearm` is called at each tick: in a real process it winds a timer that dumps the stack of a
-    loop that hangs. `held_by` returns the call that held the loop since the last tick, or nothing.
+    """`run` is a task of the broker. `cpu_ms` returns the CPU time that the loop's thread has used.
+    `rearm` is called at each tick. In a real process it restarts a timer that dumps the stack of a
+    loop that hangs. `held_by` returns the call that held the loop since the last tick, or "".
     """
 
     def __init__(
@@ -54,8 +53,8 @@ class LoopWatchdog:
             )
 
     def on_tick(self, slept_ms: int, cpu_ms: int) -> None:
-        """Woken `slept_ms` after falling asleep for PERIOD_MS; the thread ran for `cpu_ms` of
-        them.
+        """Handle one tick. It came `slept_ms` after the task fell asleep for PERIOD_MS, and the
+        thread ran for `cpu_ms` of that time.
         """
         self._rearm()
         held_by, stalled_ms = self._held_by(), slept_ms - PERIOD_MS
@@ -65,7 +64,7 @@ class LoopWatchdog:
             self.longest_ms = stalled_ms
         if self._logged.allows():
             log.warning(
-                "the loop stood still for %d ms, %d ms of it computing; it was seen in: %s",
+                "the loop was blocked for %d ms, and computed for %d ms of them; the call seen: %s",
                 stalled_ms,
                 cpu_ms,
                 held_by or "nothing",

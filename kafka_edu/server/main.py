@@ -1,8 +1,9 @@
-"""A broker in a process of its own: `python -m kafka_edu.server.main server.properties [--override
+"""A broker in its own process: `python -m kafka_edu.server.main server.properties [--override
 key=value …]` (Kafka: Kafka.scala).
 
-SIGTERM and SIGINT stop it gracefully; a second one does not hurry it (kill -9 does). Log lines go
-to standard error. Exit code 0 after a graceful stop, 1 if it could not start or a part failed.
+SIGTERM and SIGINT stop it gracefully. A second signal does not make it faster (kill -9 does). Log
+lines go to standard error. The exit code is 0 after a graceful stop, 1 if it could not start or a
+part failed.
 """
 
 import argparse
@@ -18,14 +19,14 @@ log = logging.getLogger("kafka_edu.server")
 
 
 SWITCH_INTERVAL_S: Final = 0.001
-"""How long a busy loop may keep the interpreter's lock from ZooKeeper's thread: each answer waits
-for it, and a session's heartbeats do.
+"""How long a busy loop may keep the interpreter's lock. ZooKeeper's thread waits for this lock with
+each response, and with the heartbeats of its session.
 """
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Parse, load the configuration, put a learner's code in place, and only then import and run
-    the broker.
+    """Parse the arguments, load the configuration, and install a learner's code. Only then import
+    and run the broker.
     """
     parser = argparse.ArgumentParser(prog="kafka-server-start", description="Run one broker.")
     parser.add_argument("properties", help="a server.properties file")
@@ -34,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="goes before what the file says",
+        help="takes precedence over the file",
     )
     options = parser.parse_args(arguments)
     logging.basicConfig(
@@ -61,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     from kafka_edu.server.broker_process import (
         BrokerProcess,
-    )  # after the seams: nothing of theirs may be imported before
+    )  # after the seams, because nothing of theirs may be imported earlier
 
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
@@ -72,7 +73,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's, where it is: asyncio's loop again, in C. Nothing here depends on which it is."""
+    """Return uvloop's loop if uvloop is installed. It is asyncio's loop in C. No code depends on
+    which one it is.
+    """
     try:
         import uvloop
     except ImportError:  # Windows

@@ -1,9 +1,9 @@
-"""Hands out producer ids, each one once in the life of the cluster (Kafka: ProducerIdManager.scala;
+"""Generate producer ids, each one once in the life of the cluster (Kafka: ProducerIdManager.scala;
 KIP-98).
 
 A broker takes ids from ZooKeeper in blocks of 1000, by compare-and-set on
-/latest_producer_id_block, and gives them out one by one. What is left of a block when the broker
-stops is lost: with 2⁶³ ids that does not matter.
+/latest_producer_id_block. It gives them out one by one. The rest of a block is lost when the broker
+stops. With 2⁶³ ids that does not matter.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from kafka_edu.trace.events.server import ProducerIdBlockAllocated
 from kafka_edu.trace.tracer import Tracer
 
 AllocateBlock = Callable[[], Awaitable[tuple[int, int]]]
-"""Takes a new block from ZooKeeper: its first and last id."""
+"""Takes a new block from ZooKeeper. Returns its first and its last id."""
 
 
 class ProducerIdManager:
@@ -27,9 +27,7 @@ class ProducerIdManager:
         self._allocating = asyncio.Lock()
 
     async def generate_producer_id(self) -> int:
-        """A new id. Several may ask while a block is being fetched: they share it. Raises
-        ZkError.
-        """
+        """Return a new id. Callers that wait for the same block share it. Raises ZkError."""
         async with self._allocating:
             if self._next > self._last:
                 self._next, self._last = await self._allocate_block()

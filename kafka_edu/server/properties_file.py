@@ -1,13 +1,13 @@
-"""Reads and writes Java's .properties syntax (java.util.Properties), which server.properties and
-meta.properties are written in.
+"""Read and write Java's .properties syntax (java.util.Properties), the format of server.properties
+and meta.properties.
 
     # or ! starts a comment            key=value   key: value   key value
-    a line that ends in one backslash goes on in the next, whose leading blanks are dropped \\t \\n
-    \\r \\f \\uXXXX are escapes; any other escaped character stands for itself, so `a\\=b=c` sets
-    the key `a=b`
+    A line that ends in one backslash continues in the next line, without its leading blanks.
+    \\t \\n \\r \\f \\uXXXX are escapes. Any other escaped character stands for itself,
+    so `a\\=b=c` sets the key `a=b`.
 
-Of a key that is given twice the last counts, as in Java. One difference: Java reads the file as
-Latin-1; here it is read as UTF-8 where it is valid UTF-8, so that a path with an umlaut needs no
+If a key is given twice, the last value counts, as in Java. There is one difference. Java reads the
+file as Latin-1. Here it is read as UTF-8 if it is valid UTF-8, so a path with an umlaut needs no
 escapes.
 """
 
@@ -21,14 +21,14 @@ _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 
 class Property(NamedTuple):
-    """One setting and the line, from 1, it begins on."""
+    """One setting, and the number of its first line, from 1."""
 
     value: str
     line: int
 
 
 class PropertiesError(ValueError):
-    """The text is no .properties file; `line` counts from 1."""
+    """The text is not a .properties file. `line` counts from 1."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -36,7 +36,9 @@ class PropertiesError(ValueError):
 
 
 def decode_properties(data: bytes) -> str:
-    """The file's text: UTF-8 where it is that, else Latin-1, which every file is."""
+    """Return the file's text. It is read as UTF-8 if it is valid, otherwise as Latin-1, which any
+    file is.
+    """
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -44,8 +46,8 @@ def decode_properties(data: bytes) -> str:
 
 
 def parse_properties(text: str) -> dict[str, Property]:
-    """Every setting, in the order of the file. Raises PropertiesError on a broken \\u escape, as
-    Java does.
+    """Return every setting, in the order of the file. Raises PropertiesError for a broken \\u
+    escape, as Java does.
     """
     settings: dict[str, Property] = {}
     for line_number, line in _logical_lines(text):
@@ -57,8 +59,8 @@ def parse_properties(text: str) -> dict[str, Property]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their continuations joined, without comments and blank lines, each with the number
-    it starts on.
+    """Yield lines with their continuations joined, without comments and blank lines. Each has the
+    number of its first line.
     """
     start, joined = 0, ""
     for number, natural in enumerate(_LINE_END.split(text), 1):
@@ -77,8 +79,8 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """Key and value, still escaped: the key ends at the first `=`, `:` or blank that no backslash
-    stands before.
+    """Return key and value, still escaped. The key ends at the first `=`, `:` or blank that has no
+    backslash before it.
     """
     end = 0
     while end < len(line) and line[end] not in "=:" + _BLANKS:
@@ -106,18 +108,20 @@ def _unescape(text: str, line: int) -> str:
             digits = text[at : at + 4]
             if not re.fullmatch(r"[0-9a-fA-F]{4}", digits):
                 raise PropertiesError(
-                    f"\\u{digits} is no escape: \\u takes four hexadecimal digits", line
+                    f"\\u{digits} is not an escape: \\u takes four hexadecimal digits", line
                 )
             out.append(chr(int(digits, 16)))
             at += 4
         else:
             out.append(_ESCAPES.get(char, char))
-    # Java's chars are UTF-16: two escapes may be the halves of one character
+    # Java's chars are UTF-16, so two escapes may be the halves of one character.
     return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def format_properties(settings: Mapping[str, str], comment: str = "") -> str:
-    """The text that `parse_properties` reads back; pure ASCII, so that Java reads the same."""
+    """Return text that `parse_properties` can read back. It is pure ASCII, so that Java reads the
+    same.
+    """
     lines = [f"#{line}" for line in comment.splitlines()]
     lines += [
         f"{_escape(key, is_key=True)}={_escape(value, is_key=False)}"

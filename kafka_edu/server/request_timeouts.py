@@ -1,4 +1,4 @@
-"""How long a client lets the broker take for its request: what the request says itself."""
+"""The time that a client gives the broker for its request, as the request itself states it."""
 
 from typing import Final
 
@@ -18,13 +18,13 @@ from kafka_edu.protocol.messages.update_features import UpdateFeaturesRequest
 from kafka_edu.protocol.schema import Message
 
 MAX_POLL_INTERVAL_MS: Final = 300_000
-"""SyncGroup brings no time-out: it waits for the group's leader, up to the group's rebalance
-time-out. This is the default of Kafka's consumer.
+"""The time-out for SyncGroup, which contains none. It waits for the group's leader, up to the
+group's rebalance time-out. This is the default of Kafka's consumer.
 """
 
 
 def timeout_ms_of(request: Message) -> int | None:
-    """Return the time-out that a request brings, in ms; None if it brings none. O(1)."""
+    """Return the time-out that a request contains, in ms, or None. O(1)."""
     match request:
         case FetchRequest():
             return request.max_wait_ms

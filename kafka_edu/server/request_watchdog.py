@@ -1,9 +1,9 @@
-"""Finds requests that nobody answers (no such thing in Kafka; docs/answers.md has the hops and what
-bounds the wait in each).
+"""Find requests that get no response (Kafka has nothing like this). docs/answers.md describes the
+hops and the limit of the wait in each.
 
-Once a second it looks at the request in progress of every connection. The hot path pays one
-attribute for it: a channel names its request, and a request carries the stamps of the hops it has
-passed. From them the watchdog tells where it stands.
+Once a second the watchdog checks the request in progress of every connection. This costs the hot
+path one attribute: a channel names its request, and a request carries the time stamps of its hops.
+From them the watchdog knows where the request is.
 """
 
 import logging
@@ -24,17 +24,17 @@ log = logging.getLogger(__name__)
 PERIOD_MS: Final = 1000
 GRACE_MS: Final = 1000
 NO_TIMEOUT_MS: Final = 30_000
-"""For requests without a time-out of their own, and for a response that the client does not read:
-request.timeout.ms of Kafka's clients.
+"""The time-out for requests without one of their own, and for responses that the client does not
+read. It is request.timeout.ms of Kafka's clients.
 """
 NS_A_MS: Final = 1_000_000
 
 
 class Hop(StrEnum):
-    """Where a request stands."""
+    """Where a request is."""
 
     UNREAD = "unread"
-    """Its bytes have come, the connection is free, and nobody reads them."""
+    """Its bytes have arrived and the connection is free, but nothing reads them."""
     REQUEST_QUEUE = "request queue"
     HANDLER = "handler"
     PURGATORY = "purgatory"
@@ -43,7 +43,7 @@ class Hop(StrEnum):
 
 
 def hop_of(request: Request) -> Hop:
-    """Return the hop in which a request stands, by its stamps. O(1)."""
+    """Return the hop of a request, by its time stamps. O(1)."""
     if request.response_sent_from_ns:
         return Hop.SOCKET
     if request.response_ns:
@@ -54,16 +54,14 @@ def hop_of(request: Request) -> Hop:
 
 
 class _Look:
-    """What the watchdog saw of one connection when it last looked."""
+    """The state of one connection when the watchdog last checked it."""
 
     __slots__ = ("bytes_left", "last_active_ms", "late", "request", "since_ns", "told")
 
     def __init__(self, request: Request | None, since_ns: int) -> None:
         self.request = request
         self.since_ns = since_ns
-        """When the wait began; a response that leaves little by little begins again with each
-        byte.
-        """
+        """When the wait began. A response that is sent slowly starts a new wait with each byte."""
         self.bytes_left = 0
         self.last_active_ms = 0
         self.late = False
@@ -71,11 +69,11 @@ class _Look:
 
 
 class RequestWatchdog:
-    """`run` is a task of the broker. Emits `RequestStuck` once for each request that is too late in
-    two looks in a row.
+    """`run` is a task of the broker. It emits `RequestStuck` once for each request that is too late
+    in two checks in a row.
 
-    One look would not do: after a pause of the process (SIGSTOP) requests are late that the loop is
-    about to answer.
+    One check is not enough. After a pause of the process (SIGSTOP), requests are late although the
+    loop is about to answer them.
     """
 
     def __init__(
@@ -85,7 +83,7 @@ class RequestWatchdog:
         time: Time,
         trace: Tracer | None,
     ) -> None:
-        """`timeout_ms` returns the time-out that a request brings, or None. It is asked once for
+        """`timeout_ms` returns the time-out that a request contains, or None. It is called once for
         each request that is older than a second.
         """
         self._channels = channels
@@ -103,8 +101,8 @@ class RequestWatchdog:
             self.look()
 
     def look(self) -> None:
-        """Look at all connections once. O(connections), and no allocation for those whose request
-        is younger than a second.
+        """Check all connections once. O(connections). Connections whose request is younger than a
+        second cause no allocation.
         """
         now_ns = self._time.nanoseconds()
         looks: dict[str, _Look] = {}
@@ -138,8 +136,8 @@ class RequestWatchdog:
         return look
 
     def _look_at_unread(self, channel: KafkaChannel, now_ns: int) -> _Look | None:
-        """No request is in progress: bytes in the socket should have been read within a turn of the
-        loop.
+        """Check a connection without a request in progress. Bytes in its socket should be read
+        within one turn of the loop.
         """
         unread = channel.wire.unread
         if not unread or channel.waits_for_memory:
@@ -172,19 +170,15 @@ class RequestWatchdog:
         waited_ms: int,
         timeout_ms: int,
     ) -> None:
-        """Door: a request is stuck."""
+        """Report a stuck request."""
         self.stuck += 1
         api_key, correlation_id = (
             (-1, -1) if request is None else (request.header.api_key, request.header.correlation_id)
         )
         if self._logged.allows():
-            what = (
-                "bytes that nobody reads"
-                if request is None
-                else f"{ApiKey(api_key).name} {correlation_id}"
-            )
+            what = "unread bytes" if request is None else f"{ApiKey(api_key).name} {correlation_id}"
             log.warning(
-                "%s of connection %s (%s) stands in the hop '%s' for %d ms; its time-out is %d ms",
+                "%s of connection %s (%s) waits in the hop '%s' for %d ms; its time-out is %d ms",
                 what,
                 channel.connection_id,
                 channel.client_id,

@@ -1,8 +1,8 @@
-"""Looks through settings for what a user should hear of: unknown keys, keys without effect, and
-protection that is missing.
+"""Check settings for problems that the user should know: unknown keys, keys without effect, and
+missing protection.
 
 `make_config` uses it for server.properties, `cluster up` for its options, and DynamicBrokerConfig
-for what is changed while the broker runs.
+for changes while the broker runs.
 """
 
 import difflib
@@ -15,7 +15,7 @@ from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 
 LISTENER_PREFIX: Final = "listener.name."
 PER_LISTENER: Final = frozenset({"max.connections"})
-"""Keys that may be set for one listener, as listener.name.<listener>.<key>."""
+"""Keys that can be set for one listener, as listener.name.<listener>.<key>."""
 _CUTOFF: Final = 0.7
 _WHY_REFUSED: Final = (
     "The broker does not start, because ignoring this setting would leave the cluster less"
@@ -27,7 +27,7 @@ _WHAT_TO_DO: Final = (
 
 
 class Finding(NamedTuple):
-    """What is to be said of one key."""
+    """A problem with one key."""
 
     key: str
     text: str
@@ -35,15 +35,15 @@ class Finding(NamedTuple):
 
 
 def check_settings(given: Mapping[str, str]) -> list[Finding]:
-    """Return what is to be said of these settings of a broker, in their order. O(keys given), but
-    for unknown keys.
+    """Return the problems of a broker's settings, in their order. O(keys given), except for unknown
+    keys.
     """
     return [finding for key, text in given.items() if (finding := _check(key, text)) is not None]
 
 
 def base_key(key: str) -> str:
-    """Return the key that `listener.name.<listener>.<key>` sets for one listener; any other key is
-    returned as it is.
+    """Return the key that `listener.name.<listener>.<key>` sets for one listener. Return any other
+    key unchanged.
     """
     if not key.startswith(LISTENER_PREFIX):
         return key
@@ -71,6 +71,6 @@ def _met(met: SettingGap) -> Finding:
 
 
 def _suggestion(key: str, config_def: ConfigDef) -> str:
-    """Return the nearest known key as a question, or nothing if none is near."""
+    """Return the most similar known key as a question, or "" if none is similar."""
     near = difflib.get_close_matches(key, config_def.keys, n=1, cutoff=_CUTOFF)
     return f"; did you mean {near[0]}?" if near else ""

@@ -1,9 +1,9 @@
-"""Each topic's log settings: the broker's, overridden by what lies in /config/topics/<topic>
+"""Each topic's log settings: the broker's defaults, and the overrides in /config/topics/<topic>
 (Kafka: LogConfig, TopicConfigHandler).
 
-The log asks while it is being created, and cannot wait for ZooKeeper; so whoever is about to create
-logs has the overrides fetched first. Overrides that were written into ZooKeeper by hand, and are
-wrong, are told in the log and left out, one by one.
+The log needs the settings while it is created, and cannot wait for ZooKeeper. So the overrides are
+fetched before logs are created. Overrides that were written into ZooKeeper by hand may be wrong.
+Each wrong one is logged and ignored.
 """
 
 import logging
@@ -20,7 +20,7 @@ FetchOverrides = Callable[[Iterable[str]], Awaitable[dict[str, dict[str, str]]]]
 
 
 class TopicConfigs:
-    """What is known of topics' overrides. Owned by the broker's loop."""
+    """The known overrides of topics. Owned by the broker's loop."""
 
     def __init__(
         self, defaults: LogConfig, fetch_overrides: FetchOverrides, trace: Tracer | None = None
@@ -33,11 +33,11 @@ class TopicConfigs:
 
     @property
     def loaded(self) -> Mapping[str, LogConfig]:
-        """What is known, by topic."""
+        """The known settings, by topic."""
         return self._configs
 
     def missing(self, topics: Iterable[str]) -> list[str]:
-        """Those of `topics` that were never fetched."""
+        """Return those of `topics` that were never fetched."""
         return [topic for topic in topics if topic not in self._configs]
 
     async def load(self, topics: Iterable[str]) -> None:
@@ -47,32 +47,30 @@ class TopicConfigs:
             self._set(topic, self._made(topic, overrides))
 
     async def read(self, topic: str) -> LogConfig:
-        """The settings of a topic as they stand in ZooKeeper now, without keeping them. Raises
+        """Return a topic's settings as they are in ZooKeeper now, without keeping them. Raises
         ZkError.
         """
         return self._made(topic, (await self._fetch_overrides([topic])).get(topic, {}))
 
     def set_defaults(self, defaults: LogConfig) -> None:
-        """The broker's own settings have changed, and with them those of all topics that do not say
-        otherwise.
-        """
+        """Set the broker's own settings. They apply to every topic that does not override them."""
         self._defaults = defaults
         for topic, overrides in self._overrides.items():
             self._set(topic, self._made(topic, overrides))
 
     def of(self, topic: str) -> LogConfig:
-        """The topic's settings; the broker's defaults if it has none of its own, or was not
-        loaded.
+        """Return the topic's settings. Without overrides, or before `load`, these are the broker's
+        defaults.
         """
         return self._configs.get(topic, self._defaults)
 
     def forget(self, topic: str) -> None:
-        """The topic was deleted: one of the same name may come with other settings."""
+        """Forget a deleted topic. A new one with the same name may have other settings."""
         self._overrides.pop(topic, None)
         self._configs.pop(topic, None)
 
     def _set(self, topic: str, config: LogConfig) -> None:
-        """Door: the topic's settings from now on."""
+        """Set the topic's settings."""
         before = self._configs.get(topic)
         self._configs[topic] = config
         if self._trace and before is not None and before.values != config.values:
@@ -87,10 +85,12 @@ class TopicConfigs:
             self._trace(TopicConfigChanged(topic=topic, changes=changes))
 
     def _made(self, topic: str, overrides: Mapping[str, str]) -> LogConfig:
-        """The defaults with the overrides above them, less those that are wrong."""
+        """Return the defaults with the overrides on top, except the wrong ones."""
         right = {name: value for name, value in overrides.items() if name in TOPIC_CONFIG}
         for name in overrides.keys() - right.keys():
-            log.warning("/config/topics/%s: %s is no config of a topic; it is ignored", topic, name)
+            log.warning(
+                "/config/topics/%s: %s is not a config of a topic, so it is ignored", topic, name
+            )
         while True:
             try:
                 return self._defaults.with_overrides(right)

@@ -1,5 +1,5 @@
-"""Puts a broker's transaction coordinator together: what decides, its log, its markers, its
-clock-work, its APIs (Kafka: KafkaServer.startup).
+"""Build a broker's transaction coordinator: its decisions, its log, its markers, its periodic work,
+and its APIs (Kafka: KafkaServer.startup).
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -29,8 +29,8 @@ from kafka_edu.zk.zk_client import ZkError
 
 
 class TransactionService:
-    """The transaction coordinator of one broker, and its APIs. `partitions`: how many each internal
-    topic has.
+    """The transaction coordinator of one broker, and its APIs. `partitions` holds the number of
+    partitions of each internal topic.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class TransactionService:
         replicas.leadership.listen(TRANSACTION_STATE_TOPIC_NAME, self._coordinator)
 
     def register(self, apis: KafkaApis) -> None:
-        """Enter the seven APIs of transactions into the table."""
+        """Register the seven APIs of transactions in the table."""
         InitProducerIdApi(self._coordinator).register(apis)
         TransactionsApi(self._coordinator, self._cache, self._group_partition_for).register(apis)
         WriteTxnMarkersApi(self._writer).register(apis)
@@ -97,7 +97,9 @@ class TransactionService:
         return partition_for(group_id, self._partitions[CoordinatorType.GROUP])
 
     async def _exists(self, tp: TopicPartition) -> bool:
-        """Whether ZooKeeper has it; True also when ZooKeeper does not answer."""
+        """Return whether ZooKeeper has the partition. Return True also if ZooKeeper does not
+        answer.
+        """
         try:
             assignment = await self._zk.get_assignment_for_topics([tp.topic])
         except ZkError:
@@ -105,7 +107,7 @@ class TransactionService:
         return tp.topic in assignment and tp.partition in assignment[tp.topic].partitions
 
     def startup(self) -> None:
-        """Begin to look for what is overdue."""
+        """Start the periodic checks for overdue transactions and ids."""
         config, schedule = self._config, self._scheduler.schedule
         for name, work, period_ms in (
             (
@@ -128,8 +130,8 @@ class TransactionService:
 
 
 def or_unavailable(producer_ids: ProducerIdManager) -> Callable[[], Awaitable[int]]:
-    """Gives producer ids; raises COORDINATOR_NOT_AVAILABLE, which clients try again, when ZooKeeper
-    gives no block of them.
+    """Return a function that generates producer ids. If ZooKeeper gives no new block, it raises
+    COORDINATOR_NOT_AVAILABLE, which clients retry.
     """
 
     async def generate() -> int:

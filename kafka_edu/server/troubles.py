@@ -1,8 +1,9 @@
-"""Keeps what went wrong in a broker, so that whoever begins to look later still learns of it.
+"""Keep the problems of a broker, so that a client that connects later can still see them.
 
-Facts are told to those who look at the time. A start that times out is looked at afterwards: the
-supervisor reads each broker's snapshot, and its troubles are part of that. One entry for each kind
-of trouble and whom it concerns; a request refused a thousand times is one entry with its count.
+Events reach only the clients that are connected at the time. But a start that times out is examined
+afterwards. The supervisor then reads each broker's snapshot, which contains these troubles. There
+is one entry for each kind of trouble and its subject. A request refused a thousand times is one
+entry with a count.
 """
 
 from collections.abc import Iterable
@@ -24,7 +25,7 @@ from kafka_edu.trace.events.server import (
 )
 
 MAX_KINDS: Final = 32
-"""How many different troubles are kept; the oldest goes."""
+"""How many different troubles are kept. After that, the oldest is dropped."""
 
 
 class Troubles:
@@ -35,7 +36,7 @@ class Troubles:
     def __init__(self, time: Time) -> None:
         self._time = time
         self._found: dict[str, tuple[str, int, int]] = {}
-        """Text -> event's name, how often, when last (monotonic ms)."""
+        """Text → the event's name, the count, the last time (monotonic ms)."""
 
     def accept(self, envelope: Envelope) -> None:
         text = trouble_text(envelope.event)
@@ -54,14 +55,12 @@ class Troubles:
 
 
 def trouble_text(event: Event) -> str:
-    """Return what this event says went wrong, without what differs from one time to the next; "" if
-    it is no trouble.
+    """Return the text of a trouble, without the parts that differ each time. Return "" if the event
+    is no trouble.
     """
     match event:
         case ControllerRequestFailed(broker_id=broker_id, api_key=api_key, reason=reason):
-            return (
-                f"as the controller it sent {_api(api_key)} to broker {broker_id} in vain: {reason}"
-            )
+            return f"as the controller, its {_api(api_key)} to broker {broker_id} failed: {reason}"
         case RequestRefused(api_key=api_key, api_version=version, reason=reason):
             return f"it refused {_api(api_key)} in version {version}: {reason}"
         case RequestFailed(api_key=api_key, error=error):

@@ -5,10 +5,11 @@ A credential is one config of /config/users/<user>, under the mechanism's name:
 
     SCRAM-SHA-256   salt=…,stored_key=…,server_key=…,iterations=4096        (base64)
 
-The password itself is never sent: the client sends salt and *salted password*, which is the
-password hashed so many times. From that the broker derives two keys, and stores these: the stored
-key, to know the client by, and the server key, to be known by the client. Who reads them can pose
-as the broker, but not as the client. They are stored here already; SASL itself is not served yet.
+The password itself is never sent. The client sends the salt and the *salted password*, which is the
+password hashed many times. The broker derives two keys from it and stores them. With the stored key
+it recognises the client. With the server key it proves its own identity to the client. A thief of
+these keys can pretend to be the broker, but not the client. The credentials are stored already, but
+SASL itself is not served yet.
 """
 
 import base64
@@ -32,14 +33,14 @@ MAX_ITERATIONS: Final = 16384
 
 
 class ScramMechanism(IntEnum):
-    """By its number on the wire."""
+    """The mechanisms, by their number on the wire."""
 
     SCRAM_SHA_256 = 1
     SCRAM_SHA_512 = 2
 
     @property
     def key(self) -> str:
-        """The config's name."""
+        """The name of the config."""
         return self.name.replace("_", "-")
 
     @property
@@ -61,7 +62,7 @@ class ScramUpsertion(NamedTuple):
 
 
 class UserScram(NamedTuple):
-    """What is told of a user."""
+    """The description of one user."""
 
     error: Errors
     message: str
@@ -69,7 +70,7 @@ class UserScram(NamedTuple):
 
 
 def stored_credential(mechanism: ScramMechanism, upsertion: ScramUpsertion) -> str:
-    """What lies in ZooKeeper: RFC 5802's StoredKey and ServerKey, of the salted password."""
+    """Return the text for ZooKeeper: RFC 5802's StoredKey and ServerKey of the password."""
 
     def keyed(text: bytes) -> bytes:
         return hmac.digest(upsertion.salted_password, text, mechanism.hash_name)
@@ -93,8 +94,8 @@ class UserScramManager:
         self._configs = configs
 
     async def describe(self, users: Sequence[str] | None) -> dict[str, UserScram]:
-        """The mechanisms of each user; without users of all who have any. RESOURCE_NOT_FOUND,
-        DUPLICATE_RESOURCE.
+        """Return the mechanisms of each user. `users` None means all users that have credentials. A
+        user may get RESOURCE_NOT_FOUND or DUPLICATE_RESOURCE.
         """
         if not users:
             stored = {
@@ -131,8 +132,8 @@ class UserScramManager:
     async def alter(
         self, deletions: Iterable[ScramDeletion], upsertions: Iterable[ScramUpsertion]
     ) -> dict[str, tuple[Errors, str]]:
-        """Delete and write credentials; whatever is wrong with one of a user's leaves that user
-        alone, and the others not.
+        """Delete and write credentials. An error in one of a user's changes prevents all of that
+        user's changes, but not those of others.
 
         UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM, DUPLICATE_RESOURCE (one credential
         twice), RESOURCE_NOT_FOUND (nothing to delete).
@@ -206,7 +207,7 @@ def _check(upsertion: ScramUpsertion) -> None:
 
 
 def _iterations(credential: str) -> int:
-    """0 for what is no credential: written by hand."""
+    """Return the iterations, or 0 for a malformed credential, which somebody wrote by hand."""
     fields = dict(field.partition("=")[::2] for field in credential.split(","))
     text = fields.get("iterations", "")
     return int(text) if text.isascii() and text.isdecimal() else 0

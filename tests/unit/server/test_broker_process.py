@@ -33,7 +33,7 @@ def test_the_last_word_of_a_broker_that_failed_is_why(
         assert asyncio.run(BrokerProcess(config).run()) == 1
     assert (
         caplog.messages[-1]
-        == "the broker has stopped, for the reaper failed: RuntimeError: it stumbled"
+        == "the broker has stopped, because the reaper failed: RuntimeError: it stumbled"
     )
 
 

@@ -160,7 +160,7 @@ def test_a_request_that_stands_still_is_told_with_its_hop(
     found = _of_our_client(cluster)
     assert [(e.hop, e.timeout_ms) for e in found] == [(hop, timeout_ms)]
     assert found[0].api_key == (-1 if hop == "unread" else ApiKey.PRODUCE)
-    assert f"stands in the hop '{hop}'" in caplog.text
+    assert f"waits in the hop '{hop}'" in caplog.text
     cluster.advance(5000)
     assert len(_of_our_client(cluster)) == 1, "it is told once"
     cluster.close()
