@@ -1,1 +1,1 @@
-"""The command line: the command table, demos, benchmarks, the soak, the doctor."""
+"""The command line: the command table, demos, benchmarks, the soak and the doctor."""

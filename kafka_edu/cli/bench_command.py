@@ -1,7 +1,7 @@
-"""Benchmarks, each beside a named peer.
+"""Benchmarks, each compared with a named peer.
 
-A benchmark is a module of the package `benchmarks` with the constants NAME and HELP and `main(argv:
-list[str]) -> int`. Other modules there help it.
+A benchmark is a module of the package `benchmarks` with the constants NAME and HELP and a function
+`main(argv: list[str]) -> int`. The other modules there are its helpers.
 """
 
 import ast
@@ -17,7 +17,7 @@ from kafka_edu.cli.command_table import BENCHMARKS, read_group
 
 
 class Benchmark(NamedTuple):
-    """One benchmark, found by reading its source, not by importing it."""
+    """One benchmark. It is found by reading its source, not by importing it."""
 
     name: str
     help: str
@@ -29,7 +29,7 @@ class Benchmark(NamedTuple):
 
 
 def find_benchmarks() -> dict[str, Benchmark]:
-    """name → benchmark, sorted by name."""
+    """Return name → benchmark, sorted by name."""
     found = {}
     for entry in read_group(BENCHMARKS).values():
         if not entry.found():
@@ -48,7 +48,7 @@ def find_benchmarks() -> dict[str, Benchmark]:
 
 
 def _constants(path: Path) -> Iterator[tuple[str, str]]:
-    """The strings that a module's top level gives names to."""
+    """Yield the named strings of a module's top level."""
     if not path.is_file():
         return
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -63,8 +63,9 @@ def _constants(path: Path) -> Iterator[tuple[str, str]]:
 @click.argument("name", required=False)
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def bench(name: str | None, options: tuple[str, ...]) -> None:
-    """Run the benchmark NAME with its OPTIONS (`--help` after NAME tells them); without a name,
-    list them.
+    """Run the benchmark NAME with its OPTIONS, or list all benchmarks.
+
+    `--help` after NAME explains its options.
     """
     known = find_benchmarks()
     if name is None or name.startswith("-"):

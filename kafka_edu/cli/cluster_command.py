@@ -33,7 +33,7 @@ _json_option = click.option(
 
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
-    """A ClusterError is what the user is told, and nothing more."""
+    """Turn a ClusterError into a message to the user, without a traceback."""
     try:
         yield
     except ClusterError as error:
@@ -41,16 +41,14 @@ def _told() -> Iterator[None]:
 
 
 def _progress(text: str) -> contextlib.AbstractContextManager[object]:
-    """A spinner. rich is imported here and not before: while `up` imports it, the brokers are
-    starting.
-    """
+    """Show a spinner. rich is imported here because the brokers start while `up` imports it."""
     from rich.console import Console
 
     return Console(stderr=True).status(text)
 
 
 def parse_setting(text: str) -> tuple[str, str]:
-    """`key=value`. Raises click's BadParameter."""
+    """Parse `key=value`. Raises click's BadParameter."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise click.BadParameter(f"'{text}' is not KEY=VALUE")
@@ -58,7 +56,7 @@ def parse_setting(text: str) -> tuple[str, str]:
 
 
 def parse_broker_setting(text: str) -> tuple[int, str, str]:
-    """`id:key=value`. Raises click's BadParameter."""
+    """Parse `id:key=value`. Raises click's BadParameter."""
     broker, colon, rest = text.partition(":")
     if not colon or not broker.strip().isdigit():
         raise click.BadParameter(f"'{text}' is not ID:KEY=VALUE")
@@ -148,8 +146,7 @@ def up(
 ) -> None:
     """Start a cluster and return when it is ready; it stays up until `down`.
 
-    What is not said is as it was when this cluster was last up: its topics and records are there
-    again.
+    Without options it starts as it was when it was last up, with its topics and records.
     """
     began = time.monotonic()
     wish = _wish(brokers, port, zookeeper, zookeepers, api_level, props, broker_props)
@@ -165,10 +162,10 @@ def up(
                 started.release()
                 signal.signal(
                     signal.SIGINT, signal.SIG_IGN
-                )  # it is up, and stays: Ctrl-C comes too late, and must not look as if it had not
+                )  # it is up and stays up: Ctrl-C comes too late, and the exit code must show that
         except (
             BaseException
-        ):  # not ready, or Ctrl-C: what was begun is taken back, and the state kept
+        ):  # not ready, or Ctrl-C: stop everything that was started, and keep the state
             started.down()
             raise
         status = started.status()
@@ -185,9 +182,9 @@ def up(
 @cluster_option
 @_json_option
 def status(name: str, json_file: Path | None) -> None:
-    """Tell how a cluster stands, and which others there are.
+    """Show the state of a cluster, and the names of the others.
 
-    ♛ marks the controller, as the Metadata of the running brokers names it.
+    ♛ marks the controller, according to the Metadata of the running brokers.
     """
     others = [other for other in cluster_names() if other != name]
     with _told():
@@ -221,7 +218,7 @@ def status(name: str, json_file: Path | None) -> None:
 )
 @click.option("--all", "all_", is_flag=True, help="Every cluster of this user.")
 def down(name: str, delete: bool, all_: bool) -> None:
-    """Stop a cluster, brokers by controlled shutdown; `up` brings it back."""
+    """Stop a cluster, brokers by controlled shutdown; `up` starts it again."""
     for each in cluster_names() if all_ else [name]:
         with _told():
             folder = _folder(each)
@@ -258,7 +255,9 @@ def _act_command(action: str, help_: str) -> Callable[[str, str], None]:
 
 
 def _wait_for_start(found: Cluster) -> None:
-    """A paused broker beside it lists nobody; then the start alone must do."""
+    """Wait until the cluster is ready. While a broker is paused, wait only until the process has
+    started, because the paused broker lists nobody.
+    """
     if all(process.state != "paused" for process in found.status().processes):
         found.wait_ready()
 
@@ -286,8 +285,9 @@ def _remembered(folder: ClusterFolder) -> ClusterSpec | None:
 
 
 def _controller(status: ClusterStatus) -> int | None:
-    """The broker that the others take for the controller; None where nobody answers, or where that
-    broker has stopped and they do not know it yet.
+    """Return the broker that the others report as controller.
+
+    None if no broker answers, or if that broker has stopped and the others do not know it yet.
     """
     from kafka_edu.common.socket_transport import SocketTransport
     from kafka_edu.supervisor.readiness import controller_by_metadata
@@ -303,7 +303,7 @@ def _controller(status: ClusterStatus) -> int | None:
 
 
 def controller_mark(ascii_only: bool) -> str:
-    """What stands behind the controller's name."""
+    """Return the mark after the controller's name."""
     return " (controller)" if ascii_only else " ♛"
 
 

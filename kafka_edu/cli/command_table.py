@@ -1,10 +1,9 @@
-"""Which commands there are: one table, the entry-point group `kafka_edu.commands` of
-pyproject.toml.
+"""The table of commands: the entry-point group `kafka_edu.commands` of pyproject.toml.
 
-Installed, Python's package metadata holds the table, and other packages can add to it. In a
-checkout there is no metadata, so the same table is read from pyproject.toml itself. So kafka_edu
-imports none of the packages that bring commands (dashboard, chapters, exercises), and a command
-costs nothing until it is called: its module is found, not imported, even to show its line of help.
+After an installation Python's package metadata holds the table, and other packages can add to it. A
+checkout has no metadata, so the same table is read from pyproject.toml itself. kafka_edu therefore
+imports none of the packages that bring commands (dashboard, chapters, exercises). A command costs
+nothing until it is called: even for its line of help, its module is found and not imported.
 """
 
 import ast
@@ -24,19 +23,19 @@ DEMOS: Final = "kafka_edu.demos"
 
 
 class CommandEntry(NamedTuple):
-    """Where a command lives."""
+    """The place of a command."""
 
     name: str
     module: str
     attribute: str
-    """The click command in that module; empty where the entry names a package only."""
+    """The click command in that module. Empty if the entry names only a package."""
 
     def found(self) -> bool:
-        """Whether the module is in this installation; imports only its parent packages."""
+        """Return whether the module is installed. Imports only its parent packages."""
         return _find(self.module) is not None
 
     def help_line(self) -> str:
-        """The first line of the module's docstring, or what is amiss."""
+        """Return the first line of the module's docstring, or what is wrong."""
         spec = _find(self.module)
         if spec is None or spec.origin is None:
             return "(not in this installation)"
@@ -44,7 +43,7 @@ class CommandEntry(NamedTuple):
         return docstring.partition("\n")[0] if docstring else ""
 
     def load(self) -> object:
-        """Import the module and return the command. Raises ImportError when the module or the
+        """Import the module and return the command. Raises ImportError if the module or the
         attribute is missing.
         """
         module = importlib.import_module(self.module)
@@ -64,7 +63,7 @@ def _find(module: str) -> ModuleSpec | None:
 
 
 def read_group(group: str) -> dict[str, CommandEntry]:
-    """name → entry, in the table's order in a checkout, by name otherwise."""
+    """Return name → entry, in the table's order in a checkout, by name otherwise."""
     folder = checkout()
     rows = (
         _from_pyproject(folder / "pyproject.toml", group)
@@ -89,7 +88,7 @@ def _from_metadata(group: str) -> dict[str, str]:
 
 
 def _from_pyproject(path: Path, group: str) -> dict[str, str]:
-    """The table, with the package names of the wheel turned back into the folders of the
+    """Read the table, and turn the package names of the wheel back into the folders of the
     checkout.
     """
     with path.open("rb") as file:

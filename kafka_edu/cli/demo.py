@@ -1,7 +1,7 @@
 """Watch a cluster through one of its hard moments: a leader killed, a disk lost, and more.
 
 Each demo belongs to a chapter and lies in that chapter's folder. The entry-point group
-`kafka_edu.demos` of pyproject.toml names them, so this package imports none of them before one is
+`kafka_edu.demos` of pyproject.toml names them. So this package imports none of them before one is
 called.
 """
 
@@ -11,7 +11,7 @@ import click
 
 from kafka_edu.cli.command_table import DEMOS, read_group
 
-#: The demo that runs without a name: the first command of the README.
+#: The demo that runs without a name. It is the first command of the README.
 FIRST: Final = "web-log"
 
 
@@ -36,7 +36,8 @@ class DemoGroup(click.Group):
 
 @click.group(cls=DemoGroup)
 def demo() -> None:
-    """Run the demo COMMAND. Without a name run web-log: stream a web log through three brokers,
-    kill a leader with -9, and show that no acked record is lost (`demo web-log --help`: its
-    options).
+    """Run the demo COMMAND, or web-log without a name.
+
+    web-log streams a web log through three brokers, kills a leader with -9, and shows that no acked
+    record is lost. `demo web-log --help` shows its options.
     """

@@ -1,5 +1,5 @@
-"""What demos that run on clusters of their own share: options, the report at the end, what the exit
-code says, and their pace.
+"""The common part of demos that run on their own clusters: options, the final report, the exit
+code, the pace.
 """
 
 import functools
@@ -35,9 +35,9 @@ json_option: Final = click.option(
 def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], click.Command]:
     """Turn `work(console, **options) -> Report` into the demo NAME.
 
-    The command has the options of `work` and --json FILE. It shows the report (its targets only,
-    where `figures` is false: the demo has shown them in a better form), writes it, and exits with 1
-    when a target does not hold. A ClusterError ends it with its words.
+    The command has the options of `work` and --json FILE. It shows the report, writes it, and exits
+    with 1 if a target does not hold. With `figures` false it shows only the targets, because the
+    demo has shown the figures in a better form. A ClusterError ends it with its message.
     """
 
     def command_of(work: Work[P]) -> click.Command:
@@ -55,14 +55,15 @@ def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], clic
                 raise SystemExit(1)
 
         command = click.command(name)(json_option(run))
-        command.params.append(command.params.pop(0))  # --json, which stands last in every help
+        command.params.append(command.params.pop(0))  # --json stands last in every help
         return command
 
     return command_of
 
 
 def wait_until(moment: float) -> None:
-    """Return at that moment of time.monotonic(), at once if it is over. A story has its acts at
-    given times, and between them the clients work as usual.
+    """Wait until that moment of time.monotonic(). Return at once if it has passed.
+
+    A story has its acts at given times, and the clients work as usual between them.
     """
     time.sleep(max(0.0, moment - time.monotonic()))

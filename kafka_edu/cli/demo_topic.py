@@ -1,5 +1,5 @@
-"""The topic that a demo works on: a replica on each of three brokers, of which two must have a
-record before it is acked.
+"""The topic of a demo: a replica on each of three brokers, two of which must have a record before
+it is acked.
 """
 
 import time
@@ -18,12 +18,14 @@ _LOOK_EVERY_S: Final = 0.1
 
 
 def admin_client(bootstrap_servers: str) -> AdminClient:
-    """One that does not print its troubles: brokers die here on purpose."""
+    """Return an admin client that prints no errors, because brokers die here on purpose."""
     return AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
 
 
 def create_topic(admin: AdminClient, topic: str, partitions: int) -> dict[int, int]:
-    """Create it and wait until it is in sync: partition → leader. Raises ClusterError."""
+    """Create the topic and wait until it is in sync. Return partition → leader. Raises
+    ClusterError.
+    """
     wanted = NewTopic(
         topic,
         num_partitions=partitions,
@@ -37,22 +39,21 @@ def create_topic(admin: AdminClient, topic: str, partitions: int) -> dict[int, i
 def wait_until_in_sync(
     admin: AdminClient, topic: str, partitions: int, replicas: int = BROKERS
 ) -> dict[int, int]:
-    """Return when every one of the topic's partitions has a leader, and all replicas in its ISR:
-    partition → leader. Raises ClusterError after a minute.
+    """Return partition → leader when every partition has a leader and all replicas in its ISR.
+
+    Raises ClusterError after a minute.
     """
     end = time.monotonic() + SETTLE_TIMEOUT_S
     isrs: dict[int, list[int]] = {}
     while time.monotonic() < end:
         try:
             found = admin.list_topics(topic, timeout=5).topics[topic].partitions
-        except (
-            KafkaException
-        ):  # the broker that was asked is just dying: the next look asks another
+        except KafkaException:  # the broker that was asked is dying: the next look asks another
             continue
         isrs = {number: partition.isrs for number, partition in found.items()}
         leaders = {
             number: partition.leader for number, partition in found.items() if partition.leader >= 0
-        }  # -1: an election is not told yet
+        }  # -1: the election is not reported yet
         if len(leaders) == partitions and all(len(isr) == replicas for isr in isrs.values()):
             return leaders
         time.sleep(_LOOK_EVERY_S)

@@ -28,25 +28,26 @@ from kafka_edu.common.program import command_line
 from kafka_edu.common.user_files import state_folder
 from kafka_edu.zk.apache import ApacheZooKeeperError, find_java
 
-#: What a cluster of three brokers with its ZooKeeper and two clients takes, with room to spare.
+#: The memory of three brokers with their ZooKeeper and two clients, with room to spare.
 NEEDED_MEMORY_MB: Final = 600
 NEEDED_DISK_MB: Final = 1024
-#: A partition replica holds three files open; 1,000 partitions on each broker, and connections.
+#: A partition replica keeps three files open. This is enough for 1,000 partitions on each broker,
+#: and connections.
 GOOD_FILE_HANDLES: Final = 4096
 LEAST_FILE_HANDLES: Final = 256
-#: Those of the cluster `default`: ZooKeeper and three brokers.
+#: The ports of the cluster `default`: ZooKeeper and three brokers.
 USUAL_PORTS: Final = (ZOOKEEPER_PORT, *range(BROKER_PORT, BROKER_PORT + 3))
 
 
 class Verdict(StrEnum):
     OK = "ok"
     NOTE = "note"
-    """Works; something is slower, or missing that the main job does not need."""
+    """It works, but something is slower, or something optional is missing."""
     BAD = "bad"
 
 
 class Finding(NamedTuple):
-    """One line of the doctor's."""
+    """One line of the doctor."""
 
     what: str
     verdict: Verdict
@@ -163,7 +164,7 @@ def check_loopback() -> Iterator[Finding]:
 
 
 def available_memory_mb() -> int | None:
-    """Memory that can be had without swapping, in MB; None where the system does not say."""
+    """Return the memory available without swapping, in MB, or None if the system does not say."""
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():
         for line in meminfo.read_text(encoding="ascii").splitlines():
@@ -292,7 +293,7 @@ CHECKS: Final[tuple[Callable[[], Iterator[Finding]], ...]] = (
 
 
 def examine() -> list[Finding]:
-    """Every finding, in a fixed order."""
+    """Return every finding, in a fixed order."""
     return [finding for check in CHECKS for finding in check()]
 
 
@@ -307,8 +308,9 @@ _MARKS: Final = {Verdict.OK: "[green]✓[/]", Verdict.NOTE: "[yellow]●[/]", Ve
     help="Write the findings here too.",
 )
 def doctor(json_file: Path | None) -> None:
-    """Look at this machine; each line says what to do. Exits with 1 when the main job cannot
-    run.
+    """Look at this machine; each line says what to do.
+
+    Exits with 1 if a cluster cannot run here.
     """
     findings = examine()
     table = Table(box=None, show_header=False, padding=(0, 1))

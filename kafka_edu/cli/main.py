@@ -1,6 +1,4 @@
-"""The command `kafka-edu`: finds the subcommand in the table, imports that one alone, and runs
-it.
-"""
+"""The command `kafka-edu`: find the subcommand in the table, import only that one, and run it."""
 
 import os
 import signal
@@ -57,7 +55,7 @@ class LazyGroup(click.Group):
 
 
 def build() -> click.Group:
-    """The command line with all commands of this installation."""
+    """Return the command line with all commands of this installation."""
     group = LazyGroup(
         read_group(COMMANDS),
         help=(
@@ -72,8 +70,8 @@ def build() -> click.Group:
 def main() -> NoReturn:
     """Run the command line and exit with its code.
 
-    Ctrl-C exits with 130 and one line; a reader of our output that has gone exits with 141 and
-    none: both as shells expect.
+    Ctrl-C exits with 130 and one line. If the reader of our output has gone, it exits with 141 and
+    prints nothing. Shells expect both.
     """
     signal.signal(signal.SIGTERM, _terminated)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
@@ -90,7 +88,7 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
-    """The exit code of the command, whose errors are printed. Raises SystemExit."""
+    """Run the command, print its errors, and return its exit code. Raises SystemExit."""
     try:
         group = build()
         with group.make_context(
@@ -119,16 +117,16 @@ def _run() -> int:
 
 
 def _not_utf8() -> list[str]:
-    """The arguments that are not UTF-8, with a question mark for each byte that is none."""
+    """Return the arguments that are not UTF-8, with a question mark for each wrong byte."""
     arguments = {word: word.encode("utf-8", "replace").decode("utf-8") for word in sys.argv[1:]}
     return [shown for word, shown in arguments.items() if shown != word]
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is the cause, or the cause of the cause.
+    """Return whether Ctrl-C is the cause, or the cause of the cause.
 
-    Code in C may return normally with the KeyboardInterrupt still set, which Python then reports as
-    a SystemError; and some libraries wrap it.
+    C code may return normally while KeyboardInterrupt is still set. Python then reports a
+    SystemError. Some libraries also wrap the exception.
     """
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
@@ -141,23 +139,23 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 def _stopped() -> NoReturn:
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(
-            signal.SIGINT, signal.SIG_DFL
-        )  # a second Ctrl-C ends what is left of the program
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C ends the rest of the program
     click.echo("stopped", err=True)
     flush_output()
     _end_now(EXIT_INTERRUPTED)
 
 
 def _end_now(code: int) -> NoReturn:
-    """End without the interpreter's farewell: what the command began is stopped, and nobody reads
-    what the libraries' atexit functions would print.
+    """End without the interpreter's final steps.
+
+    Everything that the command started is stopped, and nobody reads what the libraries' atexit
+    functions would print.
     """
     os._exit(code)
 
 
 def _exit_code(ended: SystemExit) -> int:
-    """As Python takes it: None is 0, and a text is an error to print."""
+    """Return the exit code as Python does: None is 0, and a text is an error to print."""
     if isinstance(ended.code, str):
         click.echo(ended.code, err=True)
         return 1
@@ -165,5 +163,5 @@ def _exit_code(ended: SystemExit) -> int:
 
 
 def _terminated(signum: int, frame: object) -> NoReturn:
-    """SIGTERM unwinds as Ctrl-C does, so that what a command started is stopped."""
+    """Unwind at SIGTERM as at Ctrl-C, so that everything the command started is stopped."""
     raise SystemExit(128 + signum)

@@ -1,5 +1,6 @@
-"""Java programs of others, from Maven's jars: fetched once into the user's cache. Nothing of them
-is part of this project.
+"""Other people's Java programs, from Maven's jars, fetched once into the user's cache.
+
+Nothing of them is part of this project.
 """
 
 import contextlib
@@ -13,7 +14,7 @@ from pathlib import Path
 
 
 class PeerMissing(Exception):
-    """A Java program cannot be run here; says what to install."""
+    """A Java program cannot run here. The text says what to install."""
 
 
 def require_java() -> None:
@@ -25,8 +26,9 @@ def require_java() -> None:
 
 
 def maven_jars(name: str, artifacts: Sequence[str]) -> Path:
-    """A folder with these artifacts (group:artifact:version) and all that they need; fetched by
-    Maven the first time, about 40 MB.
+    """Return a folder with these artifacts (group:artifact:version) and everything they need.
+
+    Maven fetches them the first time, about 40 MB.
     """
     require_java()
     cache = _cache(name)
@@ -69,8 +71,9 @@ def _fetch(cache: Path, artifacts: Sequence[str]) -> None:
 
 
 def compiled(source: Path, jars: Path) -> Path:
-    """A folder with the classes of one Java source, compiled against `jars`, into the user's cache,
-    when it has changed. Raises PeerMissing.
+    """Return a folder with the classes of one Java source, compiled against `jars`.
+
+    It is compiled into the user's cache, again only if the source has changed. Raises PeerMissing.
     """
     if shutil.which("javac") is None:
         raise PeerMissing(
@@ -100,7 +103,7 @@ def _is_complete(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """One process at a time: Maven's own store of jars does not bear two."""
+    """Allow one process at a time, because Maven's own store of jars cannot handle two."""
     lock = _cache("lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as held:

@@ -1,4 +1,4 @@
-"""Options that several commands have, under one name."""
+"""Options that several commands share, with one name."""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -1,6 +1,6 @@
-"""A metadata proxy: a server that clients boot on, and that is no broker (docs/metadata-proxy.md).
+"""A metadata proxy: a bootstrap server for clients that is not a broker (docs/metadata-proxy.md).
 
-It answers ApiVersions and Metadata with a copy of another cluster's metadata, and so shows what
+It answers ApiVersions and Metadata with a copy of another cluster's metadata. So it shows what
 bootstrap.servers means.
 """
 
@@ -51,8 +51,9 @@ ADDRESS: Final = AddressType()
 
 
 class Named(click.ParamType[tuple[str, str]]):
-    """[NAME=]TEXT; the name is empty where none is given. NAME is of letters, digits, - and _: all
-    else belongs to TEXT.
+    """[NAME=]TEXT. The name is empty if none is given.
+
+    NAME consists of letters, digits, - and _. Everything else belongs to TEXT.
     """
 
     def __init__(self, name: str) -> None:
@@ -72,10 +73,9 @@ class Named(click.ParamType[tuple[str, str]]):
 def make_targets(
     given: Sequence[tuple[str, str]], replayed: Sequence[tuple[str, str]], trace: Tracer | None
 ) -> list[Target]:
-    """The clusters to speak for: those to be asked, then those played back from files. One without
-    a name is cluster-1, cluster-2 …
+    """Return the clusters to represent: those to ask, then those played back from files.
 
-    Raises click.ClickException.
+    A cluster without a name is cluster-1, cluster-2 … Raises click.ClickException.
     """
     targets: dict[str, Target] = {}
     for number, (name, text) in enumerate([*given, *replayed], 1):
@@ -102,7 +102,7 @@ def _read(path: Path) -> MetadataCopy:
 
 
 def make_routes(rules: Sequence[str], file: Path | None, targets: Sequence[Target]) -> Routes:
-    """The rules of the options, then those of the file. Raises click.ClickException."""
+    """Return the rules of the options, then those of the file. Raises click.ClickException."""
     lines = [(f"--route {number}", rule) for number, rule in enumerate(rules, 1)]
     try:
         if file is not None:
@@ -122,7 +122,7 @@ def make_routes(rules: Sequence[str], file: Path | None, targets: Sequence[Targe
 
 
 def health_of(target: Target) -> str:
-    """One line."""
+    """Describe the target in one line."""
     copy = target.copy
     if copy is None:
         return f"{target.name}  {target.state}  {target.last_error}"
@@ -144,7 +144,8 @@ def _counts(copy: MetadataCopy) -> str:
 
 
 def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -> Target:
-    """Copy the one target's metadata into the file; returns a target that plays the copy back.
+    """Copy the one target's metadata into the file. Return a target that plays the copy back.
+
     Raises click.ClickException.
     """
     if len(targets) != 1:
@@ -254,10 +255,10 @@ def proxy(
     health: bool,
     events_file: Path | None,
 ) -> None:
-    """Serve a copy of a cluster's metadata: a bootstrap server that is no broker.
+    """Serve a copy of a cluster's metadata: a bootstrap server that is not a broker.
 
-    With --record alone the copy is written and that is all; with --listen too it is served as it
-    was recorded. Otherwise a target is asked anew every few seconds, and left out while none of its
+    With --record alone, the copy is only written to the file. With --listen too, it is served as
+    recorded. Otherwise each target is asked again every few seconds, and left out while none of its
     brokers answers. Without a rule, clients are spread over all clusters.
     """
     if not given and not replayed:

@@ -1,5 +1,5 @@
-"""What a metadata proxy needs of a real process: clocks, sockets, signals, and where its events go:
-lines on the terminal, and a recording.
+"""A metadata proxy in a real process: clocks, sockets, signals, and its events as terminal lines
+and a recording.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ Say = Callable[[str], None]
 
 
 class TerminalSink:
-    """The proxy's doings as lines."""
+    """Prints the proxy's events as lines."""
 
     level = Level.STATE
 
@@ -69,7 +69,7 @@ class TerminalSink:
 
 
 async def take_copies(targets: Sequence[Target], timeout_ms: float) -> None:
-    """Ask each target once, all at the same time; what came of it stands in the target."""
+    """Ask each target once, all at the same time. The target keeps the result."""
     transport, time = SocketTransport(), SystemTime()
     copiers = [TargetCopier(target, transport, time, timeout_ms) for target in targets]
     await asyncio.gather(*(copier.copy() for copier in copiers))
@@ -78,7 +78,7 @@ async def take_copies(targets: Sequence[Target], timeout_ms: float) -> None:
 
 
 class ProxyProcess:
-    """Runs one proxy until SIGTERM or SIGINT comes, or it fails."""
+    """Runs one proxy until SIGTERM or SIGINT arrives, or it fails."""
 
     def __init__(self, say: Say, events_file: Path | None) -> None:
         self._say = say
@@ -92,7 +92,7 @@ class ProxyProcess:
     async def run(
         self, listen: Address, proxy: MetadataProxy, *, refresh_ms: float, timeout_ms: float
     ) -> int:
-        """The exit code: 0 after a signal, 1 when it could not start or a part failed."""
+        """Run the proxy. Return 0 after a signal, 1 if it could not start or a part failed."""
         server = ProxyServer(
             listen.host,
             listen.port,
@@ -137,7 +137,7 @@ class ProxyProcess:
 
     @contextlib.contextmanager
     def _recording(self, file: BinaryIO | None) -> Iterator[None]:
-        """Everything that is told within goes to the file too, which is closed at the end."""
+        """Also write all events of the block to the file, and close it at the end."""
         if file is None:
             yield
             return

@@ -1,5 +1,6 @@
-"""The one form in which demos and benchmarks report: figures, and targets that hold or do not; as a
-table, and as JSON for `--json FILE`.
+"""The common report of demos and benchmarks: figures, and targets that hold or not.
+
+It is shown as a table, and written as JSON for `--json FILE`.
 """
 
 import json
@@ -21,7 +22,7 @@ RELATIONS: Final[dict[str, Callable[[float, float], bool]]] = {
 
 
 class Target(NamedTuple):
-    """What a figure should be."""
+    """The wanted value of a figure."""
 
     name: str
     value: float | None
@@ -35,7 +36,7 @@ class Target(NamedTuple):
 
 
 class Report:
-    """What one run of the demo or benchmark `name` found."""
+    """The results of one run of the demo or benchmark `name`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -43,14 +44,14 @@ class Report:
         self.targets: list[Target] = []
 
     def figure(self, name: str, value: object) -> None:
-        """Keep one number, or what else JSON can say; the name says its unit."""
+        """Keep one number or other JSON value. The name contains its unit."""
         if name in self.figures:
             raise ValueError(f"two figures are called {name}")
         self.figures[name] = value
 
     def target(self, name: str, value: float | None, relation: str, target: float) -> None:
-        """Keep one number that is to be `relation` (>=, <=, >, <, ==) `target`; None where there is
-        none.
+        """Keep one number that should be `relation` (>=, <=, >, <, ==) `target`. None if it was not
+        measured.
         """
         if relation not in RELATIONS:
             raise ValueError(f"{relation} is none of {', '.join(RELATIONS)}")
@@ -58,13 +59,11 @@ class Report:
 
     @property
     def holds(self) -> bool:
-        """Whether all targets hold."""
+        """Return whether all targets hold."""
         return all(target.holds for target in self.targets)
 
     def show(self, console: Console | None = None, figures: bool = True) -> None:
-        """Print the figures, unless the benchmark has shown them in a better form, and the
-        targets.
-        """
+        """Print the targets, and the figures unless the benchmark has shown them already."""
         console = console or Console()
         if figures and self.figures:
             table = Table("figure", title=self.name, title_justify="left")
@@ -88,8 +87,8 @@ class Report:
             console.print(table)
 
     def write(self, path: str | Path) -> None:
-        """{"name", "figures": {name: value}, "targets": [{"name", "value", "relation", "target",
-        "holds"}]}
+        """Write {"name", "figures": {name: value}, "targets": [{"name", "value", "relation",
+        "target", "holds"}]}.
         """
         document = {
             "name": self.name,
@@ -102,8 +101,9 @@ class Report:
 
 
 def number(value: object) -> str:
-    """Readable: three significant figures below 100, no fraction from there, thousands apart. What
-    is no number is shown as it is, None as a dash.
+    """Format a number: three significant figures below 100, no fraction above, grouped thousands.
+
+    Other values are shown as they are, None as a dash.
     """
     if value is None:
         return "-"

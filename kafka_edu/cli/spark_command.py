@@ -10,7 +10,7 @@ from kafka_edu.common.package_group import PackageGroupError, ensure_group
 
 
 def require_spark() -> None:
-    """Fetch PySpark when it is not there; `./kafka-edu` says its size first."""
+    """Fetch PySpark if it is missing. `./kafka-edu` prints its size first."""
     try:
         ensure_group("spark", "pyspark", "pyarrow")
     except PackageGroupError as error:
@@ -49,8 +49,9 @@ def status_codes(
     master: str,
     json_file: str | None,
 ) -> None:
-    """Write a web log to a topic, count its HTTP status codes with Spark, and hold the answer
-    against the generator's truth.
+    """Write a web log to a topic, count its HTTP status codes with Spark, and check the answer.
+
+    The answer is compared with the true counts of the web log's generator.
     """
     require_spark()
     from rich.console import Console

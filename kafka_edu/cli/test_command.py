@@ -1,9 +1,8 @@
 """Run the test suite: the fast part, or with --full all of it.
 
-The fast part needs nothing but this installation and ends in five minutes on two cores. `--full`
-adds what takes longer or needs other programs: clusters of real processes, faults, clients and
-tools of others, dashboard, Spark. A test whose program is missing is skipped and says what to
-install.
+The fast part needs only this installation and ends in five minutes on two cores. `--full` adds what
+takes longer or needs other programs: clusters of real processes, faults, other people's clients and
+tools, dashboard, Spark. A test whose program is missing is skipped and says what to install.
 """
 
 from enum import StrEnum
@@ -31,8 +30,9 @@ class Part(StrEnum):
 
 
 def pytest_arguments(root: Path, part: Part, extra: tuple[str, ...]) -> list[str]:
-    """Return the arguments of pytest for a part of the suite. A path in `extra` takes the place of
-    the part; `-m MARKERS` there takes the place of the part's markers.
+    """Return pytest's arguments for a part of the suite. A path in `extra` replaces the part.
+
+    `-m MARKERS` in `extra` replaces the part's markers.
     """
     arguments = [f"--rootdir={root}", "-c", str(root / "pyproject.toml")]
     if any(

@@ -1,3 +1,5 @@
-"""The soak: a real cluster under real clients for an hour, on a busy disk, while brokers are killed
-and paused; and the same search in virtual time.
+"""The soak: a real cluster under real clients for an hour, on a busy disk, with brokers killed and
+paused.
+
+The same mix is also searched in virtual time.
 """

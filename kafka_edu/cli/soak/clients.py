@@ -24,7 +24,7 @@ from confluent_kafka import (
 
 RECORD_BYTES: Final = 100
 SOCKET_TIMEOUT_MS: Final = 60_000
-"""librdkafka's default, at which it gives a broker's connection up."""
+"""librdkafka's default, after which it gives up a broker's connection."""
 _STEP_S: Final = 0.005
 _POLL_S: Final = 0.1
 _TIMED_OUT: Final = re.compile(r"Timed out (\d+) in-flight")
@@ -32,7 +32,7 @@ LOG_LINES_KEPT: Final = 50
 
 
 class TimeoutLog(logging.Handler):
-    """Keeps librdkafka's lines about requests that were not answered within socket.timeout.ms."""
+    """Keeps librdkafka's lines about requests without an answer within socket.timeout.ms."""
 
     def __init__(self, client: str) -> None:
         super().__init__()
@@ -49,14 +49,14 @@ class TimeoutLog(logging.Handler):
 
 
 class Flags:
-    """A growing row of yes and no, one byte each."""
+    """A growing row of flags, one byte each."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
         self.count = 0
 
     def set(self, number: int) -> bool:
-        """Set one; return whether it was not set before."""
+        """Set one flag. Return whether it was not set before."""
         if number >= len(self._bytes):
             self._bytes.extend(bytes(number + 65_536 - len(self._bytes)))
         if self._bytes[number]:
@@ -69,7 +69,7 @@ class Flags:
         return number < len(self._bytes) and self._bytes[number] == 1
 
     def missing_in(self, other: "Flags") -> list[int]:
-        """Return the numbers that are set here and not there. O(numbers)."""
+        """Return the numbers that are set here but not there. O(numbers)."""
         return [
             number for number, is_set in enumerate(self._bytes) if is_set and number not in other
         ]
@@ -104,9 +104,7 @@ class SoakProducer:
         self._thread.start()
 
     def finish(self, timeout_s: float) -> int:
-        """Send no more, wait for the last acks; return how many records are still without an
-        answer.
-        """
+        """Stop sending and wait for the last acks. Return how many records have no answer."""
         self._stop.set()
         self._thread.join()
         left: int = self._client.flush(timeout_s)
@@ -136,19 +134,19 @@ class SoakProducer:
             )
         except (
             BufferError
-        ):  # its queue is full while no leader takes records: the next turn tries again
+        ):  # its queue is full while no leader accepts records: the next turn tries again
             return
         self.sent += 1
 
 
 class SoakConsumer:
-    """Reads the topic as the one member of a group, and commits once a second."""
+    """Reads the topic as the only member of a group, and commits once a second."""
 
     def __init__(self, bootstrap_servers: str, topic: str, group: str) -> None:
         self.log = TimeoutLog("consumer")
         self.read = Flags()
         self.read_again = 0
-        """Records read more than once: their producer or this consumer had to repeat itself."""
+        """Records read more than once, because their producer or this consumer repeated itself."""
         self.assignments = 0
         self._stop = threading.Event()
         self._settings: dict[str, str | int | bool] = {
@@ -184,23 +182,25 @@ class SoakConsumer:
             self.read_again += not self.read.set(int(value.split(b" ", 1)[0]))
 
     def drain(self, acked: Flags, timeout_s: float) -> list[int]:
-        """Read on until every acked record was read, at most this long, and stop. Return the acked
-        records that the group did not read.
+        """Keep reading until every acked record was read, at most `timeout_s`, then stop.
+
+        Return the acked records that the group did not read.
         """
         end = time.monotonic() + timeout_s
         while time.monotonic() < end and self.read.count < acked.count:
             time.sleep(_POLL_S)
         while time.monotonic() < end and acked.missing_in(
             self.read
-        ):  # more were read than acked: which ones matters
+        ):  # more were read than acked: it matters which ones
             time.sleep(_POLL_S)
         self._stop.set()
         self._thread.join()
         return acked.missing_in(self.read)
 
     def read_everything(self, partitions: int, timeout_s: float) -> Flags:
-        """Read the whole topic again without a group: what is not there is lost. Call it after
-        `drain`.
+        """Read the whole topic again without a group. A record that is missing now is lost.
+
+        Call it after `drain`.
         """
         found = Flags()
         client = Consumer(

@@ -1,8 +1,8 @@
-"""Work a real cluster for an hour on a busy disk, kill and pause its brokers, and report whether
-any request went unanswered; resumable.
+"""Work a real cluster for an hour on a busy disk, kill and pause its brokers, and report requests
+without an answer.
 
-`soak --minutes N` runs real processes and unmodified clients. `soak seeds` searches the same mix in
-virtual time.
+The soak can be resumed. `soak --minutes N` runs real processes and unmodified clients. `soak seeds`
+searches the same mix in virtual time.
 """
 
 import signal
@@ -27,7 +27,7 @@ LEAST_PART_S: Final = 1.0
 
 
 def _state_of(state_file: Path | None, resume: bool) -> SoakState:
-    """The state to go on from. Raises click.ClickException."""
+    """Return the state from which to continue. Raises click.ClickException."""
     if resume and state_file is None:
         raise click.UsageError("--resume needs --state FILE, which says what was done before")
     if state_file is None or not state_file.exists():
@@ -43,7 +43,7 @@ def _state_of(state_file: Path | None, resume: bool) -> SoakState:
 def run(
     minutes: float, plan: Plan, state: SoakState, state_file: Path | None, console: Console
 ) -> bool:
-    """Run what is left of `minutes` as one more part. Return False when Ctrl-C ended it."""
+    """Run the rest of `minutes` as one more part. Return False if Ctrl-C ended it."""
     left_s = minutes * 60 - state.seconds
     if left_s < LEAST_PART_S:
         return True
@@ -69,7 +69,7 @@ def run(
             except KeyboardInterrupt:
                 signal.signal(
                     signal.SIGINT, signal.SIG_IGN
-                )  # the rest takes seconds, and must not leave processes behind
+                )  # the rest takes seconds, and must leave no processes behind
                 return False
             finally:
                 if state_file is not None:
@@ -151,9 +151,9 @@ def soak(
     """Work a cluster for an hour, kill and pause its brokers, and report every request that was not
     answered.
 
-    Three brokers with 56 partitions, a librdkafka producer and consumer, a prober that speaks the
-    protocol itself, three trace subscribers, a busy disk. Ctrl-C ends it; with --state FILE it goes
-    on later by --resume. Exits with 1 when a target does not hold.
+    The mix: three brokers with 56 partitions, a librdkafka producer and consumer, a prober that
+    speaks the protocol itself, three trace subscribers, and a busy disk. Ctrl-C ends it; with
+    --state FILE it continues later with --resume. Exits with 1 if a target does not hold.
     """
     if context.invoked_subcommand is not None:
         return

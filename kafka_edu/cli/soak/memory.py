@@ -18,20 +18,20 @@ FLAT_GROWTH_PERCENT: Final = 3.0
 SHOWS_FROM_S: Final = 600.0
 SAMPLE_EVERY_S: Final = 1.0
 KEPT_SAMPLES: Final = 120
-"""How many samples of a process the state file keeps, evenly spread."""
+"""The number of samples of a process in the state file, evenly spread."""
 
 
 class Sample(NamedTuple):
-    """One look at one process."""
+    """One measurement of one process."""
 
     at_s: float
-    """Since the part of the soak began."""
+    """Seconds since this part of the soak began."""
     rss_anon_mb: float
     file_handles: int
 
 
 class Life(NamedTuple):
-    """One process of a broker, from its start or the soak's to its end or the soak's."""
+    """One broker process, from the later start (its own or the soak's) to the earlier end."""
 
     broker: int
     pid: int
@@ -43,7 +43,7 @@ class Life(NamedTuple):
 
 
 class Trend(NamedTuple):
-    """How memory and file handles of one process went."""
+    """The course of memory and file handles of one process."""
 
     broker: int
     minutes: float
@@ -52,7 +52,7 @@ class Trend(NamedTuple):
     median_last_third_mb: float
     highest_mb: float
     growth_percent: float
-    """Of the last third's median over the second third's."""
+    """The last third's median compared with the second third's."""
     slope_mb_per_hour: float
     """By least squares, over the last two thirds."""
     file_handles_second_third: float
@@ -61,7 +61,7 @@ class Trend(NamedTuple):
 
 
 def trend(life: Life) -> Trend | None:
-    """Return None for a life of fewer than six samples."""
+    """Return the trend, or None for fewer than six samples."""
     samples = life.samples
     if len(samples) < 6:
         return None
@@ -98,13 +98,13 @@ def _slope(samples: Sequence[Sample]) -> float:
 
 
 def thinned(samples: Sequence[Sample]) -> tuple[Sample, ...]:
-    """At most KEPT_SAMPLES of them, evenly spread, the last one included."""
+    """Return at most KEPT_SAMPLES samples, evenly spread, including the last one."""
     step = max(-(-len(samples) // KEPT_SAMPLES), 1)
     return tuple(samples[::-1][::step][::-1])
 
 
 def file_handles(pid: int) -> int | None:
-    """Return how many file descriptors a process has open, or None where that cannot be seen."""
+    """Return the number of open file descriptors of a process, or None if it cannot be seen."""
     try:
         return len(os.listdir(f"/proc/{pid}/fd"))
     except OSError:
@@ -112,8 +112,9 @@ def file_handles(pid: int) -> int | None:
 
 
 class MemorySampler:
-    """Looks at each broker's process once a second, from a thread of its own. `pids` says which
-    process each broker has now.
+    """Looks at each broker's process once a second, from its own thread.
+
+    `pids` returns the present process of each broker.
     """
 
     def __init__(self, pids: Mapping[int, int]) -> None:
@@ -132,7 +133,7 @@ class MemorySampler:
         self._thread.join()
 
     def lives(self) -> list[Life]:
-        """All processes so far."""
+        """Return all processes so far."""
         with self._lock:
             return [
                 Life(broker, pid, tuple(samples))

@@ -1,10 +1,10 @@
-"""Make the disk or the processor busy, in a process of its own: `python -m kafka_edu.cli.soak.noise
-disk FILE BYTES` or `… noise cpu`.
+"""Keep the disk or the processor busy, in a process of its own.
 
-The disk writer does what `dd oflag=dsync` does: it writes blocks and forces each to the disk, again
-and again over the same bounded file. It writes at most 50 MB/s, so that an hour wears no disk out.
-It prints its longest fsync as lines of JSON, which says how busy the disk was. It removes the file
-when it is stopped.
+`python -m kafka_edu.cli.soak.noise disk FILE BYTES` or `… noise cpu`. The disk writer works like
+`dd oflag=dsync`: it writes blocks over the same bounded file again and again, and forces each to
+the disk. It writes at most 50 MB/s, so that an hour does not wear out the disk. It prints its
+longest fsync as lines of JSON, which shows how busy the disk was. It removes the file when it is
+stopped.
 """
 
 import json
@@ -58,7 +58,7 @@ def _stop(signum: int, frame: object) -> NoReturn:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, _stop)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the soak stops us, when it has what it wants
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the soak stops us when it has what it wants
     kind, *arguments = sys.argv[1:]
     if kind == "cpu":
         busy_cpu()

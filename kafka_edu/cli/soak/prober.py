@@ -1,8 +1,7 @@
-"""A client that speaks the protocol itself, to see what each single request waits for. It runs in a
-thread with a loop of its own.
+"""A client that speaks the protocol itself, to see how long each single request waits.
 
-To each broker it holds connections that send requests of every kind in bursts of up to 64, without
-waiting for the answers in between.
+It runs in a thread with its own loop. Its connections to each broker send requests of every kind in
+bursts of up to 64, without waiting for the answers in between.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ from kafka_edu.protocol.types import ProtocolError
 CONNECTIONS_PER_BROKER: Final = 3
 BURSTS: Final = (1, 4, 16, 64)
 GIVE_UP_MS: Final = 90_000
-"""An overdue request is waited for this long, to tell a late answer from none."""
+"""The wait for an overdue request, to distinguish a late answer from none."""
 _CONNECT_TIMEOUT_MS: Final = 5_000
 _LOOK_EVERY_S: Final = 0.25
 _REST_S: Final = (0.05, 1.5)
@@ -32,7 +31,7 @@ _BEGAN: Final = time.monotonic()
 
 
 def now_ms() -> float:
-    """The clock of all that the soak measures: since this process began."""
+    """Return the clock of all the soak's measurements: the time since this process began."""
     return (time.monotonic() - _BEGAN) * 1000
 
 
@@ -64,7 +63,7 @@ class Prober:
         self._thread.start()
 
     def stop(self, patience_s: float) -> None:
-        """Send no more, wait at most so long for the answers to what is in flight, and stop."""
+        """Stop sending, wait at most `patience_s` for the answers in flight, and stop."""
         self._patience_s = patience_s
         self._started.wait()
         if self._loop is not None and self._stopping is not None:
@@ -130,5 +129,6 @@ class Prober:
         try:
             await client.send(probe.request, probe.version, GIVE_UP_MS)
         except (OSError, ProtocolError):
-            return  # the connection is gone, which is an answer: `closed` counts what was in flight
+            # the connection has closed, which is an answer: `closed` counts the requests in flight
+            return
         deadlines.answered(now_ms())

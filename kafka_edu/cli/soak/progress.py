@@ -1,6 +1,4 @@
-"""Show how a long command stands: a line that moves on a terminal, and elsewhere a line a
-minute.
-"""
+"""Show the progress of a long command: a moving line on a terminal, elsewhere a line a minute."""
 
 import time
 from typing import Final

@@ -1,5 +1,5 @@
-"""Search for requests that nobody answers in virtual time: one simulated cluster under faults for
-each seed.
+"""Search for requests without an answer in virtual time: for each seed one simulated cluster under
+faults.
 """
 
 import json
@@ -22,8 +22,9 @@ FAILURES_SHOWN: Final = 20
 
 
 def load(path: Path) -> dict[int, SeedResult]:
-    """Read the results of the seeds tried so far: one line of JSON each. The last line of a search
-    that was killed may be half a line.
+    """Read the results of the seeds tried so far, one line of JSON each.
+
+    The last line of a killed search may be incomplete.
     """
     found: dict[int, SeedResult] = {}
     try:
@@ -50,8 +51,8 @@ def load(path: Path) -> dict[int, SeedResult]:
 
 
 def save(path: Path, results: list[SeedResult]) -> None:
-    """Write the results anew: the file is small, and half a line of a search that was killed
-    goes.
+    """Write the results again. The file is small, and an incomplete line of a killed search
+    disappears.
     """
     text = "".join(json.dumps(result._asdict()) + "\n" for result in results)
     try:
@@ -63,7 +64,7 @@ def save(path: Path, results: list[SeedResult]) -> None:
 
 
 def replay_command(seed: int) -> str:
-    """Return the command that plays one seed again and tells what happened in it."""
+    """Return the command that replays one seed and prints its story."""
     return command_line(f"soak seeds --seed {seed}")
 
 
@@ -78,7 +79,7 @@ def show_failure(result: SeedResult, console: Console) -> None:
 
 
 def report_of(results: list[SeedResult], seconds: float) -> Report:
-    """Add all seeds up."""
+    """Add up all seeds."""
     report = Report("soak seeds")
     failed = [result.seed for result in results if not result.holds]
     report.figure("seeds tried", len(results))
@@ -98,7 +99,7 @@ def report_of(results: list[SeedResult], seconds: float) -> Report:
 
 
 def replay(seed: int, console: Console) -> SeedResult:
-    """Play one seed and tell its story."""
+    """Replay one seed and print its story."""
     result = play(seed)
     for act in result.acts:
         console.print(act, soft_wrap=True, highlight=False, markup=False)

@@ -1,5 +1,5 @@
-"""A process next to the soak that prints lines of JSON: the trace subscribers and the makers of
-noise. It ends with the soak.
+"""A process next to the soak that prints lines of JSON: a trace subscriber or a noise maker. It
+ends with the soak.
 """
 
 import json
@@ -16,7 +16,7 @@ _PATIENCE_S: Final = 5.0
 
 
 class SideProcess:
-    """Started at once; `on_line` takes each line it prints, in a thread of its own."""
+    """A process that starts at once. `on_line` gets each line that it prints, in its own thread."""
 
     def __init__(
         self, module: str, arguments: list[str], on_line: Callable[[dict[str, object]], None]
@@ -39,12 +39,12 @@ class SideProcess:
         for line in self._process.stdout:
             try:
                 fields = json.loads(line)
-            except ValueError:  # half a line, of a process that was killed
+            except ValueError:  # an incomplete line, from a killed process
                 continue
             self._on_line(fields)
 
     def stop(self) -> None:
-        """SIGTERM, and SIGKILL for one that does not listen."""
+        """Send SIGTERM, and SIGKILL if it does not react."""
         self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(_PATIENCE_S)

@@ -1,6 +1,4 @@
-"""Turn what all parts of a soak found into the report: figures, and the targets that hold or do
-not.
-"""
+"""Turn the results of all parts of a soak into the report: figures and targets."""
 
 from collections import Counter
 from typing import Final
@@ -17,7 +15,7 @@ LONGEST_SHOWN: Final = 5
 
 
 def report_of(state: SoakState) -> Report:
-    """Add all parts up."""
+    """Add up all parts."""
     report, parts = Report("soak"), state.parts
     report.figure("minutes", round(state.seconds / 60, 2))
     report.figure("parts", len(parts))
@@ -138,8 +136,9 @@ def _memory(report: Report, parts: list[Part]) -> None:
 
 
 def _memory_target(report: Report, parts: list[Part]) -> None:
-    """The processes that lived for ten minutes or more are asked. Where there is none, no target is
-    set, and the figures say so.
+    """Judge the processes that lived for ten minutes or more.
+
+    If there is none, no target is set, and the figures say so.
     """
     long = [
         trend for part in parts for trend in part.trends if trend["minutes"] * 60 >= SHOWS_FROM_S
@@ -153,8 +152,8 @@ def _memory_target(report: Report, parts: list[Part]) -> None:
 
 
 def show(report: Report, state: SoakState, console: Console) -> None:
-    """Print the figures that are one number, the longest stalls, each process's memory, the
-    targets, and what to make of them.
+    """Print the single figures, the longest stalls, each process's memory, the targets, and their
+    meaning.
     """
     plain = Report(report.name)
     for name, value in report.figures.items():

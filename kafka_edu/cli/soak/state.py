@@ -1,7 +1,7 @@
-"""What a soak has found so far, in a file, so that an hour may be made of several parts.
+"""The results of a soak so far, in a file, so that an hour may consist of several parts.
 
-The file is JSON, written aside and renamed every few seconds, so that a soak that is killed loses
-seconds and not its hour.
+The file is JSON. It is written next to the old one and renamed every few seconds, so a killed soak
+loses seconds and not its hour.
 """
 
 import json
@@ -12,34 +12,30 @@ from typing import Final
 
 VERSION: Final = 1
 TROUBLES_KEPT: Final = 50
-"""Of each kind of trouble; the counts say how many there were."""
+"""For each kind of trouble. The counts say how many there were in all."""
 
 
 class SoakStateError(Exception):
-    """The state file cannot be used; the message says why and what to do."""
+    """The state file cannot be used. The message says why and what to do."""
 
 
 @dataclass
 class Part:
-    """One run of the soak, from its cluster's start to its end. Times are in ms where the name says
-    so.
-    """
+    """One run of the soak, from its cluster's start to its end. Some names say that they are ms."""
 
     began: str
     seconds: float = 0.0
     """How long the clients worked."""
     complete: bool = False
-    """Whether acked and consumed records were compared at the end. A soak that is killed cannot do
-    it.
-    """
+    """Whether acked and consumed records were compared at the end. A killed soak cannot do it."""
     acts: dict[str, int] = field(default_factory=dict)
     story: list[str] = field(default_factory=list)
-    """What was done when, on the clock by which stuck requests are told."""
+    """The acts and their times, on the clock that stuck requests use."""
     records_sent: int = 0
     records_acked: int = 0
     records_refused: dict[str, int] = field(default_factory=dict)
     records_unanswered: int = 0
-    """Records whose fate the producer did not know when it was stopped."""
+    """Records without a known result when the producer was stopped."""
     records_read: int = 0
     records_read_again: int = 0
     records_not_read_by_group: int = 0
@@ -61,14 +57,14 @@ class Part:
     longest_stalls: list[dict[str, object]] = field(default_factory=list)
     """LoopStalled events, the longest first."""
     troubles: dict[str, int] = field(default_factory=dict)
-    """How many events of each kind of trouble."""
+    """The number of events of each kind of trouble."""
     trouble_events: list[dict[str, object]] = field(default_factory=list)
     trace_counts: dict[str, int] = field(default_factory=dict)
     longest_fsync_ms: float = 0.0
     disk_written_mb: int = 0
     not_in_sync_in_time: int = 0
     trends: list[dict[str, float]] = field(default_factory=list)
-    """Memory and file handles: one Trend for each process that lived for a while."""
+    """Memory and file handles: one Trend for each process that lived long enough."""
     samples: list[list[list[float]]] = field(default_factory=list)
     """For each trend its samples: seconds, RssAnon MB, file handles."""
     failed: str = ""
@@ -87,7 +83,7 @@ class SoakState:
 
     @staticmethod
     def load(path: Path) -> "SoakState":
-        """Read the file. Raises SoakStateError when it is not one of a soak."""
+        """Read the file. Raises SoakStateError if it does not belong to a soak."""
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
             if document["version"] != VERSION:

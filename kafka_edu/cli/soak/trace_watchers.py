@@ -1,9 +1,9 @@
-"""Three dashboards' worth of trace subscribers, in a process of their own: `python -m
-kafka_edu.cli.soak.trace_watchers CLUSTER-FOLDER`.
+"""The trace subscribers of three dashboards, in a process of their own.
 
-The first two subscribe at level state, as the dashboard does. The third changes between state and
-hops every few seconds, as somebody does who opens the Wheels screen and leaves it. Events that tell
-of trouble are printed as lines of JSON for the soak to read.
+`python -m kafka_edu.cli.soak.trace_watchers CLUSTER-FOLDER`. The first two subscribe at level
+state, as the dashboard does. The third changes between state and hops every few seconds, like a
+user who opens and leaves the Wheels screen. Events of trouble are printed as lines of JSON for the
+soak to read.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ TROUBLE: Final = (
     "BackgroundTaskFailed",
     "SessionLost",
 )
-"""Events that the first subscriber passes on; the soak's report is made of them."""
+"""Events that the first subscriber passes on. The soak's report consists of them."""
 LEVEL_LASTS_S: Final = (2.0, 12.0)
 RETRY_S: Final = 0.5
 SUMMARY_EVERY_S: Final = 2.0
