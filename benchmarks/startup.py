@@ -37,7 +37,9 @@ def start_ours(zookeeper: str) -> tuple[float, float]:
     with running_cluster("bench-startup", brokers=BROKERS, zookeeper=zookeeper) as cluster:
         seconds = time.monotonic() - began
         memory = max(
-            process.rss_anon or 0 for process in cluster.status().processes if process.broker >= 0
+            process.rss_anon or 0
+            for process in cluster.status().processes
+            if process.broker is not None
         )
     return seconds, memory / MEGABYTE
 

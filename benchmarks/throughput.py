@@ -347,7 +347,11 @@ def report_latencies(report: Report, run: Run) -> None:
 def our_memory(cluster: Cluster) -> float:
     """Return the anonymous memory of the largest broker, in MB."""
     return (
-        max(process.rss_anon or 0 for process in cluster.status().processes if process.broker >= 0)
+        max(
+            process.rss_anon or 0
+            for process in cluster.status().processes
+            if process.broker is not None
+        )
         / MEGABYTE
     )
 

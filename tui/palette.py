@@ -24,8 +24,12 @@ class Palette(NamedTuple):
     cursor: str
     hand: str
 
-    def broker(self, broker_id: int) -> str:
-        return self.brokers[broker_id % len(self.brokers)] if broker_id >= 0 else self.text
+    def broker(self, broker_id: int | None) -> str:
+        return (
+            self.brokers[broker_id % len(self.brokers)]
+            if broker_id is not None and broker_id >= 0
+            else self.text
+        )
 
     def verdict(self, kind: str) -> str:
         return {"ok": self.ok, "warning": self.warning, "error": self.error}[kind]

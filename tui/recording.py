@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
-from kafka_edu.trace.event import EVENT_TYPES, Envelope
+from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Envelope
 from kafka_edu.trace.reader import merge, order, read_recording
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode, encode_header
 
@@ -58,7 +58,7 @@ class Recorder:
     def __init__(self, path: Path, cluster: str) -> None:
         """Open the file. Raise OSError if it cannot be written."""
         self._file = open_events(path, "wb")
-        self._file.write(encode_header(-1, cluster))
+        self._file.write(encode_header(SUPERVISOR, cluster))
 
     def write(self, envelopes: Iterable[Envelope]) -> None:
         self._file.writelines(

@@ -21,13 +21,12 @@ from kafka_edu.supervisor.action_client import (
     NoSupervisorError,
 )
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
-from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.event import SUPERVISOR, ZOOKEEPER, Envelope, Level, Source
 from kafka_edu.trace.reader import order
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
 
 from .link_events import ClusterKnown, LinkLost, LinkMade
-from .view_model.cluster_view import SUPERVISOR, ZOOKEEPER
 
 HOLD_BACK_US: Final = 250_000
 LOOK_EVERY_S: Final = 0.25
@@ -41,7 +40,7 @@ def now_us() -> int:
     return time.monotonic_ns() // 1000
 
 
-def _link(teller: int, event: LinkMade | LinkLost | ClusterKnown) -> Envelope:
+def _link(teller: Source, event: LinkMade | LinkLost | ClusterKnown) -> Envelope:
     return Envelope(teller, 0, 0, time.time_ns() // 1_000_000, now_us(), event)
 
 
@@ -54,13 +53,13 @@ class TraceFeed:
     def __init__(self, folder: ClusterFolder, level: Level = Level.STATE) -> None:
         self._folder = folder
         self._level = level
-        self._held: list[tuple[tuple[int, int, int], int, Envelope]] = []
+        self._held: list[tuple[tuple[int, Source, int], int, Envelope]] = []
         self._arrived = 0
-        self._readers: dict[int, asyncio.Task[None]] = {}
-        self._linked: set[int] = set()
+        self._readers: dict[Source, asyncio.Task[None]] = {}
+        self._linked: set[Source] = set()
         self._known = False
 
-    def _files(self) -> dict[int, Path]:
+    def _files(self) -> dict[Source, Path]:
         """Map each process to the file with the address of its event socket."""
         files = {
             SUPERVISOR: self._folder.supervisor_events,
@@ -69,7 +68,7 @@ class TraceFeed:
         for path in sorted(self._folder.path.glob("broker-*/events.json")):
             digits = path.parent.name.removeprefix("broker-")
             if digits.isdigit():
-                files[int(digits)] = path
+                files[Source.of_broker(int(digits))] = path
         return files
 
     def complete(self) -> bool:
@@ -121,7 +120,7 @@ class TraceFeed:
                 )
         return True
 
-    async def _listen(self, teller: int, path: Path) -> None:
+    async def _listen(self, teller: Source, path: Path) -> None:
         """Listen to one process until it is gone."""
         try:
             address = EventsAddress.read(str(path))

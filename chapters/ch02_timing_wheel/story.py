@@ -16,7 +16,7 @@ from kafka_edu.timer.system_timer import SystemTimer
 from kafka_edu.timer.timer_task import TimerTask
 from kafka_edu.timer.timer_task_list import TimerTaskEntry
 from kafka_edu.timer.timing_wheel import TimingWheel
-from kafka_edu.trace.event import Envelope, Event, Level
+from kafka_edu.trace.event import Envelope, Event, Level, Source
 from kafka_edu.trace.events.timer import (
     TimerTaskAdded,
     TimerTaskDemoted,
@@ -59,7 +59,7 @@ class Story:
 
     def __init__(self, tick_ms: int = 1, wheel_size: int = 20) -> None:
         self.time = MockTime(0)
-        self.trace = Tracer(0, self.time)
+        self.trace = Tracer(Source.of_broker(0), self.time)
         self.trace.add_sink(self)
         self.timer = SystemTimer(
             "story", self.time.hi_res_clock_ms, self.trace, tick_ms, wheel_size

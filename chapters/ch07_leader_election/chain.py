@@ -26,7 +26,7 @@ from kafka_edu.common.program import command_line
 from kafka_edu.common.time import SystemTime
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.chain_links import LinkKind
-from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.event import CLIENT, Envelope, Level, Source
 from kafka_edu.trace.events.client import RecordAcknowledged
 from kafka_edu.trace.events.controller import LeaderElected
 from kafka_edu.trace.events.network import ResponseSent
@@ -38,7 +38,6 @@ from kafka_edu.trace.tracer import Tracer
 TOPIC: Final = "chain"
 PARTITIONS: Final = 3
 CREATE_TOPICS: Final = 19
-CLIENT: Final = -3
 PATIENCE_S: Final = 60.0
 _SEND_EVERY_S: Final = 0.05
 
@@ -315,8 +314,8 @@ def _completed(history: History, response: Envelope) -> bool:
     return cause is not None and cause.name == "OperationCompleted"
 
 
-def who(broker: int) -> str:
-    return {-1: "supervisor", -2: "zookeeper", CLIENT: "producer"}.get(broker, f"broker {broker}")
+def who(source: Source) -> str:
+    return "producer" if source == CLIENT else str(source)
 
 
 def tree_lines(chain: Chain) -> Iterator[Text]:
@@ -325,7 +324,7 @@ def tree_lines(chain: Chain) -> Iterator[Text]:
     for depth, node in chain.nodes():
         envelope = node.envelope
         line = Text(
-            f"{(envelope.mono_us - first.mono_us) / 1000:9.1f} ms  {who(envelope.broker):<10}  ",
+            f"{(envelope.mono_us - first.mono_us) / 1000:9.1f} ms  {who(envelope.source):<10}  ",
             style="dim",
         )
         line.append("· " * depth)
@@ -340,7 +339,7 @@ def tree_lines(chain: Chain) -> Iterator[Text]:
                 if at == 0
                 else (
                     f"also because of {link.cause.name} #{link.cause.seq} of"
-                    f" {who(link.cause.broker)}, by"
+                    f" {who(link.cause.source)}, by"
                 )
             )
             yield Text(f"{'':25}{'· ' * depth}  {by} {link.kind}: {link.key_text}", style="dim")
@@ -460,7 +459,7 @@ def report_of(outcome: Outcome) -> Report:
     for name, chain in (("kill", outcome.kill), ("topic", outcome.topic)):
         nodes = [node.envelope for _, node in chain.nodes()]
         report.figure(f"{name}: events", len(nodes))
-        report.figure(f"{name}: processes", len({e.broker for e in nodes}))
+        report.figure(f"{name}: processes", len({e.source for e in nodes}))
         report.figure(f"{name}: links", len(chain.links))
         for kind in LinkKind:
             if number := sum(link.kind is kind for link in chain.links):

@@ -240,11 +240,11 @@ def _act_command(action: str, help_: str) -> Callable[[str, str], None]:
     def command(name: str, who: str) -> None:
         with _told(), contextlib.closing(attach(name)) as found:
             try:
-                child_id = found.spec.child_id(who)
+                target = found.spec.source(who)
             except ClusterSpecError as error:
                 raise ClusterError(str(error)) from error
-            with _progress(f"{action} {'broker ' if child_id >= 0 else ''}{who} …"):
-                message = found.act(action, child_id)
+            with _progress(f"{action} {'broker ' if target.broker is not None else ''}{who} …"):
+                message = found.act(action, target)
                 if action == "start":
                     began = time.monotonic()
                     _wait_for_start(found)
@@ -295,7 +295,7 @@ def _controller(status: ClusterStatus) -> int | None:
     ports = [
         (HOST, process.port)
         for process in status.processes
-        if process.broker >= 0 and process.state == "running"
+        if process.broker is not None and process.state == "running"
     ]
     controller = asyncio.run(controller_by_metadata(SocketTransport(), ports))
     alive = {process.broker for process in status.processes if process.state != "stopped"}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from kafka_edu.clients.proxy.metadata_proxy import MetadataProxy
-from kafka_edu.clients.proxy.proxy_server import PROXY_ID, ProxyServer
+from kafka_edu.clients.proxy.proxy_server import ProxyServer
 from kafka_edu.clients.proxy.target import Address, Target
 from kafka_edu.clients.proxy.target_copier import TargetCopier
 from kafka_edu.common.socket_transport import SocketTransport
@@ -19,7 +19,7 @@ from kafka_edu.common.words import cause_of
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.server.kafka_config import default_config
 from kafka_edu.server.part_configs import network_config
-from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.event import PROXY, Envelope, Level
 from kafka_edu.trace.events.proxy import (
     ProxyRefused,
     ProxyStarted,
@@ -86,7 +86,7 @@ class ProxyProcess:
         self._time = SystemTime()
         self._stop = asyncio.Event()
         self._reason = ""
-        self.tracer = Tracer(PROXY_ID, self._time)
+        self.tracer = Tracer(PROXY, self._time)
         self.tracer.add_sink(TerminalSink(say))
 
     async def run(

@@ -33,7 +33,7 @@ from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_server import KafkaServer, StartupError
 from kafka_edu.server.loop_sampler import LoopSampler
 from kafka_edu.server.troubles import Troubles
-from kafka_edu.trace.event import Level
+from kafka_edu.trace.event import Level, Source
 from kafka_edu.trace.events.network import FileBytesSampled
 from kafka_edu.trace.file_sink import FileSink
 from kafka_edu.trace.ring_sink import RingSink
@@ -100,7 +100,7 @@ class BrokerProcess:
         """`learner` is learners' code that runs in this process. The broker's events name it."""
         self._config = config
         self._time = SystemTime()
-        self._tracer = Tracer(config.broker_id, self._time)
+        self._tracer = Tracer(Source.of_broker(config.broker_id), self._time)
         self._ring = RingSink(LAST_EVENTS)
         self._tracer.add_sink(self._ring)
         troubles = Troubles(self._time)

@@ -62,7 +62,7 @@ from kafka_edu.server.loop_watchdog import LoopWatchdog
 from kafka_edu.server.part_configs import controller_config, network_config, replication_config
 from kafka_edu.server.request_watchdog import RequestWatchdog
 from kafka_edu.server.topic_configs import TopicConfigs
-from kafka_edu.trace.event import Event
+from kafka_edu.trace.event import Event, Source
 from kafka_edu.trace.events.server import (
     BackgroundTaskFailed,
     BrokerRegistered,
@@ -378,7 +378,7 @@ class KafkaServer:
         )
         self.broker_id, source = await settle_broker_id(stored, config.broker_id, generate)
         if self._trace:
-            self._trace.broker = self.broker_id
+            self._trace.source = Source.of_broker(self.broker_id)
             self._trace(
                 ClusterJoined(
                     cluster_id=self.cluster_id, broker_id=self.broker_id, id_source=source

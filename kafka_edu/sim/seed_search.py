@@ -364,8 +364,7 @@ class SeedRun:
             "ConnectionFailed",
         ):
             self._failures.append(
-                f"{envelope.name} on broker {envelope.broker} at {self._now_ms():.0f} ms:"
-                f" {envelope.event}"
+                f"{envelope.name} on {envelope.source} at {self._now_ms():.0f} ms: {envelope.event}"
             )
 
     def _attach_dashboards(self, broker_id: int) -> None:

@@ -26,7 +26,7 @@ from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
 from kafka_edu.sim.sim_loop import SimLoop, SimProcess, SimTime
 from kafka_edu.sim.slow_disk import SlowDisk
-from kafka_edu.trace.event import Envelope, Event, Level
+from kafka_edu.trace.event import SUPERVISOR, ZOOKEEPER, Envelope, Event, Level, Source
 from kafka_edu.trace.events.supervisor import (
     ActionAsked,
     ProcessEnded,
@@ -39,8 +39,6 @@ from kafka_edu.trace.wire_format import encode
 T = TypeVar("T")
 
 FIRST_PORT = BROKER_PORT
-ZOOKEEPER_ID = -2
-SUPERVISOR_ID = -1
 START_LIMIT_MS = 60_000
 ZOOKEEPER_LATENCY_MS = (0.1, 0.6)
 
@@ -107,11 +105,11 @@ class SimCluster:
             broker_id: dict(own) for broker_id, own in (broker_properties or {}).items()
         }
         self._zk_process = SimProcess("zookeeper")
-        self.supervisor = Tracer(SUPERVISOR_ID, self.time)
+        self.supervisor = Tracer(SUPERVISOR, self.time)
         """Emits what the script does to processes, as the supervisor of a real cluster does."""
         self.supervisor.add_sink(self.sink)
         zk_random = self._random("zookeeper")
-        zk_tracer = Tracer(ZOOKEEPER_ID, self.time)
+        zk_tracer = Tracer(ZOOKEEPER, self.time)
         zk_tracer.add_sink(self.sink)
         self.zookeeper_latency_ms = ZOOKEEPER_LATENCY_MS
         """The shortest and longest time that a message to or from ZooKeeper takes. A slow disk
@@ -195,7 +193,7 @@ class SimCluster:
         config = self.config(broker_id)
         self._stops[broker_id] = 0
         seq = broker.tracer.seq if broker.tracer is not None else 0
-        broker.tracer = Tracer(broker_id, self.time)
+        broker.tracer = Tracer(Source.of_broker(broker_id), self.time)
         broker.tracer.seq = seq  # Numbers continue: one order for all events.
         broker.tracer.add_sink(self.sink)
         broker.zk_client = MemoryZkClient(
@@ -234,11 +232,13 @@ class SimCluster:
         reset. What it wrote to its files stays, because the page cache survives a process.
         """
         broker = self.brokers[broker_id]
-        with self.supervisor.because(self.supervisor(ActionAsked(action="kill", broker=broker_id))):
+        target = Source.of_broker(broker_id)
+        asked = self.supervisor(ActionAsked(action="kill", target=target))
+        with self.supervisor.because(asked):
             self.supervisor(
                 ProcessEnded(
                     process=f"broker-{broker_id}",
-                    broker=broker_id,
+                    child=target,
                     pid=0,
                     code=0,
                     signal="SIGKILL",
@@ -255,11 +255,15 @@ class SimCluster:
     def pause(self, broker_id: int) -> None:
         """Pause a broker as SIGSTOP does. It stands still, and its connections stay open."""
         self._stop(broker_id)
-        self.supervisor(ProcessPaused(process=f"broker-{broker_id}", broker=broker_id, pid=0))
+        self.supervisor(
+            ProcessPaused(process=f"broker-{broker_id}", child=Source.of_broker(broker_id), pid=0)
+        )
 
     def resume(self, broker_id: int) -> None:
         self._go_on(broker_id, self.brokers[broker_id].process)
-        self.supervisor(ProcessResumed(process=f"broker-{broker_id}", broker=broker_id, pid=0))
+        self.supervisor(
+            ProcessResumed(process=f"broker-{broker_id}", child=Source.of_broker(broker_id), pid=0)
+        )
 
     def cut(self, a: int, b: int) -> None:
         """Let nothing pass between two brokers until `mend`."""

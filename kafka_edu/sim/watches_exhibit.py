@@ -32,7 +32,7 @@ from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryTransport
 from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
 from kafka_edu.sim.sim_loop import SimLoop, SimProcess, SimTime
-from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.event import ZOOKEEPER, Envelope, Level
 from kafka_edu.trace.events.zk import WatchFired, ZkRequestServed
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
@@ -110,7 +110,7 @@ class World(ABC):
         self.requests_to_brokers = 0
         self.learnt_ns = 0
         self._brokers = brokers
-        tracer = Tracer(-2, self.time)
+        tracer = Tracer(ZOOKEEPER, self.time)
         tracer.add_sink(self.counter)
         self.zookeeper = MemoryZooKeeper(self.time, latency_ms=lambda: LATENCY_MS, trace=tracer)
         self.processes = {

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.trace.event import Source
 from kafka_edu.trace.events.supervisor import (
     ProcessEnded,
     ProcessPaused,
@@ -65,7 +66,7 @@ class ChildProcess:
     def __init__(
         self,
         name: str,
-        broker: int,
+        source: Source,
         command: Sequence[str],
         log: Path,
         trace: Tracer,
@@ -75,7 +76,7 @@ class ChildProcess:
         appended to `log`.
         """
         self.name = name
-        self.broker = broker
+        self.source = source
         self.state = ProcessState.STOPPED
         self.last_exit: Exit | None = None
         self._command = command
@@ -103,11 +104,11 @@ class ChildProcess:
         before, self.state = self.state, state
         match state:
             case ProcessState.PAUSED:
-                self._trace(ProcessPaused(process=self.name, broker=self.broker, pid=self.pid))
+                self._trace(ProcessPaused(process=self.name, child=self.source, pid=self.pid))
             case ProcessState.RUNNING if before is ProcessState.PAUSED:
-                self._trace(ProcessResumed(process=self.name, broker=self.broker, pid=self.pid))
+                self._trace(ProcessResumed(process=self.name, child=self.source, pid=self.pid))
             case ProcessState.RUNNING:
-                self._trace(ProcessStarted(process=self.name, broker=self.broker, pid=self.pid))
+                self._trace(ProcessStarted(process=self.name, child=self.source, pid=self.pid))
             case ProcessState.STOPPED:
                 ended = self.last_exit
                 if ended is not None:
@@ -115,7 +116,7 @@ class ChildProcess:
                         self._trace(
                             ProcessEnded(
                                 process=self.name,
-                                broker=self.broker,
+                                child=self.source,
                                 pid=self.pid,
                                 code=ended.code,
                                 signal=ended.signal,

@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_edu.common.package_group import PackageGroupError, ensure_group
 from kafka_edu.common.program import command_line
@@ -36,6 +36,7 @@ from kafka_edu.supervisor.action_client import (
 )
 from kafka_edu.supervisor.cluster_folder import EXIT_ALREADY_UP, ClusterFolder
 from kafka_edu.supervisor.cluster_spec import ClusterSpec, ClusterSpecError, Wish, plan
+from kafka_edu.trace.event import Source, SourceKind
 from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
 
 if TYPE_CHECKING:  # it imports every event class, which `cluster up` does not need
@@ -51,19 +52,31 @@ class ClusterError(Exception):
 
 
 class ProcessStatus(NamedTuple):
-    """One child of the supervisor. `broker` is -2 for ZooKeeper, in an ensemble -2, -3 …;
-    `rss_anon` is in bytes, None where unknown; `mode` is leader or follower for a server of an
-    ensemble that serves; `ended` tells how it ended last.
+    """One child of the supervisor.
+
+    `rss_anon` is in bytes, None where unknown. `mode` is leader or follower for a server of an
+    ensemble that serves. `ended` says how it ended last.
     """
 
     process: str
-    broker: int
+    source: Source
     state: str
     pid: int
     port: int
     rss_anon: int | None
     mode: str
     ended: str
+
+    @property
+    def broker(self) -> int | None:
+        """The broker's id; None for a ZooKeeper server."""
+        return self.source.broker
+
+    @staticmethod
+    def of(fields: dict[str, Any]) -> "ProcessStatus":
+        """Read one process of the supervisor's answer."""
+        kind, number = fields["source"]
+        return ProcessStatus(**{**fields, "source": Source(SourceKind(kind), number)})
 
 
 class ClusterStatus(NamedTuple):
@@ -103,7 +116,7 @@ class ClusterStatus(NamedTuple):
                     connect,
                     ready_ms,
                     float(up_s),
-                    tuple(ProcessStatus(**process) for process in processes),
+                    tuple(map(ProcessStatus.of, processes)),
                 )
             case _:
                 raise ClusterError(f"the supervisor's status cannot be read: {fields!r}")
@@ -118,15 +131,20 @@ class ClusterStatus(NamedTuple):
     def zookeeper_leader(self) -> int | None:
         """The server that leads ZooKeeper's ensemble, or None."""
         return next(
-            (process.broker for process in self.processes if process.mode == "leader"), None
+            (
+                process.source.id
+                for process in self.processes
+                if process.source.kind is SourceKind.ZOOKEEPER and process.mode == "leader"
+            ),
+            None,
         )
 
     @property
     def running_brokers(self) -> tuple[int, ...]:
         return tuple(
-            process.broker
+            process.source.id
             for process in self.processes
-            if process.broker >= 0 and process.state == "running"
+            if process.source.kind is SourceKind.BROKER and process.state == "running"
         )
 
 
@@ -227,36 +245,36 @@ class Cluster:
         except (ActionRefusedError, NoSupervisorError) as error:
             raise ClusterError(str(error)) from error
 
-    def act(self, action: str, broker_id: int) -> str:
-        """Have the supervisor stop, start, kill, pause or resume a broker, or from -2 down a server
-        of ZooKeeper; what came of it, in words.
+    def act(self, action: str, target: Source) -> str:
+        """Have the supervisor stop, start, kill, pause or resume a broker or a ZooKeeper server.
+        Return the result in words.
 
         Raises ClusterError.
         """
-        return str(self._ask(action, broker=broker_id)["message"])
+        return str(self._ask(action, **{target.kind.value: target.id})["message"])
 
     def stop(self, broker_id: int) -> None:
         """Send SIGTERM, which starts a controlled shutdown. Returns when the process has ended."""
-        self.act("stop", broker_id)
+        self.act("stop", Source.of_broker(broker_id))
 
     def kill(self, broker_id: int) -> None:
         """Send SIGKILL. Returns when the process has gone.
 
         ZooKeeper counts the broker as alive until its session expires.
         """
-        self.act("kill", broker_id)
+        self.act("kill", Source.of_broker(broker_id))
 
     def pause(self, broker_id: int) -> None:
         """Send SIGSTOP."""
-        self.act("pause", broker_id)
+        self.act("pause", Source.of_broker(broker_id))
 
     def resume(self, broker_id: int) -> None:
         """Send SIGCONT."""
-        self.act("resume", broker_id)
+        self.act("resume", Source.of_broker(broker_id))
 
     def start(self, broker_id: int, wait: bool = True) -> None:
         """Start a stopped broker. With `wait`, return when every running broker lists it."""
-        self.act("start", broker_id)
+        self.act("start", Source.of_broker(broker_id))
         if wait:
             self.wait_ready()
 

@@ -21,6 +21,7 @@ from kafka_edu.common.words import plural
 from kafka_edu.server.listener_settings import listener_settings
 from kafka_edu.server.properties_file import format_properties
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
+from kafka_edu.trace.event import Source, SourceKind
 
 HOST: Final = LOOPBACK
 FORMAT_VERSION: Final = 1
@@ -29,8 +30,6 @@ FORMAT_VERSION: Final = 1
 USUAL_BROKER_PORT: Final = BROKER_PORT
 USUAL_ZOOKEEPER_PORT: Final = ZOOKEEPER_PORT
 
-#: Beside the brokers' ids, the supervisor is -1, ZooKeeper's first server -2, the next -3.
-FIRST_ZOOKEEPER: Final = -2
 MAX_ZOOKEEPERS: Final = 7
 
 API_LEVEL: Final = "edu.api.level"
@@ -65,9 +64,9 @@ class ZooKeeperServer(NamedTuple):
     election_port: int = 0
 
     @property
-    def child_id(self) -> int:
-        """What stands for it where brokers have their ids: -2 for server 1, -3 for server 2 …"""
-        return FIRST_ZOOKEEPER - (self.id - 1)
+    def source(self) -> Source:
+        """This server as a source of events and the target of an action."""
+        return Source(SourceKind.ZOOKEEPER, self.id)
 
     @property
     def ports(self) -> tuple[int, ...]:
@@ -182,18 +181,18 @@ class ClusterSpec(NamedTuple):
             f"there is no broker {broker_id}; there are {', '.join(map(str, self.broker_ids))}"
         )
 
-    def child_id(self, text: str) -> int:
-        """Return the id of a process from its name: a broker's id, or `zookeeper`, `zookeeper-2` …
+    def source(self, text: str) -> Source:
+        """Return the process of that name: a broker's id, or `zookeeper`, `zookeeper-2` …
 
         Raises ClusterSpecError.
         """
         zookeepers = {
-            self.zookeeper.server_name(server): server.child_id for server in self.zookeeper.servers
+            self.zookeeper.server_name(server): server.source for server in self.zookeeper.servers
         }
         if text in zookeepers:
             return zookeepers[text]
         if text.isdigit():
-            return self.broker(int(text)).id
+            return Source.of_broker(self.broker(int(text)).id)
         there = [*map(str, self.broker_ids), *zookeepers]
         raise ClusterSpecError(f"there is no '{text}'; there are {', '.join(there)}")
 

@@ -31,10 +31,10 @@ from kafka_edu.supervisor.action_client import NEXT_BROKER_AFTER_S, READY_TIMEOU
 from kafka_edu.supervisor.action_server import ActionRefused, ActionServer, Answer, Request
 from kafka_edu.supervisor.child_process import ChildProcess, ProcessState, ProcessStateError
 from kafka_edu.supervisor.cluster_folder import EXIT_ALREADY_UP, ClusterFolder
-from kafka_edu.supervisor.cluster_spec import FIRST_ZOOKEEPER, HOST, ClusterSpec
+from kafka_edu.supervisor.cluster_spec import HOST, ClusterSpec
 from kafka_edu.supervisor.zookeeper_servers import PATIENCE_S as ZOOKEEPER_PATIENCE_S
 from kafka_edu.supervisor.zookeeper_servers import ZooKeeperServers
-from kafka_edu.trace.event import Event
+from kafka_edu.trace.event import SUPERVISOR, Event, Source, SourceKind
 from kafka_edu.trace.events.supervisor import (
     ActionAsked,
     ActionDone,
@@ -45,8 +45,6 @@ from kafka_edu.trace.events.supervisor import (
 )
 from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.tracer import Tracer
-
-SUPERVISOR: Final = -1
 
 #: The time a broker may take to stop: three tries of a controlled shutdown, half a second apart
 #: (cluster_spec.py), and the flush of its logs.
@@ -69,14 +67,14 @@ class Supervisor:
         self._brokers = {
             broker.id: self._child(
                 f"broker-{broker.id}",
-                broker.id,
+                Source.of_broker(broker.id),
                 [BROKER_MODULE, str(folder.broker_properties(broker.id))],
                 folder.broker_log(broker.id),
             )
             for broker in spec.brokers
         }
         self._zookeepers = ZooKeeperServers(spec.zookeeper, folder, self._child, self._trace)
-        self._locks = {child.broker: asyncio.Lock() for child in self._children()}
+        self._locks = {child.source: asyncio.Lock() for child in self._children()}
         self._end = asyncio.Event()
         self._all_started = asyncio.Event()
         self._delete = temporary
@@ -86,8 +84,8 @@ class Supervisor:
         self._trace.on_snapshot(self._snapshot)
         self._trace.on_gauges(self._gauges)
 
-    def _child(self, name: str, broker: int, command: list[str], log: Path) -> ChildProcess:
-        return ChildProcess(name, broker, command, log, self._trace, self._on_end)
+    def _child(self, name: str, source: Source, command: list[str], log: Path) -> ChildProcess:
+        return ChildProcess(name, source, command, log, self._trace, self._on_end)
 
     def _children(self) -> Iterator[ChildProcess]:
         """Yield the children, ZooKeeper first."""
@@ -96,8 +94,8 @@ class Supervisor:
 
     def _port(self, child: ChildProcess) -> int:
         return (
-            self._spec.broker(child.broker).port
-            if child.broker >= 0
+            self._spec.broker(child.source.id).port
+            if child.source.kind is SourceKind.BROKER
             else self._zookeepers.port(child)
         )
 
@@ -105,7 +103,7 @@ class Supervisor:
         for child in self._children():
             yield ProcessSnapshot(
                 process=child.name,
-                broker=child.broker,
+                child=child.source,
                 state=child.state.value,
                 pid=child.pid,
                 port=self._port(child),
@@ -116,7 +114,7 @@ class Supervisor:
         for child in self._children():
             memory = child.rss_anon()
             if memory is not None:
-                yield ProcessMemory(process=child.name, broker=child.broker, rss_anon=memory)
+                yield ProcessMemory(process=child.name, child=child.source, rss_anon=memory)
 
     async def run(self) -> None:
         """Run from the first child's start to the last one's end."""
@@ -189,10 +187,10 @@ class Supervisor:
             self._all_started.set()  # nobody starts; `wait-ready` reports how ZooKeeper ended
             return
         for broker in self._brokers.values():
-            async with self._locks[broker.broker]:
+            async with self._locks[broker.source]:
                 # otherwise someone has requested it already
                 if broker.state is ProcessState.STOPPED:
-                    self._folder.broker_events(broker.broker).unlink(missing_ok=True)
+                    self._folder.broker_events(broker.source.id).unlink(missing_ok=True)
                     await broker.start()
         self._all_started.set()
 
@@ -225,8 +223,8 @@ class Supervisor:
         mislead.
         """
         path = (
-            self._folder.broker_events(child.broker)
-            if child.broker >= 0
+            self._folder.broker_events(child.source.id)
+            if child.source.kind is SourceKind.BROKER
             else self._folder.zookeeper_events
         )
         path.unlink(missing_ok=True)
@@ -238,32 +236,33 @@ class Supervisor:
         if action == "wait-ready":
             return await self._wait_ready(_number(request, "timeout_s", READY_TIMEOUT_S))
         child = self._child_of(request) if action not in ("down", "release") else None
-        child_id = child.broker if child is not None else SUPERVISOR
-        asked = self._trace(ActionAsked(action=action, broker=child_id))
+        target = child.source if child is not None else SUPERVISOR
+        asked = self._trace(ActionAsked(action=action, target=target))
         try:
             message = await self._trace.carry(asked, self._do(action, child, request))
         except (ActionRefused, ProcessStateError, OSError) as error:
             with self._trace.because(asked):
-                self._trace(
-                    ActionDone(action=action, broker=child_id, ok=False, message=str(error))
-                )
+                self._trace(ActionDone(action=action, target=target, ok=False, message=str(error)))
             raise ActionRefused(str(error)) from error
         with self._trace.because(asked):
-            self._trace(ActionDone(action=action, broker=child_id, ok=True, message=message))
+            self._trace(ActionDone(action=action, target=target, ok=True, message=message))
         return {"message": message}
 
     def _child_of(self, request: Request) -> ChildProcess:
-        """Return a broker, or a server of ZooKeeper if the id is -2 or less."""
-        child_id = request.get("broker")
-        kind, children = "broker", self._brokers
-        if isinstance(child_id, int) and child_id <= FIRST_ZOOKEEPER:
-            kind, children = "ZooKeeper of ours with the number", self._zookeepers.children
-        if not isinstance(child_id, int) or child_id not in children:
+        """Return the broker or the ZooKeeper server that the request names: `"broker": 0` or
+        `"zookeeper": 1`.
+        """
+        children = {child.source: child for child in self._children()}
+        kind = SourceKind.ZOOKEEPER if "zookeeper" in request else SourceKind.BROKER
+        number = request.get(kind.value)
+        child = children.get(Source(kind, number)) if isinstance(number, int) else None
+        if child is None:
+            what = "broker" if kind is SourceKind.BROKER else "ZooKeeper of ours with the number"
+            there = [str(source.id) for source in children if source.kind is kind]
             raise ActionRefused(
-                f"there is no {kind} {child_id}; there are"
-                f" {', '.join(map(str, children)) or 'none'}"
+                f"there is no {what} {number}; there are {', '.join(there) or 'none'}"
             )
-        return children[child_id]
+        return child
 
     async def _do(self, action: str, child: ChildProcess | None, request: Request) -> str:
         if child is None and action == "release":
@@ -273,13 +272,17 @@ class Supervisor:
             self._delete = self._delete or request.get("delete") is True
             self._end.set()
             return f"cluster {self._spec.name} is going down"
-        async with self._locks[child.broker]:
+        async with self._locks[child.source]:
             match action:
                 case "start":
                     await child.start()
                     return f"{child.name} started as process {child.pid}"
                 case "stop":
-                    patience = BROKER_PATIENCE_S if child.broker >= 0 else ZOOKEEPER_PATIENCE_S
+                    patience = (
+                        BROKER_PATIENCE_S
+                        if child.source.kind is SourceKind.BROKER
+                        else ZOOKEEPER_PATIENCE_S
+                    )
                     ended = await child.stop(_number(request, "patience_s", patience))
                     return f"{child.name} {ended}"
                 case "kill":
@@ -373,12 +376,12 @@ class Supervisor:
             "processes": [
                 {
                     "process": child.name,
-                    "broker": child.broker,
+                    "source": child.source,
                     "state": child.state.value,
                     "pid": child.pid,
                     "port": self._port(child),
                     "rss_anon": child.rss_anon(),
-                    "mode": self._zookeepers.modes.get(child.broker, ""),
+                    "mode": self._zookeepers.modes.get(child.source, ""),
                     "ended": str(child.last_exit) if child.last_exit is not None else "",
                 }
                 for child in self._children()

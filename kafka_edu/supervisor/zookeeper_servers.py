@@ -15,7 +15,7 @@ from typing import Final
 from kafka_edu.supervisor.child_process import ChildProcess, ProcessState
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import HOST, ZooKeeperServer, ZooKeeperSpec
-from kafka_edu.trace.event import Event
+from kafka_edu.trace.event import Event, Source
 from kafka_edu.trace.events.supervisor import ZooKeeperModeChanged, ZooKeeperModeSnapshot
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.apache import Member, mode, prepare
@@ -36,20 +36,20 @@ class ZooKeeperServers:
         self,
         spec: ZooKeeperSpec,
         folder: ClusterFolder,
-        child: Callable[[str, int, list[str], Path], ChildProcess],
+        child: Callable[[str, Source, list[str], Path], ChildProcess],
         trace: Tracer,
     ) -> None:
         self._spec = spec
         self._folder = folder
         self._trace = trace
-        self._servers = {server.child_id: server for server in spec.servers}
-        self.children: dict[int, ChildProcess] = {}
-        for child_id, server in self._servers.items():
+        self._servers = {server.source: server for server in spec.servers}
+        self.children: dict[Source, ChildProcess] = {}
+        for source, server in self._servers.items():
             name = spec.server_name(server)
-            self.children[child_id] = child(
-                name, child_id, self._command(server), folder.zookeeper_log(name)
+            self.children[source] = child(
+                name, source, self._command(server), folder.zookeeper_log(name)
             )
-        self.modes: dict[int, str] = dict.fromkeys(self.children, "")
+        self.modes: dict[Source, str] = dict.fromkeys(self.children, "")
         """child id → leader, follower, or empty where it serves nobody; all empty where there is
         but one.
         """
@@ -92,14 +92,14 @@ class ZooKeeperServers:
 
     def port(self, child: ChildProcess) -> int:
         """Return the port for its clients."""
-        return self._servers[child.broker].port
+        return self._servers[child.source].port
 
     def snapshot(self) -> Iterator[Event]:
         """Yield the leader, for a late subscriber."""
         if self._is_ensemble:
             for child in self.children.values():
                 yield ZooKeeperModeSnapshot(
-                    process=child.name, broker=child.broker, mode=self.modes[child.broker]
+                    process=child.name, child=child.source, mode=self.modes[child.source]
                 )
 
     async def start(self) -> bool:
@@ -147,9 +147,9 @@ class ZooKeeperServers:
 
     def _note(self, child: ChildProcess, now: str) -> None:
         """Set a mode. No other code changes `modes`."""
-        if now != self.modes[child.broker]:
-            self.modes[child.broker] = now
-            self._trace(ZooKeeperModeChanged(process=child.name, broker=child.broker, mode=now))
+        if now != self.modes[child.source]:
+            self.modes[child.source] = now
+            self._trace(ZooKeeperModeChanged(process=child.name, child=child.source, mode=now))
 
     async def stop(self) -> None:
         """Stop all servers at the same time."""

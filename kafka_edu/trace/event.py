@@ -112,18 +112,60 @@ def event(
     return register
 
 
-class Envelope(NamedTuple):
-    """One event as it was told: by whom, as which number, when, and because of what."""
+class SourceKind(StrEnum):
+    """The kinds of processes that emit events."""
 
-    broker: int
-    """Who tells: a broker's id; -1 the supervisor; -2 ZooKeeper; -3 a client; -4 a metadata
-    proxy.
+    BROKER = "broker"
+    ZOOKEEPER = "zookeeper"
+    SUPERVISOR = "supervisor"
+    CLIENT = "client"
+    PROXY = "proxy"
+
+
+class Source(NamedTuple):
+    """One process of a cluster: it emits events, or an event is about it."""
+
+    kind: SourceKind
+    id: int
+    """A broker's id. The number of a ZooKeeper server: 1 for the first, or the only one. 0 where
+    there is one process of its kind: the supervisor, a client, a proxy.
     """
+
+    @staticmethod
+    def of_broker(broker_id: int) -> "Source":
+        return Source(SourceKind.BROKER, broker_id)
+
+    @property
+    def broker(self) -> int | None:
+        """The broker's id; None if this is not a broker."""
+        return self.id if self.kind is SourceKind.BROKER else None
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}" if self.id or self.broker == 0 else self.kind.value
+
+
+SUPERVISOR: Final = Source(SourceKind.SUPERVISOR, 0)
+"""In an event about an action: the whole cluster."""
+ZOOKEEPER: Final = Source(SourceKind.ZOOKEEPER, 1)
+"""The first ZooKeeper server, or the only one."""
+CLIENT: Final = Source(SourceKind.CLIENT, 0)
+PROXY: Final = Source(SourceKind.PROXY, 0)
+
+
+class Envelope(NamedTuple):
+    """One event as it was emitted: by which process, as which number, when, and because of what."""
+
+    source: Source
     seq: int
     cause: int
     wall_ms: int
     mono_us: int
     event: Event
+
+    @property
+    def broker(self) -> int | None:
+        """The id of the broker that emitted it; None if another kind of process did."""
+        return self.source.broker
 
     @property
     def name(self) -> str:

@@ -17,9 +17,9 @@ def snapshot_lines(tracer: Tracer) -> list[bytes]:
     state = tracer.snapshot()
     wall_ms, mono_us = tracer.time.milliseconds(), tracer.time.nanoseconds() // 1000
     begins = Envelope(
-        tracer.broker, tracer.seq, 0, wall_ms, mono_us, SnapshotBegins(as_of=tracer.seq)
+        tracer.source, tracer.seq, 0, wall_ms, mono_us, SnapshotBegins(as_of=tracer.seq)
     )
-    ends = Envelope(tracer.broker, tracer.seq, 0, wall_ms, mono_us, SnapshotEnds(events=len(state)))
+    ends = Envelope(tracer.source, tracer.seq, 0, wall_ms, mono_us, SnapshotEnds(events=len(state)))
     return [encode(envelope) for envelope in (begins, *state, ends)]
 
 
@@ -35,7 +35,7 @@ class FileSink:
         self._tracer = tracer
         self._file = file
         self._next_keyframe_ms = 0
-        file.write(encode_header(tracer.broker, cluster))
+        file.write(encode_header(tracer.source, cluster))
 
     def accept(self, envelope: Envelope) -> None:
         self._file.write(encode(envelope))

@@ -29,7 +29,7 @@ from kafka_edu.trace.chain_links import (
     written_key,
     znode_key,
 )
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source, SourceKind
 from kafka_edu.trace.events.client import RecordAcknowledged
 from kafka_edu.trace.events.controller import ControllerRequestSent, ZkWatchFired
 from kafka_edu.trace.events.network import RequestReceived, ResponseSent
@@ -49,11 +49,10 @@ from kafka_edu.trace.events.supervisor import (
 from kafka_edu.trace.events.zk import SessionDisconnected, SessionExpired, SessionMoved, WatchFired
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError
 
-ZOOKEEPER: Final = -2
 _ALL_RULES: Final = (*RULES, ELECTION, RESPONSE)
 
-Ident = tuple[int, int, int]
-"""(broker, its life, number): each start of a broker may count its facts from 1 again."""
+Ident = tuple[Source, int, int]
+"""(source, its life, number): each start of a broker may count its facts from 1 again."""
 
 
 class Link(NamedTuple):
@@ -107,9 +106,9 @@ class TreeNode(NamedTuple):
             waiting.extend((at + 1, child) for child in reversed(node.children))
 
 
-def order(envelope: Envelope) -> tuple[int, int, int]:
+def order(envelope: Envelope) -> tuple[int, Source, int]:
     """The place of an event in the one history."""
-    return envelope.mono_us, envelope.broker, envelope.seq
+    return envelope.mono_us, envelope.source, envelope.seq
 
 
 def read_recording(file: BinaryIO) -> Iterator[Envelope]:
@@ -144,7 +143,7 @@ class _Index:
 class _Owner(NamedTuple):
     """Whose ZooKeeper session it is, and since when."""
 
-    broker: int
+    source: Source
     pid: int
     since_us: int
 
@@ -159,9 +158,9 @@ class History:
 
     def __init__(self, envelopes: Iterable[Envelope] = ()) -> None:
         self.events: list[Envelope] = []
-        self._lives: dict[int, list[int]] = {}
-        """Broker → when each of its lives told its first fact, µs."""
-        self._last_seq: dict[int, int] = {}
+        self._lives: dict[Source, list[int]] = {}
+        """Source → when each of its lives told its first fact, µs."""
+        self._last_seq: dict[Source, int] = {}
         self._by_number: dict[Ident, Envelope] = {}
         self._by_cause: defaultdict[Ident, list[Envelope]] = defaultdict(list)
         self._effect_indexes: defaultdict[type, list[_Index]] = defaultdict(list)
@@ -175,17 +174,17 @@ class History:
         self._written: defaultdict[Key, list[Envelope]] = defaultdict(list)
         """(path, version) → the facts of brokers that wrote it."""
         self._znodes: defaultdict[Key, list[Envelope]] = defaultdict(list)
-        self._pids: dict[int, int] = {}
+        self._pids: dict[Source, int] = {}
         self._owners: dict[int, _Owner] = {}
         """ZooKeeper session → the process that has it."""
-        self._sessions: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
-        """(broker, pid) → its sessions."""
+        self._sessions: defaultdict[tuple[Source, int], list[int]] = defaultdict(list)
+        """(source, pid) → its sessions."""
         self._session_events: defaultdict[int, list[Envelope]] = defaultdict(list)
-        self._process_events: defaultdict[tuple[int, int], list[Envelope]] = defaultdict(list)
+        self._process_events: defaultdict[tuple[Source, int], list[Envelope]] = defaultdict(list)
         self._answered: defaultdict[tuple[str, int], list[Envelope]] = defaultdict(list)
         self._acks: defaultdict[tuple[str, int], list[Envelope]] = defaultdict(list)
-        self._times: defaultdict[int, list[int]] = defaultdict(list)
-        """Broker → the times of its facts, µs."""
+        self._times: defaultdict[Source, list[int]] = defaultdict(list)
+        """Source → the times of its facts, µs."""
         self.zookeeper_tells = False
         """Whether there are events of a ZooKeeper: Apache's emits none."""
         for envelope in envelopes:
@@ -197,10 +196,10 @@ class History:
         """
         event = envelope.event
         if isinstance(event, BrokerSnapshot) and event.session_id:
-            self._own(event.session_id, _Owner(envelope.broker, event.pid, envelope.mono_us))
+            self._own(event.session_id, _Owner(envelope.source, event.pid, envelope.mono_us))
         known = EVENT_TYPES.get(envelope.name)
         if known is None or known.kind is not Kind.FACT:
-            self.zookeeper_tells |= envelope.broker == ZOOKEEPER
+            self.zookeeper_tells |= envelope.source.kind is SourceKind.ZOOKEEPER
             return
         self.events.append(envelope)
         ident = self._enter(envelope)
@@ -221,30 +220,30 @@ class History:
 
     def _enter(self, envelope: Envelope) -> Ident:
         """Note the place of a fact, and a new life of its process where the numbers begin again."""
-        broker, seq = envelope.broker, envelope.seq
-        self.zookeeper_tells |= broker == ZOOKEEPER
-        lives = self._lives.setdefault(broker, [])
-        if not lives or seq <= self._last_seq[broker]:
+        source, seq = envelope.source, envelope.seq
+        self.zookeeper_tells |= source.kind is SourceKind.ZOOKEEPER
+        lives = self._lives.setdefault(source, [])
+        if not lives or seq <= self._last_seq[source]:
             lives.append(envelope.mono_us)
-        self._last_seq[broker] = seq
-        self._times[broker].append(envelope.mono_us)
-        return broker, len(lives) - 1, seq
+        self._last_seq[source] = seq
+        self._times[source].append(envelope.mono_us)
+        return source, len(lives) - 1, seq
 
     def _note(self, envelope: Envelope) -> None:
         match envelope.event:
             case ServerStarting(pid=pid):
-                self._pids[envelope.broker] = pid
+                self._pids[envelope.source] = pid
             case BrokerRegistered(session_id=session):
                 self._own(
                     session,
-                    _Owner(envelope.broker, self._pids.get(envelope.broker, 0), envelope.mono_us),
+                    _Owner(envelope.source, self._pids.get(envelope.source, 0), envelope.mono_us),
                 )
             case (
-                ProcessEnded(broker=broker, pid=pid)
-                | ProcessPaused(broker=broker, pid=pid)
-                | ProcessResumed(broker=broker, pid=pid)
+                ProcessEnded(child=child, pid=pid)
+                | ProcessPaused(child=child, pid=pid)
+                | ProcessResumed(child=child, pid=pid)
             ):
-                self._process_events[broker, pid].append(envelope)
+                self._process_events[child, pid].append(envelope)
             case (
                 SessionDisconnected(session_id=session)
                 | SessionExpired(session_id=session)
@@ -262,7 +261,7 @@ class History:
     def _own(self, session: int, owner: _Owner) -> None:
         if session not in self._owners:
             self._owners[session] = owner
-            self._sessions[owner.broker, owner.pid].append(session)
+            self._sessions[owner.source, owner.pid].append(session)
 
     def parents(self, envelope: Envelope) -> tuple[Link, ...]:
         """Every cause of this event that the history holds, the latest first. O(log events), and
@@ -378,9 +377,9 @@ class History:
 
     def ident(self, envelope: Envelope) -> Ident:
         """What names an event among all: number, process, and which life of it. O(log lives)."""
-        lives = self._lives.get(envelope.broker, [])
+        lives = self._lives.get(envelope.source, [])
         return (
-            envelope.broker,
+            envelope.source,
             bisect_right(lives, envelope.mono_us) - 1 if len(lives) > 1 else 0,
             envelope.seq,
         )
@@ -393,7 +392,7 @@ class History:
         if envelope.cause and (cause := self._numbered(envelope, envelope.cause)) is not None:
             yield Link(
                 LinkKind.CAUSE,
-                (("broker", envelope.broker), ("number", envelope.cause)),
+                ((envelope.source.kind.value, envelope.source.id), ("number", envelope.cause)),
                 cause,
                 envelope,
             )
@@ -470,7 +469,7 @@ class History:
         ):
             # the znode was deleted and made again before: that fact tells of the later write
             return
-        if owner is not None and owner.broker != teller.broker:
+        if owner is not None and owner.source != teller.source:
             return
         if teller.cause and (cause := self._numbered(teller, teller.cause)) is not None:
             yield Link(
@@ -481,8 +480,8 @@ class History:
         owner = self._owners.get(session)
         if owner is None or lost.mono_us < owner.since_us:
             return
-        acts = self._process_events.get((owner.broker, owner.pid), [])
-        key = (("session", session), ("broker", owner.broker), ("pid", owner.pid))
+        acts = self._process_events.get((owner.source, owner.pid), [])
+        key = (("session", session), (owner.source.kind.value, owner.source.id), ("pid", owner.pid))
         if isinstance(lost.event, SessionExpired):
             # No connection was lost before: the process is dead or stopped, and its heartbeats were
             # missed.
@@ -516,7 +515,7 @@ class History:
             for e in self._session_events[session]
         ):
             return False
-        times = self._times.get(owner.broker, [])
+        times = self._times.get(owner.source, [])
         spoken = bisect_right(times, ended.mono_us)
         if spoken and lost.mono_us < times[spoken - 1]:
             return False
@@ -552,8 +551,8 @@ class History:
             if (key := index.rule.cause_key(envelope)) is not None:
                 yield from index.effects.get(key, ())
         match envelope.event:
-            case ProcessEnded(broker=broker, pid=pid) | ProcessPaused(broker=broker, pid=pid):
-                for session in self._sessions.get((broker, pid), ()):
+            case ProcessEnded(child=child, pid=pid) | ProcessPaused(child=child, pid=pid):
+                for session in self._sessions.get((child, pid), ()):
                     yield from self._session_events.get(session, ())
             case ResponseSent():
                 answered = self._numbered(envelope, envelope.cause) if envelope.cause else None
@@ -570,17 +569,17 @@ def link_fault(link: Link) -> str:
     """
     cause, effect = link.cause, link.effect
     if link.kind is LinkKind.CAUSE:
-        if (effect.broker, effect.cause) != (cause.broker, cause.seq):
+        if (effect.source, effect.cause) != (cause.source, cause.seq):
             return (
-                f"the effect names {effect.cause} of {effect.broker}, the cause is {cause.seq} of"
-                f" {cause.broker}"
+                f"the effect names {effect.cause} of {effect.source}, the cause is {cause.seq} of"
+                f" {cause.source}"
             )
         return (
             ""
             if cause.mono_us <= effect.mono_us and cause.seq < effect.seq
             else "the cause is later than the effect"
         )
-    if cause.broker == effect.broker and order(cause) > order(effect):
+    if cause.source == effect.source and order(cause) > order(effect):
         return "the cause is later than the effect, in one process"
     key = tuple(value for _, value in link.key)
     checks: list[tuple[Callable[[Envelope], Key | None], Callable[[Envelope], Key | None]]] = [

@@ -70,7 +70,7 @@ class Subscriber:
         self._wire.close()
 
     def begin(self, tracer: Tracer, cluster: str) -> None:
-        self._lines.append(encode_header(tracer.broker, cluster))
+        self._lines.append(encode_header(tracer.source, cluster))
         self._lines.extend(snapshot_lines(tracer))
         self.flush()
 
@@ -95,7 +95,7 @@ class Subscriber:
         if self._dropped and self._wire.unsent == 0:
             dropped, self._dropped = self._dropped, 0
             gap = Envelope(
-                tracer.broker,
+                tracer.source,
                 tracer.seq,
                 0,
                 tracer.time.milliseconds(),

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from kafka_edu.common.time import Time
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Level
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Level, Source
 
 T = TypeVar("T")
 
@@ -48,8 +48,8 @@ class Tracer:
     which has metrics and logs instead).
     """
 
-    def __init__(self, broker: int, time: Time) -> None:
-        self.broker = broker
+    def __init__(self, source: Source, time: Time) -> None:
+        self.source = source
         self.time = time
         self.cause = 0
         """The fact that brings about what happens now. Set by `because`, around synchronous code
@@ -77,7 +77,7 @@ class Tracer:
         """
         self.seq = seq = self.seq + 1
         envelope = Envelope(
-            self.broker,
+            self.source,
             seq,
             self.cause,
             self.time.milliseconds(),
@@ -171,7 +171,7 @@ class Tracer:
     def _sample(self, sources: list[Callable[[], Iterable[Event]]]) -> list[Envelope]:
         wall_ms, mono_us = self.time.milliseconds(), self.time.nanoseconds() // 1000
         return [
-            Envelope(self.broker, self.seq, 0, wall_ms, mono_us, event)
+            Envelope(self.source, self.seq, 0, wall_ms, mono_us, event)
             for source in sources
             for event in source()
         ]

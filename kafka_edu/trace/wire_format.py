@@ -1,6 +1,6 @@
 """Events as lines of JSON: the one form for files and sockets (spec M1, M5).
 
-Each event is one line: `[broker, seq, cause, wall_ms, mono_us, "Name", [fields in declared
+Each event is one line: `[source, seq, cause, wall_ms, mono_us, "Name", [fields in declared
 order]]`. A stream begins with a header, which names every event type and every value type within
 events, with their fields. So a program with changed classes can still read the stream. It matches
 fields by name and leaves out unknown events and fields. A missing field has its default; without a
@@ -14,10 +14,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, Protocol, TypeGuard, get_type_hints
 
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, value_types
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Source, SourceKind, value_types
 
 FORMAT_VERSION: Final = 2
-"""1: a gauge and a snapshot of the same thing each listed all its fields."""
+"""Format 1 named the source of an event by one number: -3 was a client and the second ZooKeeper
+server. A gauge and a snapshot of the same thing each listed all its fields.
+"""
+
+_SOURCES: Final[Mapping[str, SourceKind]] = {kind.value: kind for kind in SourceKind}
 
 Read = Callable[[object], object]
 """Turn a value out of JSON into the value that the event had."""
@@ -49,11 +53,11 @@ def _shapes() -> Iterator[tuple[str, _ValueType]]:
             yield shape.__name__, shape
 
 
-def encode_header(broker: int, cluster: str = "") -> bytes:
+def encode_header(source: Source, cluster: str = "") -> bytes:
     """Return the first line of a stream."""
     head = {
         "kafka-edu-events": FORMAT_VERSION,
-        "broker": broker,
+        "source": source,
         "cluster": cluster,
         "fields": {name: shape._fields for name, shape in _shapes()},
     }
@@ -62,8 +66,8 @@ def encode_header(broker: int, cluster: str = "") -> bytes:
 
 def encode(envelope: Envelope) -> bytes:
     """Return one line. O(size of the event)."""
-    broker, seq, cause, wall_ms, mono_us, event = envelope
-    row = [broker, seq, cause, wall_ms, mono_us, type(event).__name__, event]
+    source, seq, cause, wall_ms, mono_us, event = envelope
+    row = [source, seq, cause, wall_ms, mono_us, type(event).__name__, event]
     return json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
 
 
@@ -85,7 +89,6 @@ class Decoder:
             ) from error
         if version != FORMAT_VERSION:
             raise TraceFormatError(_other_version(version))
-        self.broker: int = head.get("broker", -1)
         self.cluster: str = head.get("cluster", "")
         self._fields: Mapping[str, Sequence[str]] = fields
         self._readers: dict[_ValueType, Read] = {}
@@ -142,13 +145,14 @@ class Decoder:
     def decode(self, line: bytes) -> Envelope | None:
         """Return one event, or None for one that this program does not know."""
         try:
-            broker, seq, cause, wall_ms, mono_us, name, values = json.loads(line)
-        except ValueError as error:
+            (kind, number), seq, cause, wall_ms, mono_us, name, values = json.loads(line)
+            source = Source(_SOURCES[kind], number)
+        except (ValueError, KeyError, TypeError) as error:
             raise TraceFormatError(f"not an event: {line[:80]!r}") from error
         make = self._events.get(name)
         if make is None:
             return None
-        return Envelope(broker, seq, cause, wall_ms, mono_us, make(values))
+        return Envelope(source, seq, cause, wall_ms, mono_us, make(values))
 
 
 def _row(value: object) -> object:

@@ -90,7 +90,7 @@ def start_all(cluster: Cluster) -> None:
     """
     for process in cluster.status().processes:
         if process.state == "paused":
-            cluster.act("resume", process.broker)
+            cluster.act("resume", process.source)
         elif process.state == "stopped":
-            cluster.act("start", process.broker)
+            cluster.act("start", process.source)
     cluster.wait_ready()

@@ -24,7 +24,7 @@ from kafka_edu.supervisor.cluster import (
 )
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import Envelope, Source
 from kafka_edu.trace.trace_client import TraceClient
 from tests.cluster.processes import processes_of, start_all, wait_until_gone, wait_until_none
 from tests.waiting import PATIENCE_S, wait_for
@@ -160,7 +160,7 @@ def test_acts_on_a_broker_that_is_none(cluster: Cluster) -> None:
         ):
             cluster.kill(broker_id)
     with pytest.raises(ClusterError, match="there is no action 'tickle'"):
-        cluster.act("tickle", 0)
+        cluster.act("tickle", Source.of_broker(0))
     with pytest.raises(ClusterError, match="running already"):
         cluster.start(0)
 

@@ -18,6 +18,8 @@ from chapters.demo_parts.numbered_clients import ConfluentProducer
 from chapters.demo_parts.stored_records import compare, read_all
 from kafka_edu.cli.demo_topic import create_topic, wait_until_in_sync
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.trace.event import ZOOKEEPER, Source, SourceKind
+from kafka_edu.trace.events.supervisor import ZooKeeperModeChanged
 from kafka_edu.trace.trace_client import TraceClient
 from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
 from tests.cluster.processes import start_all
@@ -26,7 +28,6 @@ from tests.waiting import PATIENCE_S, wait_for
 pytestmark = pytest.mark.faults
 
 RATE = 400
-ALONE = -2
 
 
 class Registration(NamedTuple):
@@ -111,7 +112,7 @@ def test_no_acked_record_and_no_session_is_lost(
     wait_for(lambda: acked_after(producer, 0), "nothing is acked at all")
     before = registrations(cluster)
     leader = cluster.status().zookeeper_leader
-    victim = ALONE if leader is None else leader
+    victim = ZOOKEEPER if leader is None else Source(SourceKind.ZOOKEEPER, leader)
     with TraceClient(cluster.supervisor_events_address()) as events:
         cluster.act(act, victim)
         gone = time.monotonic()
@@ -119,12 +120,14 @@ def test_no_acked_record_and_no_session_is_lost(
         if leader is not None:
             told = events.wait_for(
                 lambda envelope: (
-                    envelope.name == "ZooKeeperModeChanged" and envelope.event[2] == "leader"
+                    isinstance(envelope.event, ZooKeeperModeChanged)
+                    and envelope.event.mode == "leader"
                 ),
                 PATIENCE_S,
             )
-            assert told.event[1] != victim
-            assert cluster.status().zookeeper_leader == told.event[1]
+            assert isinstance(told.event, ZooKeeperModeChanged)
+            assert told.event.child != victim
+            assert cluster.status().zookeeper_leader == told.event.child.id
             assert registrations(cluster) == before, (
                 "the servers that are left know the brokers' sessions"
             )

@@ -415,7 +415,7 @@ def test_no_acked_record_is_lost_when_the_leader_is_killed(cluster: Cluster) -> 
             producer.poll(0.002)
         assert producer.flush(PATIENCE_S) == 0
     finally:
-        cluster.act("start", leader)
+        cluster.start(leader, wait=False)
     assert failed == []
     assert acked == [b"%d" % i for i in range(sent)]
     assert consume_rd(cluster, topic, 1, sent) == acked

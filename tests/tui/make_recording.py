@@ -20,7 +20,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source
 from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
 from kafka_edu.trace.events.replication import IsrExpanded
 from tui.recording import Recorder
@@ -37,15 +37,15 @@ def thinned() -> Callable[[Envelope], bool]:
     """Keep all facts and snapshots, and four samples a second of each process's gauges instead of
     ten.
     """
-    kept: dict[int, int] = {}
+    kept: dict[Source, int] = {}
 
     def keep(envelope: Envelope) -> bool:
         if envelope.name not in EVENT_TYPES or EVENT_TYPES[envelope.name].kind is not Kind.GAUGE:
             return True
-        last = kept.get(envelope.broker, 0)
+        last = kept.get(envelope.source, 0)
         if envelope.mono_us != last and envelope.mono_us - last < GAUGES_EVERY_US:
             return False
-        kept[envelope.broker] = envelope.mono_us
+        kept[envelope.source] = envelope.mono_us
         return True
 
     return keep

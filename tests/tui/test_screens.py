@@ -106,7 +106,7 @@ def test_a_killed_leader_and_the_new_leaders(size: tuple[int, int]) -> None:
     async def when_killed(pilot: Pilot[None], app: DashboardApp) -> None:
         text = shown(app)
         assert "without a leader: broker" in text.splitlines()[0]
-        assert f"broker {ended.broker}" in text
+        assert f"broker {ended.child.id}" in text
         assert "killed (SIGKILL)" in text
         assert "ZooKeeper holds its s" in text
         assert "still leader of" in text
@@ -118,7 +118,7 @@ def test_a_killed_leader_and_the_new_leaders(size: tuple[int, int]) -> None:
         text = shown(app)
         assert "under-replicated: broker" in text.splitlines()[0]
         assert "left the cluster" in text
-        assert f"★{ended.broker}" in text, "the preferred leader is the dead one"
+        assert f"★{ended.child.id}" in text, "the preferred leader is the dead one"
         assert "because broker" in text
         assert "2/2 ok" in text
         assert "↑" in text

@@ -7,7 +7,7 @@ reports it. A card shows both, because the time between them is the time without
 
 from typing import Final
 
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import Envelope, Source, SourceKind
 from kafka_edu.trace.events.controller import BrokerFailed, BrokerJoined, ControllerBrokerSnapshot
 from kafka_edu.trace.events.network import NetworkSampled
 from kafka_edu.trace.events.server import (
@@ -164,16 +164,16 @@ class BrokersView:
     def apply(self, envelope: Envelope) -> None:
         """Take one event. O(1)."""
         teller, now_us = envelope.broker, envelope.mono_us
-        if teller >= 0 and not isinstance(envelope.event, LinkLost):
+        if teller is not None and not isinstance(envelope.event, LinkLost):
             self[teller].heard_us = now_us
             self[teller].linked = True
         match envelope.event:
-            case LinkMade(pid=pid) if teller >= 0:
+            case LinkMade(pid=pid) if teller is not None:
                 self[teller].pid = pid
-            case LinkLost() if teller >= 0:
+            case LinkLost() if teller is not None:
                 self._lost(self[teller])
-            case ProcessSnapshot() as e if e.broker >= 0:
-                broker = self[e.broker]
+            case ProcessSnapshot(child=Source(kind=SourceKind.BROKER, id=number)) as e:
+                broker = self[number]
                 broker.port, broker.pid = e.port, e.pid
                 self._process(
                     broker,
@@ -181,10 +181,10 @@ class BrokersView:
                     "stopped" if e.state == "stopped" and not broker.ended else broker.ended,
                     now_us,
                 )
-            case ProcessStarted() as e if e.broker >= 0:
-                self[e.broker].pid = e.pid
-                self._process(self[e.broker], "running", "", now_us)
-            case ProcessEnded() as e if e.broker >= 0:
+            case ProcessStarted(child=Source(kind=SourceKind.BROKER, id=number)) as e:
+                self[number].pid = e.pid
+                self._process(self[number], "running", "", now_us)
+            case ProcessEnded(child=Source(kind=SourceKind.BROKER, id=number)) as e:
                 how = (
                     f"killed ({e.signal})"
                     if e.signal
@@ -192,15 +192,15 @@ class BrokersView:
                     if e.code == 0
                     else f"ended with code {e.code}"
                 )
-                self[e.broker].pid = 0
-                self._process(self[e.broker], "stopped", how, now_us)
-                self._lost(self[e.broker])
-            case ProcessPaused() as e if e.broker >= 0:
-                self._process(self[e.broker], "paused", "", now_us)
-            case ProcessResumed() as e if e.broker >= 0:
-                self._process(self[e.broker], "running", "", now_us)
-            case ProcessMemory() as e if e.broker >= 0:
-                self[e.broker].rss_anon = e.rss_anon
+                self[number].pid = 0
+                self._process(self[number], "stopped", how, now_us)
+                self._lost(self[number])
+            case ProcessPaused(child=Source(kind=SourceKind.BROKER, id=number)) as e:
+                self._process(self[number], "paused", "", now_us)
+            case ProcessResumed(child=Source(kind=SourceKind.BROKER, id=number)) as e:
+                self._process(self[number], "running", "", now_us)
+            case ProcessMemory(child=Source(kind=SourceKind.BROKER, id=number)) as e:
+                self[number].rss_anon = e.rss_anon
             case BrokerSnapshot() as e:
                 broker = self[e.broker_id]
                 broker.port, broker.pid, broker.state = (
@@ -233,9 +233,9 @@ class BrokersView:
             case MetadataSnapshot() as e:
                 for broker_id, end_points in e.live_brokers:
                     self[broker_id].port = self[broker_id].port or port_of(end_points)
-            case NetworkSampled() as e:
+            case NetworkSampled() as e if teller is not None:
                 self._network(self[teller], e, now_us)
-            case ServerSampled() as e:
+            case ServerSampled() as e if teller is not None:
                 broker = self[teller]
                 broker.handlers_busy, broker.handlers = e.handlers_busy, e.handlers
                 broker.rss_anon = e.rss_anon_bytes or broker.rss_anon

@@ -5,7 +5,7 @@ well?".
 from typing import Final
 
 from kafka_edu.common.words import joined, plural
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import SUPERVISOR, Envelope, Source, SourceKind
 from kafka_edu.trace.events.controller import (
     ActiveControllerChanged,
     ControllerElected,
@@ -27,8 +27,6 @@ from .broker_view import BrokersView
 from .glow import Glow
 from .partition_view import PartitionsView
 
-SUPERVISOR: Final = -1
-ZOOKEEPER: Final = -2
 HEADER_EVENTS: Final = (
     ControllerElected,
     ControllerResigned,
@@ -82,7 +80,7 @@ class ClusterView:
         self.glow.advance(envelope.mono_us)
         self.brokers.apply(envelope)
         self.partitions.apply(envelope)
-        if envelope.broker == SUPERVISOR:
+        if envelope.source == SUPERVISOR:
             self.supervised = not isinstance(envelope.event, LinkLost)
         match envelope.event:
             case ClusterKnown() as e:
@@ -94,26 +92,26 @@ class ClusterView:
                     e.zookeeper,
                     envelope.mono_us,
                 )
-            case ControllerElected() as e:
+            case ControllerElected() as e if envelope.broker is not None:
                 self._controller(envelope.broker, e.epoch)
             case ControllerSnapshot() as e if e.active or self.controller < 0:
-                self._controller(envelope.broker if e.active else e.controller_id, e.epoch)
+                self._controller(envelope.source.id if e.active else e.controller_id, e.epoch)
             case ControllerResigned() if envelope.broker == self.controller:
                 self._controller(-1, self.controller_epoch)
             case ActiveControllerChanged(controller_id=-1) if envelope.broker != self.controller:
                 self._controller(-1, self.controller_epoch)
             case ControllerEpochSeen() as e:
                 self._controller(e.controller, e.controller_epoch)
-            case ProcessSnapshot() as e if e.broker <= ZOOKEEPER:
-                self.zookeepers[e.broker] = e.state == "running"
-            case ProcessStarted() as e if e.broker <= ZOOKEEPER:
-                self.zookeepers[e.broker] = True
-            case ProcessEnded() as e if e.broker <= ZOOKEEPER:
-                self.zookeepers[e.broker] = False
+            case ProcessSnapshot(child=Source(kind=SourceKind.ZOOKEEPER, id=server)) as e:
+                self.zookeepers[server] = e.state == "running"
+            case ProcessStarted(child=Source(kind=SourceKind.ZOOKEEPER, id=server)):
+                self.zookeepers[server] = True
+            case ProcessEnded(child=Source(kind=SourceKind.ZOOKEEPER, id=server)):
+                self.zookeepers[server] = False
             case ZooKeeperModeChanged() | ZooKeeperModeSnapshot() as e:
-                self._zookeeper_mode(ZOOKEEPER + 1 - e.broker, e.mode)
-            case LinkMade() if envelope.broker == ZOOKEEPER:
-                self.zookeepers[ZOOKEEPER] = True
+                self._zookeeper_mode(e.child.id, e.mode)
+            case LinkMade() if envelope.source.kind is SourceKind.ZOOKEEPER:
+                self.zookeepers[envelope.source.id] = True
             case _:
                 pass
 

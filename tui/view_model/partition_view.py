@@ -159,6 +159,8 @@ class PartitionsView:
     def apply(self, envelope: Envelope) -> None:
         """Take one event. O(1); a new partition costs O(partitions)."""
         teller = envelope.broker
+        if teller is None:  # of replicas only brokers know
+            return
         match envelope.event:
             case SnapshotBegins():
                 self._told[teller] = set()

@@ -4,10 +4,10 @@ A sentence keeps its subject apart, so the same fact about many subjects becomes
 web-0, web-3 and 2 more from now on`.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_edu.common.words import plural
-from kafka_edu.trace.event import Event
+from kafka_edu.trace.event import Event, Source, SourceKind
 from kafka_edu.trace.events import controller as ctl
 from kafka_edu.trace.events import (
     learner,
@@ -25,7 +25,13 @@ from kafka_edu.trace.events import (
 from ..link_events import LinkLost, LinkMade
 from .figures import duration, span
 
-TELLERS = {-1: "sup", -2: "zk", -3: "cli"}
+SHORT_NAMES: Final = {
+    SourceKind.BROKER: "b",
+    SourceKind.ZOOKEEPER: "zk",
+    SourceKind.SUPERVISOR: "sup",
+    SourceKind.CLIENT: "cli",
+    SourceKind.PROXY: "pxy",
+}
 
 
 class Sentence(NamedTuple):
@@ -53,9 +59,10 @@ class Sentence(NamedTuple):
         )
 
 
-def teller(broker: int) -> str:
-    """Return the emitting process in three characters: `b1`, `sup`, `zk`, `cli`."""
-    return TELLERS.get(broker, f"b{broker}")
+def teller(source: Source) -> str:
+    """Return the source in three characters: `b1`, `sup`, `zk`, `cli`."""
+    name = SHORT_NAMES[source.kind]
+    return f"{name}{source.id}" if source.kind is SourceKind.BROKER else name
 
 
 def _ids(brokers: tuple[int, ...]) -> str:
@@ -131,7 +138,7 @@ def _supervisor(event: Event) -> Sentence | None:
         case supervisor.ActionAsked() as e:
             return Sentence(
                 f"asked to {e.action}",
-                f"broker {e.broker}" if e.broker >= 0 else "",
+                str(e.target) if e.target.broker is not None else "",
                 because=f"somebody asked to {e.action} it",
                 loud=False,
             )

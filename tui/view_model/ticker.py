@@ -47,7 +47,7 @@ class TickerLine:
         first = self.envelopes[0]
         within_us = FOLD_US if said.subject else REPEAT_US
         return (
-            first.broker == envelope.broker
+            first.source == envelope.source
             and type(first.event) is type(envelope.event)
             and envelope.mono_us - self.envelopes[-1].mono_us <= within_us
             and (self.said.before, self.said.after, self.because)
@@ -66,7 +66,7 @@ class Link:
     def __init__(self, envelope: Envelope, first: Envelope, depth: int) -> None:
         self.envelope = envelope
         self.after_us = envelope.mono_us - first.mono_us
-        self.teller = teller(envelope.broker)
+        self.teller = teller(envelope.source)
         self.said = sentence(envelope.event)
         self.depth = depth
 

@@ -168,11 +168,13 @@ class WheelsView:
         """Take one event. O(slots of the wheel)."""
         self.glow.advance(envelope.mono_us)
         broker, now_us = envelope.broker, envelope.mono_us
+        if isinstance(envelope.event, ProcessEnded):
+            broker = envelope.event.child.broker
+        if broker is None:
+            return
         match envelope.event:
-            case LinkLost():
+            case LinkLost() | ProcessEnded():
                 self._forget(broker)
-            case ProcessEnded() as e:
-                self._forget(e.broker)
             case TimerSnapshot(state=state) | TimerSampled(state=state):
                 self._sample(self._timer(broker, state.timer), state, now_us)
             case WheelSnapshot(state=wheel) | WheelSampled(state=wheel):

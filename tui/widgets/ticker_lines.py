@@ -52,7 +52,7 @@ class TickerLines(Lines):
         told, colours = self.model.ticker.lines[index], self.palette
         line = ink(wall_clock(told.envelope.wall_ms), colours.dim)
         line.append(
-            f" {teller(told.envelope.broker):<4}",
+            f" {teller(told.envelope.source):<4}",
             style=f"bold {colours.broker(told.envelope.broker)}",
         )
         words = Text(told.text)

@@ -28,8 +28,6 @@ from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused, ProxyStarted, ProxyStopped
 from kafka_edu.trace.tracer import Tracer
 
-PROXY_ID: Final = -4
-"""Who tells, in the events of a proxy."""
 REFRESH_MS: Final = 5_000
 TIMEOUT_MS: Final = 3_000
 LISTENER_NAME: Final = "PLAINTEXT"

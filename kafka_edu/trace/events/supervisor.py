@@ -1,14 +1,13 @@
-"""What the supervisor of a cluster tells: its processes as the operating system sees them, and what
-came of each act (spec M4).
+"""The supervisor's events: a cluster's processes as the operating system sees them, and the results
+of actions (spec M4).
 
-Its events bear the broker id -1. `process` names a child: `broker-0`, `zookeeper`; `broker` is that
-broker's id, or -2 for ZooKeeper. The servers of an ensemble are `zookeeper-1`, -2, `zookeeper-2`,
--3, and so on.
+`process` is the name of a child: `broker-0`, `zookeeper`; the servers of an ensemble are
+`zookeeper-1`, `zookeeper-2` and so on. `child` is the same child as a source of events.
 """
 
 from typing import NamedTuple
 
-from kafka_edu.trace.event import Kind, event
+from kafka_edu.trace.event import Kind, Source, event
 
 
 @event()
@@ -28,7 +27,7 @@ class ProcessStarted(NamedTuple):
     """A child runs from now on as `pid`; a broker's own BrokerStarting bears the same pid."""
 
     process: str
-    broker: int
+    child: Source
     pid: int
 
 
@@ -39,7 +38,7 @@ class ProcessEnded(NamedTuple):
     """
 
     process: str
-    broker: int
+    child: Source
     pid: int
     code: int
     signal: str
@@ -51,7 +50,7 @@ class ProcessPaused(NamedTuple):
     """A child was stopped with SIGSTOP: it lives, holds its sockets, and answers nothing."""
 
     process: str
-    broker: int
+    child: Source
     pid: int
 
 
@@ -60,7 +59,7 @@ class ProcessResumed(NamedTuple):
     """A paused child goes on (SIGCONT)."""
 
     process: str
-    broker: int
+    child: Source
     pid: int
 
 
@@ -71,7 +70,7 @@ class ZooKeeperModeChanged(NamedTuple):
     """
 
     process: str
-    broker: int
+    child: Source
     mode: str
 
 
@@ -88,12 +87,12 @@ class ClusterReady(NamedTuple):
 
 @event()
 class ActionAsked(NamedTuple):
-    """Somebody asked the supervisor to act; `broker` is -1 where the act concerns the whole
-    cluster, less for ZooKeeper. Next: ActionDone, with this as its cause.
+    """Somebody asked the supervisor to act on `target`; the supervisor itself stands for the whole
+    cluster. Next: ActionDone, with this as its cause.
     """
 
     action: str
-    broker: int
+    target: Source
 
 
 @event()
@@ -101,7 +100,7 @@ class ActionDone(NamedTuple):
     """What came of an act."""
 
     action: str
-    broker: int
+    target: Source
     ok: bool
     message: str
 
@@ -113,7 +112,7 @@ class ProcessSnapshot(NamedTuple):
     """
 
     process: str
-    broker: int
+    child: Source
     state: str
     pid: int
     port: int
@@ -124,7 +123,7 @@ class ZooKeeperModeSnapshot(NamedTuple):
     """What a server of an ensemble is: leader or follower; empty while it serves nobody."""
 
     process: str
-    broker: int
+    child: Source
     mode: str
 
 
@@ -135,5 +134,5 @@ class ProcessMemory(NamedTuple):
     """
 
     process: str
-    broker: int
+    child: Source
     rss_anon: int

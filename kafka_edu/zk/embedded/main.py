@@ -19,6 +19,7 @@ from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.ports import ZOOKEEPER_PORT
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
+from kafka_edu.trace.event import ZOOKEEPER
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.embedded.file_txn_snap_log import DataDirError, FileTxnSnapLog
 from kafka_edu.zk.embedded.server_cnxn_factory import ServerCnxnFactory
@@ -26,7 +27,6 @@ from kafka_edu.zk.embedded.session_tracker import TICK_TIME_MS
 from kafka_edu.zk.embedded.sync_request_processor import SNAP_COUNT
 
 T = TypeVar("T")
-ZOOKEEPER_BROKER_ID: Final = -2
 """Who ZooKeeper is in an event's envelope."""
 
 
@@ -123,7 +123,7 @@ async def serve(arguments: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         stack.enter_context(lock(arguments.data_dir))
         transport = SocketTransport()
-        tracer = Tracer(ZOOKEEPER_BROKER_ID, time) if arguments.events_file else None
+        tracer = Tracer(ZOOKEEPER, time) if arguments.events_file else None
         if tracer is not None:
             await _open_event_socket(tracer, transport, arguments.events_file, stack)
         factory = ServerCnxnFactory(

@@ -9,7 +9,7 @@ from chapters.ch02_timing_wheel.watch import Seen
 from kafka_edu.common.time import MockTime
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
-from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.event import Envelope, Level, Source
 from kafka_edu.trace.events.purgatory import Requirement
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.trace.wire_format import Decoder, encode, encode_header
@@ -37,7 +37,7 @@ class OverTheWire:
 
     def __init__(self, seen: Seen) -> None:
         self.seen = seen
-        self.decoder = Decoder(encode_header(1))
+        self.decoder = Decoder(encode_header(Source.of_broker(1)))
 
     def accept(self, envelope: Envelope) -> None:
         decoded = self.decoder.decode(encode(envelope))
@@ -53,7 +53,7 @@ def shown(seen: Seen) -> str:
 
 def test_shows_wheels_rates_and_why_an_operation_waits() -> None:
     time, seen = MockTime(100_000), Seen()
-    trace, wire = Tracer(1, time), OverTheWire(seen)
+    trace, wire = Tracer(Source.of_broker(1), time), OverTheWire(seen)
     trace.add_sink(wire)
     purgatory = DelayedOperationPurgatory[Waits]("Produce", time.hi_res_clock_ms, trace)
     for gauge in trace.gauges():

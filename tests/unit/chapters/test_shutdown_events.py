@@ -5,7 +5,7 @@ what its next start read again.
 from chapters.ch06_graceful_shutdown.shutdown import longest_silence
 from chapters.ch06_graceful_shutdown.shutdown_events import End, Start, end_of, moves, start_of
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.trace.event import Envelope, Event
+from kafka_edu.trace.event import Envelope, Event, Source
 from kafka_edu.trace.events.log import LogLoaded, LogRecovered
 from kafka_edu.trace.events.replication import BecameFollower, BecameLeader
 from kafka_edu.trace.events.server import ControlledShutdownAttempted, ServerStarted, ServerStopped
@@ -14,7 +14,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 def told(broker: int, mono_us: int, event: Event) -> Envelope:
-    return Envelope(broker, 1, 0, 0, mono_us, event)
+    return Envelope(Source.of_broker(broker), 1, 0, 0, mono_us, event)
 
 
 def leads(tp: TopicPartition, epoch: int = 1) -> BecameLeader:

@@ -11,13 +11,15 @@ from kafka_edu.cli import cluster_command
 from kafka_edu.common.transport import Transport
 from kafka_edu.supervisor import readiness
 from kafka_edu.supervisor.cluster import ClusterStatus, ProcessStatus
+from kafka_edu.trace.event import ZOOKEEPER, Source
 
 
 def process(broker: int, state: str = "running") -> ProcessStatus:
-    name = "zookeeper" if broker < 0 else f"broker-{broker}"
+    source = ZOOKEEPER if broker < 0 else Source.of_broker(broker)
+    name = "zookeeper" if source == ZOOKEEPER else f"broker-{broker}"
     return ProcessStatus(
         name,
-        broker,
+        source,
         state,
         0 if state == "stopped" else 1000 + broker,
         9092 + broker,

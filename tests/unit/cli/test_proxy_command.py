@@ -17,7 +17,7 @@ from kafka_edu.cli.proxy_process import TerminalSink
 from kafka_edu.clients.proxy.recording import write_recording
 from kafka_edu.clients.proxy.target import Address, TargetState
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import PROXY, Envelope
 from kafka_edu.trace.events.proxy import (
     ProxyAnswered,
     ProxyRefused,
@@ -211,7 +211,7 @@ def test_the_proxys_doings_as_lines():
             bytes_out=5_000_000,
         ),
     ):
-        sink.accept(Envelope(-4, 1, 0, 0, 0, event))
+        sink.accept(Envelope(PROXY, 1, 0, 0, 0, event))
     assert said == [
         "the proxy listens on [::1]:9999: give it to clients as bootstrap.servers",
         "east: Up → Down: nobody answers",

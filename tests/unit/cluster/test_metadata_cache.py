@@ -14,6 +14,7 @@ from kafka_edu.protocol.messages.update_metadata import (
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
+from kafka_edu.trace.event import Source
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 
@@ -136,7 +137,7 @@ def test_error_codes_by_version():
 
 
 def test_updates_and_snapshots_are_told():
-    tracer, ring = Tracer(1, MockTime()), RingSink()
+    tracer, ring = Tracer(Source.of_broker(1), MockTime()), RingSink()
     tracer.add_sink(ring)
     cache = MetadataCache(1, tracer)
     cache.update(update([broker(1, ("PLAINTEXT", 9092))], [state(0, 1, [1]), state(1, -2, [1])]))

@@ -38,6 +38,7 @@ from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryTransport
 from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.sim.memory_zookeeper import MemoryZooKeeper
 from kafka_edu.sim.sim_loop import SimLoop, SimProcess, SimTime
+from kafka_edu.trace.event import Source
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
@@ -110,7 +111,7 @@ class ControllerBroker:
             inter_broker_protocol=cluster.inter_broker_protocol,
             max_in_flight=BROKER_DEFAULTS.zookeeper_max_in_flight_requests,
         )
-        self.tracer = Tracer(broker_id, cluster.time)
+        self.tracer = Tracer(Source.of_broker(broker_id), cluster.time)
         self.events = RingSink()
         self.tracer.add_sink(self.events)
         self.controller: KafkaController

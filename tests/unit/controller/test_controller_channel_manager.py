@@ -15,6 +15,7 @@ from kafka_edu.protocol.messages.update_metadata import (
 from kafka_edu.protocol.schema import Message
 from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryTransport
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
+from kafka_edu.trace.event import Source
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 
@@ -52,7 +53,7 @@ class Wires:
         self.loop = SimLoop()
         self.time = SimTime(self.loop)
         self.transport = MemoryTransport(MemoryNetwork(self.loop, Random(1)))
-        self.tracer = Tracer(0, self.time)
+        self.tracer = Tracer(Source.of_broker(0), self.time)
         self.events = RingSink()
         self.tracer.add_sink(self.events)
         self.received: list[int] = []

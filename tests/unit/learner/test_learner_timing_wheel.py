@@ -19,7 +19,7 @@ from kafka_edu.timer import system_timer
 from kafka_edu.timer.system_timer import SystemTimer
 from kafka_edu.timer.timer_task import TimerTask
 from kafka_edu.timer.timing_wheel import TimingWheel
-from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.event import Envelope, Level, Source
 from kafka_edu.trace.events.learner import (
     LearnerCalls,
     LearnerFailed,
@@ -254,7 +254,7 @@ class Told:
 
 def test_installation_and_failures_are_events(tmp_path: Path) -> None:
     code, _ = learner(tmp_path, RIGHT.replace("return None", "raise KeyError(7)"))
-    trace, told = Tracer(2, MockTime()), Told()
+    trace, told = Tracer(Source.of_broker(2), MockTime()), Told()
     trace.add_sink(told)
     trace_learner([code], trace)
     live([2])
@@ -280,7 +280,7 @@ def test_installation_and_failures_are_events(tmp_path: Path) -> None:
 
 def test_a_flood_of_failures_is_not_told_one_by_one(tmp_path: Path) -> None:
     code, _ = learner(tmp_path, RIGHT.replace("return None", "raise KeyError(7)"))
-    trace, told = Tracer(2, MockTime()), Told()
+    trace, told = Tracer(Source.of_broker(2), MockTime()), Told()
     trace.add_sink(told)
     trace_learner([code], trace)
     for _ in range(1000):

@@ -7,6 +7,7 @@ from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.time import MockTime
 from kafka_edu.log.log_dirs import LogDirInUseError, LogDirs
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from kafka_edu.trace.event import Source
 from kafka_edu.trace.events.log import LogDirLocked
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
@@ -15,7 +16,7 @@ from kafka_edu.trace.tracer import Tracer
 def test_every_dir_is_created_and_locked_and_a_bad_one_is_set_aside() -> None:
     disk = MemoryFileSystem()
     disk.open("/bad").append([b"a file where a folder should be"])
-    trace, ring = Tracer(1, MockTime()), RingSink()
+    trace, ring = Tracer(Source.of_broker(1), MockTime()), RingSink()
     trace.add_sink(ring)
     dirs = LogDirs(("/a", "/bad", "/b"), disk, trace)
     dirs.open()

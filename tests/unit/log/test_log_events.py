@@ -7,7 +7,7 @@ from kafka_edu.record.legacy import build_message_set
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
-from kafka_edu.trace.event import Event, Level
+from kafka_edu.trace.event import Event, Level, Source
 from kafka_edu.trace.events.log import (
     BatchValidated,
     DuplicateBatch,
@@ -45,7 +45,7 @@ def watched(level: Level = Level.STATE) -> tuple[Log, RingSink]:
         now_ms=NOW,
         max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
     )
-    trace, ring = Tracer(0, MockTime()), RingSink(level=level)
+    trace, ring = Tracer(Source.of_broker(0), MockTime()), RingSink(level=level)
     trace.add_sink(ring)
     log.watch(trace)
     return log, ring

@@ -15,7 +15,7 @@ from kafka_edu.log.log_manager import LogManager
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
-from kafka_edu.trace.event import Event
+from kafka_edu.trace.event import Event, Source
 from kafka_edu.trace.events.log import (
     LogDirFailed,
     LogLoaded,
@@ -59,7 +59,7 @@ class StillTime(MockTime):
 class Broker:
     def __init__(self, disk: MemoryFileSystem, *dirs: str) -> None:
         self.time = StillTime()
-        self.trace = Tracer(0, self.time)
+        self.trace = Tracer(Source.of_broker(0), self.time)
         self.ring = RingSink()
         self.trace.add_sink(self.ring)
         self.failed: list[tuple[str, list[TopicPartition]]] = []

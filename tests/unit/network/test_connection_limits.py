@@ -16,7 +16,7 @@ from kafka_edu.network.socket_server import SocketServer
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import encode_response
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafka_edu.trace.event import Event, Level
+from kafka_edu.trace.event import Event, Level, Source
 from kafka_edu.trace.events.network import (
     AcceptingPaused,
     AcceptingResumed,
@@ -36,7 +36,7 @@ class Server:
 
     def __init__(self, limits: ConnectionLimits, listeners: tuple[str, ...] = (OUTSIDE,)) -> None:
         time = SystemTime()
-        tracer = Tracer(0, time)
+        tracer = Tracer(Source.of_broker(0), time)
         self._ring = RingSink()
         tracer.add_sink(self._ring)
         self._told = asyncio.Event()

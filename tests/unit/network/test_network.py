@@ -26,7 +26,7 @@ from kafka_edu.protocol.headers import RequestHeader, encode_request, encode_res
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryWire
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
-from kafka_edu.trace.event import Level
+from kafka_edu.trace.event import Level, Source
 from kafka_edu.trace.events.network import ConnectionClosed, ConnectionRefused, ResponseSent
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
@@ -51,7 +51,7 @@ class Bench:
         self.loop = SimLoop()
         self.time = SimTime(self.loop)
         self.network = MemoryNetwork(self.loop, random.Random(7))
-        self.tracer = Tracer(0, self.time)
+        self.tracer = Tracer(Source.of_broker(0), self.time)
         self.ring = RingSink(level=Level.ALL)
         self.tracer.add_sink(self.ring)
         self.channel = RequestChannel(self.time, capacity)

@@ -9,7 +9,7 @@ from kafka_edu.common.time import MockTime
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
-from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.event import Envelope, Level, Source
 from kafka_edu.trace.events.purgatory import (
     OperationCompleted,
     OperationWatched,
@@ -184,7 +184,7 @@ def test_cancel_for_key_returns_what_waits_uncompleted(
 
 def test_purges_the_completed_after_the_interval(time: MockTime, hw: list[int]) -> None:
     told = Told()
-    trace = Tracer(1, time)
+    trace = Tracer(Source.of_broker(1), time)
     trace.add_sink(told)
     purgatory = DelayedOperationPurgatory[WaitsForOffset](
         "Fetch", time.hi_res_clock_ms, trace, purge_interval=10
@@ -265,7 +265,7 @@ def test_an_operation_that_raises_leaves_the_purgatory_usable(
 
 def test_emits_what_waits_why_and_what_completed_it(time: MockTime, hw: list[int]) -> None:
     told = Told()
-    trace = Tracer(1, time)
+    trace = Tracer(Source.of_broker(1), time)
     trace.add_sink(told)
     purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms, trace)
     operation = WaitsForOffset(30_000, 4, hw)
@@ -361,7 +361,7 @@ def test_emits_what_waits_why_and_what_completed_it(time: MockTime, hw: list[int
 def test_gauges_list_at_most_fifty_operations_the_oldest_first(
     time: MockTime, hw: list[int]
 ) -> None:
-    trace = Tracer(1, time)
+    trace = Tracer(Source.of_broker(1), time)
     purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms, trace)
     for n in range(60):
         purgatory.try_complete_else_watch(
@@ -456,7 +456,7 @@ def test_a_bug_when_the_time_is_up_leaves_the_other_time_outs_alone(
 def test_an_operation_whose_event_failed_is_not_answered_later(
     time: MockTime, hw: list[int]
 ) -> None:
-    tracer = Tracer(1, time)
+    tracer = Tracer(Source.of_broker(1), time)
     tracer.add_sink(Told())
     purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms, tracer)
 

@@ -52,6 +52,7 @@ from kafka_edu.replication.replica_fetcher_thread import fetcher_versions
 from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.replication.replication_config import ReplicationConfig
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from kafka_edu.trace.event import Source
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 from tests.defaults import REPLICATION_DEFAULTS
@@ -116,7 +117,7 @@ class ModelBroker:
         self.config = config
         self.min_isr = min_isr
         self.alive = True
-        self.trace = Tracer(broker_id, time)
+        self.trace = Tracer(Source.of_broker(broker_id), time)
         self.ring = RingSink(10_000)
         self.trace.add_sink(self.ring)
         self.proposals: list[IsrProposal] = []

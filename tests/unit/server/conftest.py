@@ -21,6 +21,7 @@ from kafka_edu.protocol.messages.update_metadata import (
 )
 from kafka_edu.protocol.schema import Message
 from kafka_edu.server.kafka_apis import KafkaApis
+from kafka_edu.trace.event import Source
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 from tests.defaults import NETWORK_DEFAULTS
@@ -57,7 +58,7 @@ class Harness:
 
     def __init__(self, level: str = "2.8") -> None:
         self.time = MockTime()
-        self.trace = Tracer(1, self.time)
+        self.trace = Tracer(Source.of_broker(1), self.time)
         self.ring = RingSink()
         self.trace.add_sink(self.ring)
         self.channel = RequestChannel(self.time, NETWORK_DEFAULTS.queued_max_requests)

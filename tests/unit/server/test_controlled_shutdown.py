@@ -22,6 +22,7 @@ from kafka_edu.protocol.messages.controlled_shutdown import (
 from kafka_edu.server.controlled_shutdown import ControlledShutdown, Outcome
 from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryTransport
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
+from kafka_edu.trace.event import Source
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
@@ -90,7 +91,7 @@ class World:
         self.time = SimTime(self.loop)
         self.began_ms = self.time.hi_res_clock_ms()
         self.transport = MemoryTransport(MemoryNetwork(self.loop, Random(1)))
-        self.tracer = Tracer(2, self.time)
+        self.tracer = Tracer(Source.of_broker(2), self.time)
         self.events = RingSink()
         self.tracer.add_sink(self.events)
         self.controller_id: int | None = None

@@ -5,6 +5,7 @@ import threading
 from kafka_edu.common.time import MockTime
 from kafka_edu.server.loop_sampler import LoopSampler
 from kafka_edu.server.loop_watchdog import LoopWatchdog
+from kafka_edu.trace.event import Source
 from kafka_edu.trace.events.server import LoopStalled
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
@@ -17,7 +18,7 @@ def _hold_the_loop(sampler: LoopSampler) -> None:
 
 
 def test_the_call_that_holds_the_loop_is_told() -> None:
-    tracer, ring = Tracer(1, MockTime()), RingSink()
+    tracer, ring = Tracer(Source.of_broker(1), MockTime()), RingSink()
     tracer.add_sink(ring)
     sampler = LoopSampler()
     watchdog = LoopWatchdog(MockTime(), tracer, lambda: 0, sampler.tick, sampler.take)

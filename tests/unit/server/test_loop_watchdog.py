@@ -1,5 +1,6 @@
 from kafka_edu.common.time import MockTime
 from kafka_edu.server.loop_watchdog import LoopWatchdog
+from kafka_edu.trace.event import Source
 from kafka_edu.trace.events.server import LoopStalled
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
@@ -7,7 +8,7 @@ from kafka_edu.trace.tracer import Tracer
 
 def test_a_stall_is_told_and_a_late_tick_is_not() -> None:
     time = MockTime()
-    tracer, ring = Tracer(1, time), RingSink()
+    tracer, ring = Tracer(Source.of_broker(1), time), RingSink()
     tracer.add_sink(ring)
     wound: list[int] = []
     watchdog = LoopWatchdog(time, tracer, lambda: 0, lambda: wound.append(1))

@@ -17,7 +17,7 @@ from kafka_edu.network.processor import Processor
 from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.sim.memory_zookeeper import MemoryConnection
 from kafka_edu.sim.sim_cluster import SimCluster
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import Envelope, Source
 from kafka_edu.trace.events.controller import ControllerRequestSent, ZkWatchFired
 from kafka_edu.trace.events.network import RequestReceived
 from kafka_edu.trace.events.zk import WatchFired, ZnodeChanged, ZnodeCreated
@@ -28,8 +28,8 @@ from kafka_edu.zk.embedded.zookeeper_server import Effect, Notify, ZooKeeperServ
 #: code creates.
 _within: ContextVar[int] = ContextVar("within", default=0)
 
-Place = tuple[int, int]
-"""(broker, number). In the simulator a broker's numbers continue when it is started again."""
+Place = tuple[Source, int]
+"""(source, number). In the simulator a broker's numbers continue when it is started again."""
 
 
 class ChainOracle:
@@ -53,7 +53,7 @@ class ChainOracle:
         cluster.sink.listeners.append(self._told.append)
 
     def _since(self, at: int, kind: type | tuple[type, ...]) -> list[Place]:
-        return [(e.broker, e.seq) for e in self._told[at:] if isinstance(e.event, kind)]
+        return [(e.source, e.seq) for e in self._told[at:] if isinstance(e.event, kind)]
 
     @contextmanager
     def watching(self) -> Iterator["ChainOracle"]:
@@ -69,7 +69,7 @@ class ChainOracle:
             if oracle._told and isinstance(oracle._told[-1].event, WatchFired):
                 oracle._notifications[id(effect)] = (
                     effect,
-                    (oracle._told[-1].broker, oracle._told[-1].seq),
+                    (oracle._told[-1].source, oracle._told[-1].seq),
                 )
 
         def received(client: MemoryZkClient, connection: MemoryConnection, effect: Effect) -> None:
@@ -84,7 +84,7 @@ class ChainOracle:
             parts = encode(*args)
             if oracle._told and isinstance(oracle._told[-1].event, ControllerRequestSent):
                 last = oracle._told[-1]
-                oracle._frames[_bytes(parts)[4:]] = last.broker, last.seq
+                oracle._frames[_bytes(parts)[4:]] = last.source, last.seq
             return parts
 
         def framed(processor: Processor, channel: KafkaChannel, frame: bytes) -> None:
@@ -137,7 +137,7 @@ class ChainOracle:
             return None
         for broker in self._cluster.brokers.values():
             if broker.zk_client is client and broker.tracer is not None:
-                return broker.id, _within.get()
+                return Source.of_broker(broker.id), _within.get()
         return None
 
 

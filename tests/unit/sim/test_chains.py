@@ -15,7 +15,7 @@ from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.chain_links import LinkKind
-from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.event import CLIENT, ZOOKEEPER, Envelope, Level
 from kafka_edu.trace.events.client import RecordAcknowledged
 from kafka_edu.trace.events.controller import ControllerEventStarted, LeaderElected, ZkWatchFired
 from kafka_edu.trace.events.network import RequestReceived, ResponseSent
@@ -75,7 +75,7 @@ class World:
         self.cluster.start_all()
         self.client = SimClient(self.cluster)
         self.paused: set[int] = set()
-        self._trace = Tracer(-3, self.cluster.time)
+        self._trace = Tracer(CLIENT, self.cluster.time)
         self._trace.add_sink(self.cluster.sink)
 
     def create(self, topic: str, partitions: int = 3) -> None:
@@ -133,11 +133,11 @@ def check_all(world: World) -> dict[LinkKind, int]:
     history, counts = world.history(), dict.fromkeys(LinkKind, 0)
     for envelope in history.events:
         links = history.parents(envelope)
-        place = envelope.broker, envelope.seq
+        place = envelope.source, envelope.seq
         for link in links:
             counts[link.kind] += 1
             assert not link_fault(link), (link, link_fault(link))
-            cause = link.cause.broker, link.cause.seq
+            cause = link.cause.source, link.cause.seq
             match link.kind:
                 case LinkKind.WATCH:
                     assert world.oracle.watches[place] == cause, link
@@ -181,7 +181,7 @@ def test_from_the_kill_of_a_leader_to_the_producers_ack(world: World, of_control
     assert names(history.chain(ack)) == FROM_THE_KILL
     (tree,) = history.causes_tree(ack)
     assert isinstance(tree.envelope.event, ActionAsked)
-    assert tree.envelope.event.broker == victim
+    assert tree.envelope.event.target.broker == victim
     nodes = [node.envelope for _, node in tree.walk()]
     assert {"ZnodeChanged", "LeaderElected", "BecameLeader", "BecameFollower"} <= set(names(nodes))
     [elected] = [e.event for e in nodes if isinstance(e.event, LeaderElected)]
@@ -256,7 +256,7 @@ def test_without_zookeepers_events_the_chain_starts_at_the_watch_and_says_so(wor
     world.cluster.kill(world.led_by(tp))
     world.cluster.advance(20_000)
     ack = world.produce(tp, "after")
-    history = History(e for e in world.cluster.sink.events if e.broker != -2)
+    history = History(e for e in world.cluster.sink.events if e.source != ZOOKEEPER)
     chain = history.chain(ack)
     assert names(chain) == FROM_THE_KILL[FROM_THE_KILL.index("ZkWatchFired") :]
     assert (

@@ -19,6 +19,7 @@ from kafka_edu.protocol.messages.produce import ProduceRequest
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
+from kafka_edu.trace.event import PROXY
 from kafka_edu.trace.events.network import ConnectionClosed
 from kafka_edu.trace.events.proxy import (
     MetadataCopied,
@@ -44,7 +45,7 @@ class Proxied:
         self.cluster = SimCluster(5)
         self.cluster.start_all()
         self.process = SimProcess("proxy")
-        tracer = Tracer(-4, self.cluster.time)
+        tracer = Tracer(PROXY, self.cluster.time)
         tracer.add_sink(self.cluster.sink)
         made = [
             Target(name, [Address("127.0.0.1", self.cluster.port(b)) for b in brokers], tracer)

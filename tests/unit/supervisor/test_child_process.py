@@ -19,7 +19,7 @@ from kafka_edu.supervisor.child_process import (
     ProcessStateError,
     rss_anon,
 )
-from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.event import SUPERVISOR, Envelope, Level
 from kafka_edu.trace.tracer import Tracer
 from tests.cluster.processes import is_alive
 from tests.waiting import PATIENCE_S, wait_for
@@ -54,7 +54,7 @@ class Bench:
         self.log = tmp_path / "child.log"
         self.told = Names()
         self.ended: list[str] = []
-        trace = Tracer(-1, SystemTime())
+        trace = Tracer(SUPERVISOR, SystemTime())
         trace.add_sink(self.told)
         self.child = ChildProcess(
             "broker-7",

@@ -19,6 +19,7 @@ from kafka_edu.supervisor.cluster_spec import (
     _ports_of_others,
     plan,
 )
+from kafka_edu.trace.event import Source, SourceKind
 
 
 def ports(spec: ClusterSpec) -> list[int]:
@@ -205,16 +206,22 @@ def test_groups_and_transactions_work_with_few_brokers(
 
 def test_what_a_person_calls_a_process(tmp_path: Path) -> None:
     alone = plan("a", Wish(brokers=2), None, tmp_path)
-    assert [alone.child_id(text) for text in ("0", "1", "zookeeper")] == [0, 1, -2]
+    assert [str(alone.source(text)) for text in ("0", "1", "zookeeper")] == [
+        "broker 0",
+        "broker 1",
+        "zookeeper 1",
+    ]
     ensemble = plan("b", Wish(brokers=1, zookeeper="apache", zookeepers=3), None, tmp_path)
-    assert [ensemble.child_id(f"zookeeper-{number}") for number in (1, 2, 3)] == [-2, -3, -4]
+    assert [ensemble.source(f"zookeeper-{n}") for n in (1, 2, 3)] == [
+        Source(SourceKind.ZOOKEEPER, n) for n in (1, 2, 3)
+    ]
     for text in ("zookeeper", "zookeeper-4", "-2", "broker-0", ""):
         with pytest.raises(
             ClusterSpecError, match="there are 0, zookeeper-1, zookeeper-2, zookeeper-3"
         ):
-            ensemble.child_id(text)
+            ensemble.source(text)
     with pytest.raises(ClusterSpecError, match="there is no broker 1; there are 0"):
-        ensemble.child_id("1")
+        ensemble.source("1")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 from kafka_edu.common.time import MockTime
 from kafka_edu.timer.system_timer import SystemTimer
 from kafka_edu.timer.timer_task import TimerTask
-from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.event import Envelope, Level, Source
 from kafka_edu.trace.events.timer import (
     NextBucketSampled,
     TimerSampled,
@@ -180,7 +180,7 @@ def test_wakes_its_owner_for_an_earlier_bucket_only() -> None:
 
 def traced(level: Level) -> tuple[SystemTimer, MockTime, Told, Tracer]:
     time, told = MockTime(0), Told(level)
-    trace = Tracer(1, time)
+    trace = Tracer(Source.of_broker(1), time)
     trace.add_sink(told)
     return SystemTimer("Produce", time.hi_res_clock_ms, trace), time, told, trace
 

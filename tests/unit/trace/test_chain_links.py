@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from kafka_edu.trace.chain_links import LinkKind, peer_of
-from kafka_edu.trace.event import Envelope, Event
+from kafka_edu.trace.event import CLIENT, SUPERVISOR, ZOOKEEPER, Envelope, Event, Source
 from kafka_edu.trace.events.client import RecordAcknowledged
 from kafka_edu.trace.events.controller import (
     ControllerEventQueued,
@@ -41,27 +41,26 @@ from kafka_edu.trace.events.zk import (
 )
 from kafka_edu.trace.reader import History, Link, link_fault
 
-SUPERVISOR, ZOOKEEPER, CLIENT = -1, -2, -3
-
 
 class Story:
     """Tells facts of several processes, one after the other, a ms apart."""
 
     def __init__(self) -> None:
         self.history = History()
-        self._seqs: dict[int, int] = {}
+        self._seqs: dict[Source, int] = {}
         self.now_us = 0
 
-    def tell(self, broker: int, event: Event, cause: Envelope | None = None) -> Envelope:
+    def tell(self, teller: Source | int, event: Event, cause: Envelope | None = None) -> Envelope:
+        source = Source.of_broker(teller) if isinstance(teller, int) else teller
         self.now_us += 1000
-        self._seqs[broker] = seq = self._seqs.get(broker, 0) + 1
-        envelope = Envelope(broker, seq, cause.seq if cause else 0, 0, self.now_us, event)
+        self._seqs[source] = seq = self._seqs.get(source, 0) + 1
+        envelope = Envelope(source, seq, cause.seq if cause else 0, 0, self.now_us, event)
         self.history.add(envelope)
         return envelope
 
     def starts(self, broker: int, pid: int, session: int) -> None:
         """A new life of a broker: it counts its facts from 1 again."""
-        self._seqs[broker] = 0
+        self._seqs[Source.of_broker(broker)] = 0
         self.tell(broker, ServerStarting(api_level="2.8", pid=pid))
         self.tell(
             broker,
@@ -252,7 +251,12 @@ def test_a_session_ends_with_its_own_process(story: Story) -> None:
         story.tell(
             SUPERVISOR,
             ProcessEnded(
-                process=f"broker-{b}", broker=b, pid=pid, code=0, signal="SIGKILL", asked=False
+                process=f"broker-{b}",
+                child=Source.of_broker(b),
+                pid=pid,
+                code=0,
+                signal="SIGKILL",
+                asked=False,
             ),
         )
         for b, pid in ((2, 200), (1, 100))
@@ -271,13 +275,20 @@ def test_a_connection_that_broke_while_the_process_ran_is_not_linked_to_its_end(
         ZOOKEEPER, SessionDisconnected(session_id=7, cnxn=3, reason="connection lost")
     )
     story.tell(ZOOKEEPER, SessionMoved(session_id=7, cnxn=4, peer="127.0.0.1:1", timeout_ms=6000))
-    asked = story.tell(SUPERVISOR, ActionAsked(action="kill", broker=1))
+    asked = story.tell(SUPERVISOR, ActionAsked(action="kill", target=Source.of_broker(1)))
     lost = story.tell(
         ZOOKEEPER, SessionDisconnected(session_id=7, cnxn=4, reason="connection lost")
     )
     ended = story.tell(
         SUPERVISOR,
-        ProcessEnded(process="broker-1", broker=1, pid=100, code=0, signal="SIGKILL", asked=True),
+        ProcessEnded(
+            process="broker-1",
+            child=Source.of_broker(1),
+            pid=100,
+            code=0,
+            signal="SIGKILL",
+            asked=True,
+        ),
         asked,
     )
     assert story.causes(broke) == []
@@ -289,10 +300,17 @@ def test_a_connection_lost_before_the_kill_was_asked_for_is_not_its_work(story: 
     lost = story.tell(
         ZOOKEEPER, SessionDisconnected(session_id=7, cnxn=3, reason="connection lost")
     )
-    asked = story.tell(SUPERVISOR, ActionAsked(action="kill", broker=1))
+    asked = story.tell(SUPERVISOR, ActionAsked(action="kill", target=Source.of_broker(1)))
     story.tell(
         SUPERVISOR,
-        ProcessEnded(process="broker-1", broker=1, pid=100, code=0, signal="SIGKILL", asked=True),
+        ProcessEnded(
+            process="broker-1",
+            child=Source.of_broker(1),
+            pid=100,
+            code=0,
+            signal="SIGKILL",
+            asked=True,
+        ),
         asked,
     )
     assert story.causes(lost) == []
@@ -306,19 +324,28 @@ def test_a_connection_lost_before_the_broker_spoke_last_is_not_the_kills_work(st
     story.tell(1, ControllerEventQueued(name="Startup", detail="", queue_size=1))
     story.tell(
         SUPERVISOR,
-        ProcessEnded(process="broker-1", broker=1, pid=100, code=0, signal="SIGKILL", asked=False),
+        ProcessEnded(
+            process="broker-1",
+            child=Source.of_broker(1),
+            pid=100,
+            code=0,
+            signal="SIGKILL",
+            asked=False,
+        ),
     )
     assert story.causes(lost) == []
 
 
 def test_a_pause_is_a_cause_only_while_it_lasts(story: Story) -> None:
     story.starts(1, 100, 7)
-    paused = story.tell(SUPERVISOR, ProcessPaused(process="broker-1", broker=1, pid=100))
+    paused = story.tell(
+        SUPERVISOR, ProcessPaused(process="broker-1", child=Source.of_broker(1), pid=100)
+    )
     expired = story.tell(ZOOKEEPER, SessionExpired(session_id=7, timeout_ms=6000))
     assert story.causes(expired) == [paused]
     story.starts(2, 200, 8)
-    story.tell(SUPERVISOR, ProcessPaused(process="broker-2", broker=2, pid=200))
-    story.tell(SUPERVISOR, ProcessResumed(process="broker-2", broker=2, pid=200))
+    story.tell(SUPERVISOR, ProcessPaused(process="broker-2", child=Source.of_broker(2), pid=200))
+    story.tell(SUPERVISOR, ProcessResumed(process="broker-2", child=Source.of_broker(2), pid=200))
     assert story.causes(story.tell(ZOOKEEPER, SessionExpired(session_id=8, timeout_ms=6000))) == []
 
 
@@ -490,7 +517,14 @@ def test_an_offset_that_was_given_out_twice_is_linked_to_nothing(story: Story) -
 
 
 def test_a_cause_that_is_not_there_is_named(story: Story) -> None:
-    lone = Envelope(1, 9, 4, 0, 1, ControllerEventQueued(name="Startup", detail="", queue_size=1))
+    lone = Envelope(
+        Source.of_broker(1),
+        9,
+        4,
+        0,
+        1,
+        ControllerEventQueued(name="Startup", detail="", queue_size=1),
+    )
     story.history.add(lone)
     assert story.history.is_cut_off(lone)
     assert (

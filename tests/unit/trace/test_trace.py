@@ -11,7 +11,20 @@ import pytest
 
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import MockTime, SystemTime
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind, Level, event, value_types
+from kafka_edu.trace.event import (
+    CLIENT,
+    EVENT_TYPES,
+    PROXY,
+    SUPERVISOR,
+    Envelope,
+    Event,
+    Kind,
+    Level,
+    Source,
+    SourceKind,
+    event,
+    value_types,
+)
 from kafka_edu.trace.events.trace import Gap
 from kafka_edu.trace.file_sink import FileSink
 from kafka_edu.trace.reader import read_recording
@@ -72,7 +85,7 @@ class ProbeState(NamedTuple):
 
 
 def test_facts_are_numbered_and_know_their_cause() -> None:
-    tracer = Tracer(3, MockTime(5000))
+    tracer = Tracer(Source.of_broker(3), MockTime(5000))
     ring = RingSink()
     tracer.add_sink(ring)
     first = tracer(ProbeZnode(path="/a", zxid=1))
@@ -91,7 +104,7 @@ class _Failed(Exception):
 
 
 def test_an_error_of_carried_work_leaves_the_memory_without_the_garbage_collector() -> None:
-    tracer = Tracer(0, MockTime())
+    tracer = Tracer(Source.of_broker(0), MockTime())
     tracer.add_sink(RingSink())
 
     async def fail_later() -> None:
@@ -123,7 +136,7 @@ def test_an_error_of_carried_work_leaves_the_memory_without_the_garbage_collecto
 
 
 def test_levels_follow_those_who_look() -> None:
-    tracer = Tracer(0, MockTime())
+    tracer = Tracer(Source.of_broker(0), MockTime())
     sink = RingSink(level=Level.HOPS)
     assert (tracer.hops, tracer.all) == (False, False)
     tracer.add_sink(sink)
@@ -133,14 +146,16 @@ def test_levels_follow_those_who_look() -> None:
 
 
 def test_an_event_survives_the_wire_with_its_types() -> None:
-    sent = Envelope(1, 2, 1, 3, 4, ProbeState(values=(("ü", 1), ("b", 2))))
-    assert Decoder(encode_header(1)).decode(encode(sent)) == sent
+    sent = Envelope(Source.of_broker(1), 2, 1, 3, 4, ProbeState(values=(("ü", 1), ("b", 2))))
+    assert Decoder(encode_header(Source.of_broker(1))).decode(encode(sent)) == sent
 
 
 def test_values_within_an_event_survive_the_wire_with_their_types() -> None:
     slow = ProbeReader(name="b", behind=(3, 4))
-    sent = Envelope(1, 2, 1, 3, 4, ProbeReaders(first=slow, others=(slow, slow), note=None))
-    found = Decoder(encode_header(1)).decode(encode(sent))
+    sent = Envelope(
+        Source.of_broker(1), 2, 1, 3, 4, ProbeReaders(first=slow, others=(slow, slow), note=None)
+    )
+    found = Decoder(encode_header(Source.of_broker(1))).decode(encode(sent))
     assert found == sent
     assert found is not None
     assert isinstance(found.event, ProbeReaders)
@@ -152,13 +167,35 @@ def test_fields_of_values_within_an_event_are_matched_by_name_too() -> None:
         b'{"kafka-edu-events":2,"fields":{"ProbeReaders":["others","first","note"],'
         b'"ProbeReader":["gone","behind","name"]}}'
     )
-    line = b'[1,1,0,0,0,"ProbeReaders",[[],[9,[3],"b"],null]]'
+    line = b'[["broker",1],1,0,0,0,"ProbeReaders",[[],[9,[3],"b"],null]]'
     found = Decoder(header).decode(line)
     assert found is not None
     expected = ProbeReader(name="b", behind=(3,), since_ms=0)
     assert found.event == ProbeReaders(first=expected, others=(), note=None)
     with pytest.raises(TraceFormatError, match="ProbeReader of this stream lacks name"):
         Decoder(header.replace(b'"name"', b'"title"'))
+
+
+def test_a_client_and_the_second_zookeeper_server_are_two_sources() -> None:
+    second = Source(SourceKind.ZOOKEEPER, 2)
+    decoder = Decoder(encode_header(CLIENT))
+    for source in (CLIENT, second, SUPERVISOR, PROXY, Source.of_broker(0)):
+        sent = Envelope(source, 1, 0, 3, 4, ProbeZnode(path="/a", zxid=1))
+        assert decoder.decode(encode(sent)) == sent
+        assert encode(sent).startswith(f'[["{source.kind}",{source.id}],1,'.encode())
+    names = [str(source) for source in (CLIENT, second, Source.of_broker(0))]
+    assert names == ["client", "zookeeper 2", "broker 0"]
+    assert (second.broker, Source.of_broker(7).broker) == (None, 7)
+
+
+def test_a_line_with_an_unknown_source_is_refused() -> None:
+    decoder = Decoder(encode_header(CLIENT))
+    for line in (
+        b'[1,1,0,0,0,"ProbeZnode",["/a",1]]',
+        b'[["mars",1],1,0,0,0,"ProbeZnode",["/a",1]]',
+    ):
+        with pytest.raises(TraceFormatError, match="not an event"):
+            decoder.decode(line)
 
 
 def test_two_value_types_of_events_never_have_one_name() -> None:
@@ -178,37 +215,37 @@ def test_events_of_another_format_are_refused_with_what_to_do() -> None:
 
 
 def test_fields_are_matched_by_name_and_unknown_events_left_out() -> None:
-    header = b'{"kafka-edu-events":2,"broker":1,"fields":{"ProbeZnode":["zxid","added_later","path"],"Unheard":["x"]}}'  # noqa: E501
+    header = b'{"kafka-edu-events":2,"fields":{"ProbeZnode":["zxid","added_later","path"],"Unheard":["x"]}}'  # noqa: E501
     decoder = Decoder(header)
-    assert decoder.decode(b'[1,1,0,0,0,"Unheard",[1]]') is None
-    found = decoder.decode(b'[1,1,0,0,0,"ProbeZnode",[7,"new","/a"]]')
+    assert decoder.decode(b'[["broker",1],1,0,0,0,"Unheard",[1]]') is None
+    found = decoder.decode(b'[["broker",1],1,0,0,0,"ProbeZnode",[7,"new","/a"]]')
     assert found is not None
     assert found.event == ProbeZnode(path="/a", zxid=7)
     with pytest.raises(TraceFormatError, match="lacks zxid"):
-        Decoder(b'{"kafka-edu-events":2,"broker":1,"fields":{"ProbeZnode":["path"]}}')
+        Decoder(b'{"kafka-edu-events":2,"fields":{"ProbeZnode":["path"]}}')
     with pytest.raises(TraceFormatError, match="header"):
         Decoder(b"hello")
 
 
 def test_a_field_that_came_later_has_its_default_in_an_old_recording() -> None:
-    header = b'{"kafka-edu-events":2,"broker":1,"fields":{"ProbeGrown":["before","dropped"]}}'
-    found = Decoder(header).decode(b'[1,1,0,0,0,"ProbeGrown",[7,"gone"]]')
+    header = b'{"kafka-edu-events":2,"fields":{"ProbeGrown":["before","dropped"]}}'
+    found = Decoder(header).decode(b'[["broker",1],1,0,0,0,"ProbeGrown",[7,"gone"]]')
     assert found is not None
     assert found.event == ProbeGrown(before=7, later=("as it was",))
-    sent = Envelope(1, 2, 1, 3, 4, ProbeGrown(before=1, later=("now",)))
-    assert Decoder(encode_header(1)).decode(encode(sent)) == sent
+    sent = Envelope(Source.of_broker(1), 2, 1, 3, 4, ProbeGrown(before=1, later=("now",)))
+    assert Decoder(encode_header(Source.of_broker(1))).decode(encode(sent)) == sent
 
 
 def test_a_recording_begins_with_a_keyframe_and_bears_a_cut_off_end() -> None:
     time = MockTime()
-    tracer = Tracer(1, time)
+    tracer = Tracer(Source.of_broker(1), time)
     tracer.on_snapshot(lambda: [ProbeState(values=(("x", 1),))])
     file = io.BytesIO()
     sink = FileSink(tracer, file)
     tracer.add_sink(sink)
     sink.tick()
     tracer(ProbeZnode(path="/a", zxid=1))
-    file.write(b'[1,2,0,0,0,"ProbeZ')
+    file.write(b'[["broker",1],2,0,0,0,"ProbeZ')
     file.seek(0)
     assert [e.name for e in read_recording(file)] == [
         "SnapshotBegins",
@@ -233,7 +270,7 @@ def test_events_have_documentation_and_plain_fields() -> None:
 def test_a_subscriber_gets_a_snapshot_then_facts_and_a_wrong_token_nothing() -> None:
     async def main() -> None:
         time = SystemTime()
-        tracer = Tracer(1, time)
+        tracer = Tracer(Source.of_broker(1), time)
         tracer.on_snapshot(lambda: [ProbeState(values=(("x", 1),))])
         server = EventServer(tracer, SocketTransport(), time, "secret")
         port = await server.listen()
@@ -257,7 +294,7 @@ def test_a_subscriber_gets_a_snapshot_then_facts_and_a_wrong_token_nothing() -> 
 
 
 def test_a_slow_subscriber_gets_a_gap_and_a_new_snapshot() -> None:
-    tracer = Tracer(1, MockTime())
+    tracer = Tracer(Source.of_broker(1), MockTime())
     tracer.on_snapshot(lambda: [ProbeState(values=())])
     server = EventServer(tracer, SocketTransport(), MockTime(), "secret")
 
@@ -328,7 +365,7 @@ def subscribed(server: EventServer, level: Level, gauges: bool = False) -> FreeW
 
 
 def test_a_subscriber_gets_its_own_level_whatever_the_others_ask_for() -> None:
-    tracer = Tracer(1, MockTime())
+    tracer = Tracer(Source.of_broker(1), MockTime())
     server = EventServer(tracer, SocketTransport(), MockTime(), "secret")
     state, hops = subscribed(server, Level.STATE), subscribed(server, Level.HOPS)
     hop, fact = ProbeHop(number=1), ProbeZnode(path="/a", zxid=1)
@@ -348,7 +385,7 @@ def test_a_subscriber_gets_its_own_level_whatever_the_others_ask_for() -> None:
 def test_each_event_and_each_gauge_is_encoded_once_for_all_subscribers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    tracer = Tracer(1, MockTime())
+    tracer = Tracer(Source.of_broker(1), MockTime())
     sampled: list[int] = []
 
     def gauges() -> list[Event]:

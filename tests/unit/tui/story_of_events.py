@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind, Source
 from kafka_edu.trace.events import all as _all  # noqa: F401 - fills the registry
 
 
@@ -11,19 +11,24 @@ class Story:
 
     def __init__(self) -> None:
         self.now_ms = 1_000
-        self._seq: dict[int, int] = defaultdict(int)
+        self._seq: dict[Source, int] = defaultdict(int)
         self.envelopes: list[Envelope] = []
 
     def tell(
-        self, teller: int, event: Event, after_ms: int = 0, cause: Envelope | None = None
+        self,
+        teller: Source | int,
+        event: Event,
+        after_ms: int = 0,
+        cause: Envelope | None = None,
     ) -> Envelope:
+        source = Source.of_broker(teller) if isinstance(teller, int) else teller
         self.now_ms += after_ms
         known = EVENT_TYPES.get(type(event).__name__)
         if known is not None and known.kind is Kind.FACT:
-            self._seq[teller] += 1
+            self._seq[source] += 1
         envelope = Envelope(
-            teller,
-            self._seq[teller],
+            source,
+            self._seq[source],
             cause.seq if cause else 0,
             1_700_000_000_000 + self.now_ms,
             self.now_ms * 1000,

@@ -2,6 +2,7 @@
 returns.
 """
 
+from kafka_edu.trace.event import SUPERVISOR, Source, SourceKind
 from kafka_edu.trace.events.controller import (
     BrokerFailed,
     BrokerJoined,
@@ -82,17 +83,24 @@ def running(story: Story) -> ClusterView:
     """Return the view of three brokers, where 1 leads web-0."""
     for broker in (0, 1, 2):
         story.tell(
-            -1,
+            SUPERVISOR,
             ProcessSnapshot(
                 process=f"broker-{broker}",
-                broker=broker,
+                child=Source.of_broker(broker),
                 state="running",
                 pid=100 + broker,
                 port=9092 + broker,
             ),
         )
     story.tell(
-        -1, ProcessSnapshot(process="zookeeper", broker=-2, state="running", pid=99, port=2181)
+        SUPERVISOR,
+        ProcessSnapshot(
+            process="zookeeper",
+            child=Source(SourceKind.ZOOKEEPER, 1),
+            state="running",
+            pid=99,
+            port=2181,
+        ),
     )
     snapshot_of_the_controller(story)
     story.tell(
@@ -145,40 +153,64 @@ def test_who_leads_an_ensemble_and_what_is_left_of_it() -> None:
     story = Story()
     for server, mode in ((1, "follower"), (2, "leader"), (3, "follower")):
         story.tell(
-            -1,
+            SUPERVISOR,
             ProcessSnapshot(
                 process=f"zookeeper-{server}",
-                broker=-1 - server,
+                child=Source(SourceKind.ZOOKEEPER, server),
                 state="running",
                 pid=90 + server,
                 port=2180 + server,
             ),
         )
         story.tell(
-            -1, ZooKeeperModeSnapshot(process=f"zookeeper-{server}", broker=-1 - server, mode=mode)
+            SUPERVISOR,
+            ZooKeeperModeSnapshot(
+                process=f"zookeeper-{server}", child=Source(SourceKind.ZOOKEEPER, server), mode=mode
+            ),
         )
     view = reduced(story)
-    assert (view.zookeepers, view.zookeeper_leader) == ({-2: True, -3: True, -4: True}, 2)
+    assert (view.zookeepers, view.zookeeper_leader) == ({1: True, 2: True, 3: True}, 2)
     story.tell(
-        -1,
+        SUPERVISOR,
         ProcessEnded(
-            process="zookeeper-2", broker=-3, pid=92, code=0, signal="SIGKILL", asked=True
+            process="zookeeper-2",
+            child=Source(SourceKind.ZOOKEEPER, 2),
+            pid=92,
+            code=0,
+            signal="SIGKILL",
+            asked=True,
         ),
     )
-    story.tell(-1, ZooKeeperModeChanged(process="zookeeper-2", broker=-3, mode=""))
+    story.tell(
+        SUPERVISOR,
+        ZooKeeperModeChanged(process="zookeeper-2", child=Source(SourceKind.ZOOKEEPER, 2), mode=""),
+    )
     view = reduced(story, view)
-    assert (view.zookeepers, view.zookeeper_leader) == ({-2: True, -3: False, -4: True}, None)
+    assert (view.zookeepers, view.zookeeper_leader) == ({1: True, 2: False, 3: True}, None)
     assert list(view.brokers.by_id) == [], "a server of ZooKeeper is no broker"
-    story.tell(-1, ZooKeeperModeChanged(process="zookeeper-3", broker=-4, mode="leader"))
-    story.tell(-1, ProcessStarted(process="zookeeper-2", broker=-3, pid=95))
-    story.tell(-1, ZooKeeperModeChanged(process="zookeeper-2", broker=-3, mode="follower"))
+    story.tell(
+        SUPERVISOR,
+        ZooKeeperModeChanged(
+            process="zookeeper-3", child=Source(SourceKind.ZOOKEEPER, 3), mode="leader"
+        ),
+    )
+    story.tell(
+        SUPERVISOR,
+        ProcessStarted(process="zookeeper-2", child=Source(SourceKind.ZOOKEEPER, 2), pid=95),
+    )
+    story.tell(
+        SUPERVISOR,
+        ZooKeeperModeChanged(
+            process="zookeeper-2", child=Source(SourceKind.ZOOKEEPER, 2), mode="follower"
+        ),
+    )
     view = reduced(story, view)
     assert (all(view.zookeepers.values()), view.zookeeper_leader) == (True, 3)
 
 
 def test_a_snapshot_gives_the_whole_picture() -> None:
     view = running(Story())
-    assert (view.controller, view.controller_epoch, view.zookeepers) == (0, 4, {-2: True})
+    assert (view.controller, view.controller_epoch, view.zookeepers) == (0, 4, {1: True})
     assert [(b.id, b.port, b.process, b.in_cluster) for b in view.brokers.by_id.values()] == [
         (0, 9092, "running", True),
         (1, 9093, "running", True),
@@ -203,8 +235,15 @@ def test_a_killed_leader_is_dead_at_once_and_leaves_the_cluster_later() -> None:
     story = Story()
     view = running(story)
     story.tell(
-        -1,
-        ProcessEnded(process="broker-1", broker=1, pid=101, code=-9, signal="SIGKILL", asked=True),
+        SUPERVISOR,
+        ProcessEnded(
+            process="broker-1",
+            child=Source.of_broker(1),
+            pid=101,
+            code=-9,
+            signal="SIGKILL",
+            asked=True,
+        ),
         after_ms=500,
     )
     reduced(story, view)
@@ -249,8 +288,15 @@ def test_it_comes_back_out_of_sync_and_then_in_sync() -> None:
     story = Story()
     view = running(story)
     story.tell(
-        -1,
-        ProcessEnded(process="broker-1", broker=1, pid=101, code=-9, signal="SIGKILL", asked=True),
+        SUPERVISOR,
+        ProcessEnded(
+            process="broker-1",
+            child=Source.of_broker(1),
+            pid=101,
+            code=-9,
+            signal="SIGKILL",
+            asked=True,
+        ),
     )
     story.tell(0, BrokerFailed(broker_id=1, shutting_down=False))
     story.tell(
@@ -272,7 +318,11 @@ def test_it_comes_back_out_of_sync_and_then_in_sync() -> None:
             zk_version=4,
         ),
     )
-    story.tell(-1, ProcessStarted(process="broker-1", broker=1, pid=201), after_ms=3_000)
+    story.tell(
+        SUPERVISOR,
+        ProcessStarted(process="broker-1", child=Source.of_broker(1), pid=201),
+        after_ms=3_000,
+    )
     reduced(story, view)
     assert signs(view) == IN_ISR + DEAD + LEADER, "a process is no member yet"
     story.tell(0, BrokerJoined(broker_id=1, broker_epoch=77, bounced=False), after_ms=100)
@@ -436,7 +486,10 @@ def test_a_partition_without_replica_has_no_sign() -> None:
     story = Story()
     view = running(story)
     story.tell(
-        -1, ProcessSnapshot(process="broker-3", broker=3, state="running", pid=103, port=9095)
+        SUPERVISOR,
+        ProcessSnapshot(
+            process="broker-3", child=Source.of_broker(3), state="running", pid=103, port=9095
+        ),
     )
     reduced(story, view)
     assert signs(view) == IN_ISR + LEADER + IN_ISR + NONE
@@ -457,8 +510,15 @@ def test_a_new_controller_counts_whom_it_finds_alive() -> None:
     story = Story()
     view = running(story)
     story.tell(
-        -1,
-        ProcessEnded(process="broker-0", broker=0, pid=100, code=0, signal="SIGKILL", asked=True),
+        SUPERVISOR,
+        ProcessEnded(
+            process="broker-0",
+            child=Source.of_broker(0),
+            pid=100,
+            code=0,
+            signal="SIGKILL",
+            asked=True,
+        ),
     )
     story.tell(2, ControllerElected(epoch=5, epoch_zk_version=5), after_ms=6_000)
     story.tell(
@@ -532,7 +592,11 @@ def test_a_broker_whose_socket_closes_is_dead_even_without_a_supervisor() -> Non
 def test_a_paused_broker_is_said_to_be_paused_before_the_cluster_knows() -> None:
     story = Story()
     view = running(story)
-    story.tell(-1, ProcessPaused(process="broker-2", broker=2, pid=102), after_ms=10)
+    story.tell(
+        SUPERVISOR,
+        ProcessPaused(process="broker-2", child=Source.of_broker(2), pid=102),
+        after_ms=10,
+    )
     reduced(story, view)
     assert view.verdict() == ("warning", "! broker 2 is paused; the cluster does not know it yet")
     assert signs(view)[2] == IN_ISR, "its session lives"
@@ -540,7 +604,7 @@ def test_a_paused_broker_is_said_to_be_paused_before_the_cluster_knows() -> None
 
 def test_up_time_counts_from_what_the_supervisor_answered() -> None:
     story = Story()
-    story.tell(-1, ClusterKnown("demo", 192_000, "embedded"))
+    story.tell(SUPERVISOR, ClusterKnown("demo", 192_000, "embedded"))
     view = reduced(story)
     view.advance(view.glow.now_us + 3_000_000)
     assert (view.name, view.zookeeper, view.up_ms) == ("demo", "embedded", 195_000)
@@ -549,7 +613,7 @@ def test_up_time_counts_from_what_the_supervisor_answered() -> None:
 def test_a_cluster_that_goes_down_says_so() -> None:
     story = Story()
     view = running(story)
-    for broker in (0, 1, 2, -1):
+    for broker in (0, 1, 2, SUPERVISOR):
         story.tell(broker, LinkLost("closed"))
     reduced(story, view)
     assert view.verdict() == ("error", "✕ the cluster is down")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_edu.trace.event import SUPERVISOR, Source
 from kafka_edu.trace.events.supervisor import ActionAsked
 from kafka_edu.trace.events.timer import TimerSampled, TimerState
 from kafka_edu.trace.wire_format import TraceFormatError
@@ -17,7 +18,7 @@ def story() -> Story:
     """A fact each second for ten seconds, with a gauge between any two."""
     story = Story()
     for second in range(11):
-        story.tell(-1, ActionAsked(action="kill", broker=second))
+        story.tell(SUPERVISOR, ActionAsked(action="kill", target=Source.of_broker(second)))
         story.now_ms += 500
         story.tell(
             0,
@@ -96,9 +97,9 @@ def test_what_was_recorded_is_read_again_without_what_is_no_event_of_the_cluster
 
 def test_several_recordings_are_merged_by_time(tmp_path: Path) -> None:
     told = story()
-    for name, teller in (("a", -1), ("b", 0)):
+    for name, teller in (("a", SUPERVISOR), ("b", Source.of_broker(0))):
         recorder = Recorder(tmp_path / name, "demo")
-        recorder.write(e for e in told.envelopes if e.broker == teller)
+        recorder.write(e for e in told.envelopes if e.source == teller)
         recorder.close()
     assert read_recordings([tmp_path / "a", tmp_path / "b"]) == told.envelopes
 

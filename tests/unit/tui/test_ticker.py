@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from kafka_edu.trace.event import EVENT_TYPES, Kind
+from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Kind, Source
 from kafka_edu.trace.events.controller import (
     BrokerFailed,
     ControllerEventStarted,
@@ -25,7 +25,7 @@ from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, ProcessEn
 from kafka_edu.trace.events.timer import TimerSampled, TimerState
 from tests.unit.tui.story_of_events import Story
 from tui.link_events import LinkLost
-from tui.view_model.sentences import sentence
+from tui.view_model.sentences import sentence, teller
 from tui.view_model.ticker import Ticker
 
 
@@ -54,7 +54,7 @@ def lines(story: Story) -> list[str]:
     for envelope in story.envelopes:
         ticker.apply(envelope)
     return [
-        f"{line.envelope.broker}: {line.text}"
+        f"{teller(line.envelope.source)}: {line.text}"
         + (f" because {line.because}" if line.because else "")
         for line in ticker.lines
     ]
@@ -66,8 +66,8 @@ def test_elections_of_one_moment_are_one_line_with_their_cause() -> None:
         story.tell(0, elected(partition), after_ms=2)
     story.tell(0, elected(5, new=0))
     assert lines(story) == [
-        "0: leader of web-0, web-1, web-2 and 2 more 1 → 2 because broker 1 is gone",
-        "0: leader of web-5 1 → 0 because broker 1 is gone",
+        "b0: leader of web-0, web-1, web-2 and 2 more 1 → 2 because broker 1 is gone",
+        "b0: leader of web-5 1 → 0 because broker 1 is gone",
     ]
 
 
@@ -91,7 +91,7 @@ def test_why_another_leads(
     story.tell(
         0, elected(0)._replace(strategy=strategy, replicas=replicas, live=live, shutting_down=going)
     )
-    assert lines(story) == [f"0: leader of web-0 1 → 2 because {reason}"]
+    assert lines(story) == [f"b0: leader of web-0 1 → 2 because {reason}"]
 
 
 def test_an_election_that_fails_does_not_take_a_leader_away() -> None:
@@ -108,8 +108,8 @@ def test_an_election_that_fails_does_not_take_a_leader_away() -> None:
     story.tell(0, failed)
     story.tell(0, failed._replace(strategy="PreferredReplica"))
     assert lines(story) == [
-        "0: ✕ no leader for web-0 because nobody may",
-        "0: no other leader for web-0 because nobody may",
+        "b0: ✕ no leader for web-0 because nobody may",
+        "b0: no other leader for web-0 because nobody may",
     ]
 
 
@@ -142,10 +142,10 @@ def test_a_move_is_told_from_its_order_to_its_end() -> None:
         ),
     )
     assert lines(story) == [
-        "0: moves web-0 from [0, 1] to [1, 2] because ordered by api",
-        "0: move of web-0 waits for {2} to be in sync",
-        "0: has moved web-0 to [1, 2]",
-        "0: ✗ does not move web-1 because these brokers are not alive: [9]",
+        "b0: moves web-0 from [0, 1] to [1, 2] because ordered by api",
+        "b0: move of web-0 waits for {2} to be in sync",
+        "b0: has moved web-0 to [1, 2]",
+        "b0: ✗ does not move web-1 because these brokers are not alive: [9]",
     ]
 
 
@@ -167,7 +167,7 @@ def test_what_is_told_again_and_again_is_one_line_with_a_count() -> None:
             after_ms=2_000,
         )
     assert lines(story) == [
-        "0: cannot fetch from broker 1 (×3) because connection refused: nobody listens there"
+        "b0: cannot fetch from broker 1 (×3) because connection refused: nobody listens there"
     ]
 
 
@@ -194,9 +194,9 @@ def test_a_broker_that_goes_in_good_order_says_how_it_went() -> None:
         after_ms=5_000,
     )
     assert lines(story) == [
-        "2: asked to go in vain, attempt 1 because STALE_CONTROLLER_EPOCH",
-        "2: asked to go in vain, attempt 2 because 3 partitions could not be moved",
-        "2: may go, says controller 1: its leaders have moved",
+        "b2: asked to go in vain, attempt 1 because STALE_CONTROLLER_EPOCH",
+        "b2: asked to go in vain, attempt 2 because 3 partitions could not be moved",
+        "b2: may go, says controller 1: its leaders have moved",
     ]
 
 
@@ -216,7 +216,7 @@ def test_an_isr_grows_on_many_partitions_in_one_line() -> None:
             ),
         )
     assert lines(story) == [
-        "2: ISR of web-0, web-1 grows {0,2} → {0,1,2} because broker 1 has caught up"
+        "b2: ISR of web-0, web-1 grows {0,2} → {0,1,2} because broker 1 has caught up"
     ]
 
 
@@ -239,7 +239,7 @@ def test_a_cause_without_words_is_passed_over_for_the_one_before() -> None:
         ),
         cause=started,
     )
-    assert lines(story)[-1] == "0: ISR of web-0 shrinks {0,1} → {0} because broker 1 is gone"
+    assert lines(story)[-1] == "b0: ISR of web-0 shrinks {0,1} → {0} because broker 1 is gone"
 
 
 def test_gauges_and_quiet_facts_leave_no_line() -> None:
@@ -261,33 +261,44 @@ def test_gauges_and_quiet_facts_leave_no_line() -> None:
             )
         ),
     )
-    story.tell(-1, ActionAsked(action="kill", broker=1))
+    story.tell(SUPERVISOR, ActionAsked(action="kill", target=Source.of_broker(1)))
     story.tell(1, LinkLost("closed"))
     assert lines(story) == []
 
 
 def test_a_kill_tells_what_came_of_it() -> None:
     story = Story()
-    asked = story.tell(-1, ActionAsked(action="kill", broker=1))
+    asked = story.tell(SUPERVISOR, ActionAsked(action="kill", target=Source.of_broker(1)))
     story.tell(
-        -1,
-        ProcessEnded(process="broker-1", broker=1, pid=99, code=0, signal="SIGKILL", asked=True),
+        SUPERVISOR,
+        ProcessEnded(
+            process="broker-1",
+            child=Source.of_broker(1),
+            pid=99,
+            code=0,
+            signal="SIGKILL",
+            asked=True,
+        ),
         cause=asked,
     )
     story.tell(
-        -1,
-        ActionDone(action="kill", broker=1, ok=True, message="broker-1 killed by SIGKILL"),
+        SUPERVISOR,
+        ActionDone(
+            action="kill", target=Source.of_broker(1), ok=True, message="broker-1 killed by SIGKILL"
+        ),
         cause=asked,
     )
-    again = story.tell(-1, ActionAsked(action="kill", broker=1))
+    again = story.tell(SUPERVISOR, ActionAsked(action="kill", target=Source.of_broker(1)))
     story.tell(
-        -1,
-        ActionDone(action="kill", broker=1, ok=False, message="broker-1 is stopped"),
+        SUPERVISOR,
+        ActionDone(
+            action="kill", target=Source.of_broker(1), ok=False, message="broker-1 is stopped"
+        ),
         cause=again,
     )
     assert lines(story) == [
-        "-1: broker 1 killed by SIGKILL because somebody asked for it",
-        "-1: ✗ refused: kill broker 1 is stopped because somebody asked to kill it",
+        "sup: broker 1 killed by SIGKILL because somebody asked for it",
+        "sup: ✗ refused: kill broker 1 is stopped because somebody asked to kill it",
     ]
 
 
@@ -357,6 +368,7 @@ VALUES: dict[str, object] = {
     str(int): 1,
     str(str): "x",
     str(bool): True,
+    str(Source): Source.of_broker(1),
     "tuple[int, ...]": (1, 2),
     "tuple[str, ...]": ("a", "b"),
     "tuple[tuple[int, ...], ...]": ((1, 2),),

@@ -10,7 +10,7 @@ from pathlib import Path
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import Envelope, Source
 from kafka_edu.trace.events.supervisor import ActionAsked
 from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.tracer import Tracer
@@ -25,7 +25,7 @@ class Teller:
     """A process that emits its events, without being one."""
 
     def __init__(self, folder: ClusterFolder, broker: int) -> None:
-        self.tracer = Tracer(broker, SystemTime())
+        self.tracer = Tracer(Source.of_broker(broker), SystemTime())
         self._transport = SocketTransport()
         self._server = EventServer(self.tracer, self._transport, SystemTime(), "secret")
         self._path = folder.broker_events(broker) if broker >= 0 else folder.supervisor_events
@@ -93,9 +93,9 @@ def test_a_process_is_found_heard_lost_and_found_again(tmp_path: Path) -> None:
         await teller.start()
         made = await until(lambda e: isinstance(e.event, LinkMade))
         assert (made.broker, made.event) == (1, LinkMade(7))
-        teller.tracer(ActionAsked(action="kill", broker=1))
+        teller.tracer(ActionAsked(action="kill", target=Source.of_broker(1)))
         assert (await until(lambda e: isinstance(e.event, ActionAsked))).event == ActionAsked(
-            action="kill", broker=1
+            action="kill", target=Source.of_broker(1)
         )
         teller.end()
         assert (await until(lambda e: isinstance(e.event, LinkLost))).broker == 1
@@ -113,7 +113,12 @@ def test_events_are_held_back_and_handed_on_in_the_order_of_their_time(tmp_path:
         now = now_us()
         told = [
             Envelope(
-                broker, 1, 0, 0, now - age_ms * 1000, ActionAsked(action="kill", broker=broker)
+                Source.of_broker(broker),
+                1,
+                0,
+                0,
+                now - age_ms * 1000,
+                ActionAsked(action="kill", target=Source.of_broker(broker)),
             )
             for broker, age_ms in ((0, 400), (1, 600), (2, 100))
         ]

@@ -1,5 +1,6 @@
 """The Wheels screen's state: wheels, hands, the next bucket, what waits and why."""
 
+from kafka_edu.trace.event import SUPERVISOR, Source
 from kafka_edu.trace.events.purgatory import (
     PurgatorySampled,
     PurgatoryState,
@@ -292,7 +293,15 @@ def test_a_dead_brokers_timers_go_with_it() -> None:
             ),
         )
     story.tell(
-        -1, ProcessEnded(process="broker-1", broker=1, pid=99, code=0, signal="SIGKILL", asked=True)
+        SUPERVISOR,
+        ProcessEnded(
+            process="broker-1",
+            child=Source.of_broker(1),
+            pid=99,
+            code=0,
+            signal="SIGKILL",
+            asked=True,
+        ),
     )
     view = reduced(story)
     assert (view.brokers(), list(view.timers)) == ([0], [TimerKey(0, "Produce")])

@@ -5,6 +5,7 @@ the count emits an event.
 import pytest
 
 from kafka_edu.common.time import MockTime
+from kafka_edu.trace.event import Source
 from kafka_edu.trace.events.zk import ZnodeChanged, ZnodeCreated
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
@@ -100,7 +101,7 @@ def test_quotas_come_back_with_a_snapshot(tree: Tree) -> None:
 def test_the_servers_writing_is_told_but_by_no_version(tree: Tree) -> None:
     path = "/zookeeper/quota/a/zookeeper_stats"
     sink = RingSink()
-    tracer = Tracer(0, MockTime())
+    tracer = Tracer(Source.of_broker(0), MockTime())
     tracer.add_sink(sink)
     tree.tell(tracer)
     before = tree.nodes[path].stat()

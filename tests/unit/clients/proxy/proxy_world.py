@@ -20,6 +20,7 @@ from kafka_edu.protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from kafka_edu.trace.event import PROXY
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 
@@ -78,7 +79,7 @@ class Proxy:
     def __init__(self, clusters=("a",), rules=(), find_coordinator=False, target_versions=False):
         self.time = MockTime()
         self.ring = RingSink()
-        trace = Tracer(-4, self.time)
+        trace = Tracer(PROXY, self.time)
         trace.add_sink(self.ring)
         self.targets = {
             name: Target(name, [Address(f"{name}.example", 9092)], trace) for name in clusters

@@ -16,6 +16,7 @@ from kafka_edu.cluster.metadata_response import NOT_ASKED
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.sim.memory_transport import MemoryNetwork
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
+from kafka_edu.trace.event import PROXY
 from kafka_edu.trace.events.proxy import ProxyAnswered
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
@@ -32,7 +33,7 @@ class World:
         self.loop = SimLoop()
         time = SimTime(self.loop)
         network = MemoryNetwork(self.loop, random.Random(3))
-        tracer = Tracer(-4, time)
+        tracer = Tracer(PROXY, time)
         self.ring = RingSink()
         tracer.add_sink(self.ring)
         played_back = Target("played", [], None)

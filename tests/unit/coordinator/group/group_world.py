@@ -31,7 +31,7 @@ from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurg
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import parse_header, read_records
 from kafka_edu.replication.delayed_produce import ProducePartitionStatus, ProduceResults
-from kafka_edu.trace.event import Event
+from kafka_edu.trace.event import Event, Source
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 from tests.defaults import GROUP_DEFAULTS, OFFSET_DEFAULTS
@@ -127,7 +127,7 @@ class World:
         self, group: GroupConfig | None = None, offsets: OffsetConfig | None = None, seed: int = 1
     ) -> None:
         self.time = MockTime()
-        self.trace = Tracer(1, self.time)
+        self.trace = Tracer(Source.of_broker(1), self.time)
         self.ring = RingSink(10_000)
         self.trace.add_sink(self.ring)
         self.log = ListLog()

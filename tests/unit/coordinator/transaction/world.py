@@ -46,6 +46,7 @@ from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch, iter_headers, read_records
 from kafka_edu.replication.delayed_produce import ProducePartitionStatus
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from kafka_edu.trace.event import Source
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 from tests.defaults import PRODUCER_ID_EXPIRATION_MS
@@ -131,7 +132,7 @@ class World:
     def __init__(self, leaders: dict[TopicPartition, int] | None = None) -> None:
         self.time = MockTime()
         self.replicas = FakeReplicas(self.time)
-        self.trace = Tracer(HERE, self.time)
+        self.trace = Tracer(Source.of_broker(HERE), self.time)
         self.ring = RingSink()
         self.trace.add_sink(self.ring)
         self.cache = MetadataCache(HERE)
