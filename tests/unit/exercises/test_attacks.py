@@ -37,6 +37,7 @@ from kafka_edu.timer.system_timer import SystemTimer
 from kafka_edu.timer.timer_task import TimerTask
 from kafka_edu.trace.event import Level
 from kafka_edu.learner.learner_trace import trace_learner
+from kafka_edu.trace.event import Source
 from kafka_edu.trace.tracer import Tracer
 
 class Task(TimerTask):
@@ -50,7 +51,7 @@ class Sink:
         told.append(envelope.name)
 
 ran, told, time = [], [], MockTime(0)
-trace = Tracer(2, time)
+trace = Tracer(Source.of_broker(2), time)
 trace.add_sink(Sink())
 trace_learner(codes, trace)
 timer = SystemTimer("Produce", time.hi_res_clock_ms, trace)
