@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import BinaryIO, Final, TypeVar
+from typing import BinaryIO, TypeVar
 
 from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.ports import ZOOKEEPER_PORT
