@@ -14,6 +14,8 @@ from kazoo.protocol.states import EventType, KazooState, WatchedEvent
 
 from tests.interop.raw_zookeeper import PATIENCE_S, Server, make_server
 
+pytestmark = pytest.mark.tools
+
 
 @pytest.fixture
 def kazoo(server: Server, root: str) -> Iterator[KazooClient]:
