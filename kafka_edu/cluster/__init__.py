@@ -1,1 +1,1 @@
-"""What a broker knows of the cluster it is in."""
+"""A broker's knowledge of its cluster: brokers, leaders, replica assignments, metadata."""

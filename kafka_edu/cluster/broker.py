@@ -1,13 +1,12 @@
-"""A broker as it is registered in ZooKeeper and told to clients (Kafka: Broker.scala,
-EndPoint.scala).
-"""
+"""A broker as ZooKeeper and the clients see it (Kafka: Broker.scala, EndPoint.scala)."""
 
 from typing import NamedTuple
 
 
 class EndPoint(NamedTuple):
-    """One listener, as in `PLAINTEXT://127.0.0.1:9092`; an IPv6 address stands in brackets there,
-    and without them in `host`.
+    """One listener, for example `PLAINTEXT://127.0.0.1:9092`.
+
+    In that text an IPv6 address has brackets. In `host` it has none.
     """
 
     host: str
@@ -21,8 +20,10 @@ class EndPoint(NamedTuple):
 
 
 class Broker(NamedTuple):
-    """`epoch` is the czxid of its znode: a restarted broker has a higher one (KIP-380); -1 if
-    unknown.
+    """One broker of the cluster.
+
+    `epoch` is the czxid of the broker's znode, or -1 if it is unknown. A broker that has restarted
+    has a higher epoch than before (KIP-380).
     """
 
     id: int
@@ -31,5 +32,5 @@ class Broker(NamedTuple):
     epoch: int = -1
 
     def end_point(self, listener_name: str) -> EndPoint | None:
-        """Where this broker listens under that name, or None."""
+        """Return the address of the listener with that name, or None."""
         return next((e for e in self.end_points if e.listener_name == listener_name), None)

@@ -1,4 +1,4 @@
-"""Who leads a partition and who is in sync with it (Kafka: LeaderAndIsr.scala,
+"""The leader of a partition and its in-sync replicas (Kafka: LeaderAndIsr.scala,
 LeaderIsrAndControllerEpoch.scala).
 """
 
@@ -13,8 +13,9 @@ INITIAL_ZK_VERSION: Final = 0
 
 
 class LeaderAndIsr(NamedTuple):
-    """The contents of a partition's state znode, with the znode's version: every change is a
-    compare-and-set on it (KIP-101 for the epoch).
+    """The contents of a partition's state znode, and the znode's version.
+
+    Every change is a compare-and-set on that version. KIP-101 explains the leader epoch.
     """
 
     leader: int
@@ -23,7 +24,7 @@ class LeaderAndIsr(NamedTuple):
     zk_version: int
 
     def with_leader(self, leader: int, isr: tuple[int, ...]) -> "LeaderAndIsr":
-        """A new leader, and so a new leader epoch."""
+        """Return the state under a new leader. The leader epoch rises by one."""
         return LeaderAndIsr(leader, self.leader_epoch + 1, isr, self.zk_version)
 
 

@@ -1,10 +1,12 @@
-"""What one broker knows of the whole cluster, and tells any client that asks (Kafka:
+"""One broker's knowledge of the whole cluster, from which it answers Metadata requests (Kafka:
 MetadataCache.scala, ZkMetadataCache in 2.8).
 
-The controller alone writes here, by UpdateMetadata: each request names all live brokers and those
-partitions that changed. So every broker can answer a Metadata request without asking anybody, and
-each broker's picture is a little late, each by its own amount: clients live with it. Owned by the
-broker's loop. Reads O(partitions asked for), an update O(partitions in the request).
+Only the controller changes the cache, with UpdateMetadata. Each such request names all live brokers
+and the partitions that changed. So every broker can answer a Metadata request by itself. Each
+broker's cache is a little out of date, some more than others, and clients must cope with that.
+
+The broker's loop owns the cache. A read is O(partitions in the question). An update is O(partitions
+in the request).
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -30,7 +32,7 @@ from kafka_edu.trace.events.server import (
 )
 from kafka_edu.trace.tracer import Tracer
 
-#: Security protocols by their number on the wire (SecurityProtocol.java).
+#: Number on the wire → security protocol (SecurityProtocol.java).
 SECURITY_PROTOCOLS: Final[Mapping[int, str]] = {
     0: "PLAINTEXT",
     1: "SSL",
@@ -40,7 +42,7 @@ SECURITY_PROTOCOLS: Final[Mapping[int, str]] = {
 
 
 class PartitionState(NamedTuple):
-    """One partition as the controller told it last."""
+    """One partition's state in the controller's latest update."""
 
     controller_epoch: int
     leader: int
@@ -52,27 +54,27 @@ class PartitionState(NamedTuple):
 
 
 class MetadataCache:
-    """The cluster as the last UpdateMetadata left it."""
+    """The cluster after the latest UpdateMetadata."""
 
     def __init__(self, broker_id: int, trace: Tracer | None = None) -> None:
         self.broker_id = broker_id
         self.controller_id: int | None = None
-        """The controller that wrote last, or None before the first."""
+        """The controller that sent the latest update, or None before the first one."""
         self._brokers: dict[int, Broker] = {}
         self._topics: dict[str, dict[int, PartitionState]] = {}
         self._topic_ids: dict[str, UUID] = {}
         self._trace = trace
         self.updated_told = 0
-        """The number of the last MetadataUpdated: the cause of what waited for it."""
+        """The number of the latest MetadataUpdated event. It causes what waited for the update."""
         if trace:
             trace.on_snapshot(self._snapshot)
 
     def update(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
-        """Door: take over what the controller says; returns the partitions that it deleted.
+        """Apply the controller's update, and return the partitions that it deletes.
 
-        All brokers are replaced; partitions are merged, one with the leader LEADER_DURING_DELETE
-        (-2) leaves. The caller has checked the controller's epoch (ControllerOrders owns the latest
-        one).
+        The list of brokers is replaced as a whole. Partitions are merged into the known ones. A
+        partition whose leader is LEADER_DURING_DELETE (-2) is removed. The caller has checked the
+        controller's epoch (ControllerOrders owns the latest one).
         """
         self.controller_id = request.controller_id if request.controller_id >= 0 else None
         self._brokers = {broker.id: broker for broker in sorted(map(_broker, request.live_brokers))}
@@ -132,19 +134,19 @@ class MetadataCache:
 
     @property
     def topics(self) -> list[str]:
-        """Every topic's name, sorted."""
+        """The names of all topics, sorted."""
         return sorted(self._topics)
 
     def topic_id(self, topic: str) -> UUID:
-        """The topic's id (KIP-516), or zeros if the controller has told none."""
+        """Return the topic's id (KIP-516), or zeros if the controller sent none."""
         return self._topic_ids.get(topic, ZERO_UUID)
 
     def topic_name(self, topic_id: UUID) -> str | None:
-        """The topic with that id. O(topics)."""
+        """Return the name of the topic with that id, or None. O(topics)."""
         return next((name for name, known in self._topic_ids.items() if known == topic_id), None)
 
     def partitions_of(self, topic: str) -> Mapping[int, PartitionState]:
-        """The topic's partitions by number; empty for a topic not known."""
+        """Return the topic's partitions by number. The result is empty for an unknown topic."""
         return self._topics.get(topic, {})
 
     def contains(self, tp: TopicPartition) -> bool:
@@ -157,32 +159,34 @@ class MetadataCache:
         return self._topics.get(tp.topic, {}).get(tp.partition)
 
     def get_alive_brokers(self) -> list[Broker]:
-        """All live brokers, by id."""
+        """Return all live brokers in the order of their ids."""
         return list(self._brokers.values())
 
     def is_alive(self, broker_id: int) -> bool:
         return broker_id in self._brokers
 
     def get_alive_end_point(self, broker_id: int, listener_name: str) -> EndPoint | None:
-        """Where that broker listens under that name, or None: it is not alive, or has no such
-        listener.
+        """Return the address of that broker's listener. None: the broker is not alive, or has no
+        such listener.
         """
         broker = self._brokers.get(broker_id)
         return broker.end_point(listener_name) if broker else None
 
     def get_leader_end_point(self, tp: TopicPartition, listener_name: str) -> EndPoint | None:
-        """Where the partition's leader listens, or None if it is not known."""
+        """Return the address of the partition's leader, or None if it is not known."""
         state = self.get_partition_state(tp)
         return self.get_alive_end_point(state.leader, listener_name) if state else None
 
     def get_topic_metadata(
         self, topic: str, listener_name: str, api_version: int
     ) -> list[MetadataResponsePartition]:
-        """The topic's partitions as a Metadata response of that version shows them, by number.
+        """Return the topic's partitions by number, as a Metadata response of that version shows
+        them.
 
-        A partition without a reachable leader says LEADER_NOT_AVAILABLE; from v6 on,
-        LISTENER_NOT_FOUND if the leader lives but has no such listener. v0 clients ask each listed
-        replica and know no dead ones: replicas are left out there, with REPLICA_NOT_AVAILABLE.
+        A partition without a reachable leader gets LEADER_NOT_AVAILABLE. From v6 on, it gets
+        LISTENER_NOT_FOUND if the leader is alive but has no such listener. A v0 client treats each
+        listed replica as alive. So v0 leaves out the replicas that are not reachable, and then
+        sets REPLICA_NOT_AVAILABLE.
         """
         reachable = {
             broker.id
@@ -239,8 +243,9 @@ class MetadataCache:
 
 
 def _broker(live: UpdateMetadataBroker) -> Broker:
-    """A live broker as any version of the request names it: v0 has one host and port, v1 and v2
-    name no listener.
+    """Read one live broker from any version of the request.
+
+    v0 has a single host and port. v1 and v2 do not name the listener.
     """
     end_points = []
     for end_point in live.endpoints:

@@ -1,5 +1,6 @@
-"""What any answer to Metadata has in common, a broker's from its cache as a proxy's from its copy
-(Kafka: MetadataRequest.java, KafkaApis.scala).
+"""The common parts of every answer to Metadata (Kafka: MetadataRequest.java, KafkaApis.scala).
+
+A broker answers from its cache, and a proxy from its own copy. Both use these functions.
 """
 
 from typing import Final
@@ -14,14 +15,14 @@ from kafka_edu.protocol.messages.metadata import (
 from kafka_edu.protocol.types import ZERO_UUID
 
 NOT_ASKED: Final = -0x80000000
-"""In place of the authorized operations of one who did not ask for them (KIP-430)."""
+"""Value of the authorized operations for a client that did not ask for them (KIP-430)."""
 
 
 def topics_asked_for(request: MetadataRequest, version: int) -> list[str] | None:
-    """The names, each once, in the order of asking; None: all topics, which is said by null, in v0
-    by an empty list.
+    """Return the requested names, each once, in the order of the request. None means all topics.
 
-    Raises KafkaException(INVALID_REQUEST) for a topic that is asked for by id.
+    A request means all topics by null, or in v0 by an empty list. Raises
+    KafkaException(INVALID_REQUEST) if it names a topic by its id.
     """
     if request.topics is None or (version == 0 and not request.topics):
         return None
@@ -36,7 +37,7 @@ def topics_asked_for(request: MetadataRequest, version: int) -> list[str] | None
 
 
 def error_of_missing(name: str) -> Errors:
-    """What is wrong with a topic that does not exist and is not created."""
+    """Return the error for a topic that does not exist and is not created automatically."""
     try:
         validate_topic_name(name)
     except KafkaException as error:
@@ -45,8 +46,10 @@ def error_of_missing(name: str) -> Errors:
 
 
 def metadata_error(request: MetadataRequest, error: Errors) -> MetadataResponse:
-    """No brokers, no cluster id, no controller; the error beside each topic, with the id that was
-    asked for; a null name is told as an empty one.
+    """Return a response in which every requested topic has `error`.
+
+    It has no brokers, no cluster id and no controller. Each topic keeps the id from the request. A
+    null name becomes an empty one.
     """
     return MetadataResponse(
         topics=[

@@ -1,21 +1,23 @@
-"""Which brokers hold a topic's partitions, and which are coming and going (Kafka: ReplicaAssignment
-of ControllerContext.scala; KIP-455).
+"""The replicas of a topic's partitions, also during a reassignment (Kafka: ReplicaAssignment of
+ControllerContext.scala; KIP-455).
 
-    origin (ORS)   who holds the partition when a reassignment begins        replicas (RS) = target,
-    then those of the origin that go
-    target (TRS)   who shall hold it when it is over                         adding   (AR) = RS
-    without ORS
-                                                                             removing (RR) = RS
-                                                                             without TRS
+    origin   (ORS)   the replicas when the reassignment begins
+    target   (TRS)   the replicas when it is complete
+    replicas (RS)    the target, followed by the origin's replicas that are not in the target
+    adding   (AR)    RS without ORS
+    removing (RR)    RS without TRS
 
-    1,2,3                              at rest: ORS = TRS = RS
-    1,2,3 → 3,4,5                      RS 3,4,5,1,2   AR 4,5   RR 1,2
-    … another target, 1,2,6            RS 1,2,6,3     AR 6     RR 3       4 and 5 are in no set any
-    more: they stop at once
-    … or cancelled                     RS 3,1,2       AR -     RR -       all who held it hold it
-    again; their order may be another than before
+An example:
 
-Pure; each is O(replicas²), of a handful of replicas.
+    1,2,3                 at rest, ORS = TRS = RS
+    1,2,3 → 3,4,5         RS 3,4,5,1,2   AR 4,5   RR 1,2
+    then target 1,2,6     RS 1,2,6,3     AR 6     RR 3
+    or then cancelled     RS 3,1,2       AR -     RR -
+
+With the new target 1,2,6, brokers 4 and 5 are in no set any more, so they stop at once. After a
+cancellation the origin's replicas are back, but perhaps in another order.
+
+All functions are pure. Each is O(replicas²), and a partition has only a few replicas.
 """
 
 import uuid
@@ -24,9 +26,7 @@ from typing import NamedTuple
 
 
 class ReplicaAssignment(NamedTuple):
-    """The brokers that hold a partition; while it is being reassigned, also those that come and
-    go.
-    """
+    """The replicas of one partition. During a reassignment: also which are added and removed."""
 
     replicas: tuple[int, ...]
     adding_replicas: tuple[int, ...] = ()
@@ -45,7 +45,10 @@ class ReplicaAssignment(NamedTuple):
         return bool(self.adding_replicas or self.removing_replicas)
 
     def reassign_to(self, target: Sequence[int]) -> "ReplicaAssignment":
-        """On the way to `target`, from where it was before any way was begun."""
+        """Return the assignment on the way to `target`.
+
+        The way begins at the origin, even if another reassignment is running now.
+        """
         origin = self.origin_replicas
         replicas = (*target, *(r for r in origin if r not in target))
         return ReplicaAssignment(
@@ -59,7 +62,7 @@ class ReplicaAssignment(NamedTuple):
 
 
 class TopicAssignment(NamedTuple):
-    """What a topic's znode holds."""
+    """The contents of a topic's znode."""
 
     topic_id: uuid.UUID | None
     partitions: Mapping[int, ReplicaAssignment]
@@ -68,7 +71,7 @@ class TopicAssignment(NamedTuple):
     def of(
         cls, replicas: Mapping[int, Sequence[int]], topic_id: uuid.UUID | None = None
     ) -> "TopicAssignment":
-        """A topic as it is created: partition → brokers, none coming or going."""
+        """Return a new topic's assignment from partition → brokers. No reassignment is running."""
         return cls(
             topic_id,
             {
