@@ -1,4 +1,4 @@
-"""The acceptor takes connections and deals them out to processors, one after the other (Kafka:
+"""The acceptor of a listener gives each new connection to the next processor in turn (Kafka:
 Acceptor in SocketServer.scala).
 """
 
@@ -14,7 +14,7 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class _Refused:
-    """The receiver of a wire that is closed at once."""
+    """The receiver of a refused wire, which is closed at once."""
 
     def data_received(self, data: memoryview) -> None: ...
 
@@ -24,7 +24,7 @@ class _Refused:
 
 
 class Acceptor:
-    """One listener's open door and its processors. Next hop: Processor."""
+    """Accepts one listener's connections and owns its processors. Next hop: Processor."""
 
     def __init__(
         self,
@@ -34,8 +34,8 @@ class Acceptor:
         quotas: ConnectionQuotas,
         on_change: Callable[[], None],
     ) -> None:
-        """`on_change` is called when a connection has come or gone: another listener may have to
-        pause, or may resume.
+        """`on_change` is called after a connection was opened or closed. Then another listener may
+        have to pause, or may resume.
         """
         self.end_point = end_point
         self.processors = processors
@@ -49,14 +49,14 @@ class Acceptor:
 
     @property
     def port(self) -> int:
-        """The port that is listened on; known once `bind` has returned."""
+        """The listener's port. It is known once `bind` has returned."""
         if self._listener is None:
             raise RuntimeError("not bound yet")
         return self._listener.port
 
     async def bind(self, transport: Transport) -> None:
-        """Take the port; connections wait in the kernel until `start`. Raises OSError when the port
-        is taken.
+        """Bind the port. Connections wait in the kernel until `start`. Raises OSError if the port
+        is in use.
         """
         self._listener = await transport.listen(
             self.end_point.host, self.end_point.port, self._on_wire
@@ -90,8 +90,8 @@ class Acceptor:
         return channel
 
     def heed_limits(self) -> None:
-        """Accept while there is a slot (max.connections). Without one, clients wait in the kernel's
-        queue, which costs this process nothing.
+        """Accept while a slot is free (max.connections), otherwise pause. During a pause clients
+        wait in the kernel's queue, which costs this process nothing.
         """
         if self._listener is None or not self._open:
             return
@@ -109,7 +109,7 @@ class Acceptor:
             self._listener.resume_accepting()
 
     def on_gone(self, channel: KafkaChannel) -> None:
-        """One connection fewer."""
+        """Release the slot of a closed connection."""
         self._quotas.release(self.end_point.listener_name, channel.client_address)
         self._on_change()
 

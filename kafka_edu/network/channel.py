@@ -34,7 +34,9 @@ MAX_PIPELINED_BYTES: Final = 1 << 20
 
 
 class KafkaChannel:
-    """Bytes of one wire to requests; the receiver of that wire. Owned by its processor."""
+    """Turns the bytes of one wire into requests. It is that wire's receiver, and its processor owns
+    it.
+    """
 
     __slots__ = (
         "_bytes_in_progress",
@@ -64,9 +66,7 @@ class KafkaChannel:
         now_ms: int,
         pool: MemoryPool | None = None,
     ) -> None:
-        """`pool` bounds the memory of requests, of all connections together; None: there is no
-        bound.
-        """
+        """`pool` bounds the memory of all connections' requests together. None means no bound."""
         self.wire = wire
         self.processor = processor
         self.connection_id = connection_id
@@ -79,9 +79,10 @@ class KafkaChannel:
         """
         self.close_reason = ""
         self.last_active_ms = now_ms
-        """When a frame was last begun or completed, or some of a response left. Bytes in the middle
-        of a frame do not count, so that a client that sends one now and then must complete its
-        frame within connections.max.idle.ms (Apache Kafka waits for ever).
+        """The last time at which a frame began or was complete, or a part of a response left.
+
+        Bytes in the middle of a frame do not count. So a client that sends a byte now and then must
+        still complete its frame within connections.max.idle.ms. Apache Kafka waits for ever.
         """
         self.unsent_before = 0
         """Bytes of responses that had not left when the processor last looked for idle
@@ -91,14 +92,14 @@ class KafkaChannel:
         self._frames: deque[bytes] = deque()
         self.pool = pool
         self._reserved = False
-        """The pool has given memory for a request that is not handed on yet."""
+        """Whether the pool has given memory for a request that is not complete yet."""
         self._receiver = FrameReceiver(
             max_request_size, self._allocate if pool is not None else None
         )
         wire.guard_sends(self._send_failed)
 
     def data_received(self, data: memoryview) -> None:
-        """Take what has come. A bug that shows here costs this connection only."""
+        """Take the bytes that have arrived. An unexpected exception closes only this connection."""
         try:
             self._hold_or_take(data)
         except Exception as error:
@@ -107,15 +108,17 @@ class KafkaChannel:
     def _hold_or_take(self, data: memoryview) -> None:
         self.processor.bytes_in += len(data)
         held = self._receiver.held
-        if held is not None:  # more came before the pause of reading was felt
+        if held is not None:  # more bytes arrived before reading had stopped
             self._receiver.held = memoryview(bytes(held) + data)
             self.wire.pause_reading()
             return
         self._take(data)
 
     def _allocate(self, size: int) -> bool:
-        """Return whether a request of `size` bytes may begin. A muted channel takes no memory: what
-        its client sent ahead must not keep others waiting.
+        """Return whether a request of `size` bytes may begin.
+
+        A muted channel takes no memory, because requests sent ahead must not keep other clients
+        waiting.
         """
         if self.pool is None or self.is_muted or self._reserved:
             return False
@@ -124,19 +127,21 @@ class KafkaChannel:
 
     @property
     def waits_for_memory(self) -> bool:
-        """A request has come that may not begin: queued.max.request.bytes are in the broker."""
+        """Whether a request has arrived but may not begin, because the broker already holds
+        queued.max.request.bytes.
+        """
         return self._receiver.held is not None
 
     def more_memory(self) -> None:
-        """Go on with the request that could not begin: there is memory again, or the request before
+        """Go on with the request that could not begin. Now there is memory, or the request before
         it is answered.
         """
         held, self._receiver.held = self._receiver.held, None
         if held is None:
-            return  # closed meanwhile
+            return  # the connection was closed meanwhile
         try:
             self._take(memoryview(held))
-        except Exception as error:  # called for whoever gave the memory back
+        except Exception as error:  # must not reach the caller, which only gave memory back
             self.processor.fail(self, "reading its requests", error)
             return
         if not self.is_muted and self._receiver.held is None:
@@ -231,7 +236,7 @@ class KafkaChannel:
         self.wire.close()
 
     def _release(self, frames: Iterable[bytes]) -> None:
-        """Give back the memory of requests that are dropped."""
+        """Give back the memory of dropped requests."""
         if self.pool is not None:
             self.pool.release(sum(map(len, frames)))
 

@@ -1,15 +1,16 @@
-"""How many connections a broker takes (Kafka: ConnectionQuotas in SocketServer.scala; KIP-402).
+"""Limits on the number of connections (Kafka: ConnectionQuotas in SocketServer.scala; KIP-402).
 
-    max.connections.per.ip             connections from one address, all listeners together; one too
-    many is closed at once
+    max.connections.per.ip             connections from one address, over all listeners
     max.connections.per.ip.overrides   the same for single addresses
-    max.connections                    connections of the broker; when it is reached, acceptors stop
-    accepting, and clients wait in the kernel's queue
+    max.connections                    connections of the broker
     listener.name.<x>.max.connections  the same for one listener
 
-With several listeners, the one between brokers is protected: clients must not keep brokers from
-each other. It takes connections above max.connections, and for each of them the connection of
-another listener that was silent for longest is closed.
+A connection above the limit of its address is closed at once. At the limit of the broker or of the
+listener, the acceptors stop accepting, and further clients wait in the kernel's queue.
+
+If there are several listeners, the listener between brokers is protected, because clients must not
+cut the brokers off from each other. It accepts connections above max.connections. For each of them,
+the broker closes the connection of another listener that was silent for longest.
 """
 
 from collections import Counter
@@ -18,18 +19,18 @@ from typing import NamedTuple
 
 
 class ConnectionLimits(NamedTuple):
-    """The settings above, without defaults."""
+    """The values of the settings above."""
 
     max_connections: int
     max_per_ip: int
     per_ip_overrides: Mapping[str, int]
-    """Address -> limit."""
+    """Address → limit."""
     max_per_listener: Mapping[str, int]
-    """Listener -> limit; a listener that is not here has `max_connections`."""
+    """Listener → limit. A listener that is not in this table has the limit `max_connections`."""
 
 
 class ConnectionQuotas:
-    """Counts connections. Owned by the SocketServer; all its listeners share it."""
+    """Counts connections. The SocketServer owns it, and all listeners share it."""
 
     def __init__(
         self,
@@ -44,11 +45,11 @@ class ConnectionQuotas:
         self.total = 0
 
     def is_protected(self, listener: str) -> bool:
-        """Return whether this is the listener between brokers, and there are others."""
+        """Return whether this is the listener between brokers and there are other listeners."""
         return listener == self._protected
 
     def slot_available(self, listener: str) -> bool:
-        """Return whether this listener may accept a connection now. O(1)."""
+        """Return whether this listener may accept another connection now. O(1)."""
         if self._listeners[listener] >= self.limits.max_per_listener.get(
             listener, self.limits.max_connections
         ):
@@ -56,7 +57,7 @@ class ConnectionQuotas:
         return self.is_protected(listener) or self.total < self.limits.max_connections
 
     def why_full(self, listener: str) -> str:
-        """Return the limit that a listener without a free slot has reached."""
+        """Return the reason why a listener has no free slot: the limit that it has reached."""
         own = self.limits.max_per_listener.get(listener, self.limits.max_connections)
         if self._listeners[listener] >= own:
             return (
@@ -69,7 +70,9 @@ class ConnectionQuotas:
         )
 
     def take(self, listener: str, address: str) -> str:
-        """Count a connection and return ""; or return why this address may not have another one."""
+        """Count a new connection and return "". Or return the reason why its address may not have
+        another one.
+        """
         most = self.limits.per_ip_overrides.get(address, self.limits.max_per_ip)
         if (count := self._addresses[address]) >= most:
             key = "max.connections.per.ip" + (
@@ -82,7 +85,7 @@ class ConnectionQuotas:
         return ""
 
     def release(self, listener: str, address: str) -> None:
-        """A connection is gone."""
+        """Count a closed connection."""
         self._addresses[address] -= 1
         if not self._addresses[address]:
             del self._addresses[address]
@@ -91,7 +94,7 @@ class ConnectionQuotas:
 
     @property
     def excess(self) -> int:
-        """Connections above max.connections: the protected listener took them, or the limit was
-        lowered.
+        """The number of connections above max.connections. The protected listener accepted them, or
+        the limit was lowered.
         """
         return max(self.total - self.limits.max_connections, 0)

@@ -1,6 +1,4 @@
-"""The queue of the data plane, in a broker that has a control plane too (KIP-291; book 001; spec
-C10).
-"""
+"""The data plane's request queue in a broker with a control plane (KIP-291; book 001; spec C10)."""
 
 import asyncio
 
@@ -10,13 +8,15 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class DataPlaneRequestChannel(RequestChannel):
-    """Gives out one request, and then lets the loop turn.
+    """A request channel that lets the loop turn between any two requests.
 
-    In Apache Kafka the control plane has threads of its own, and the kernel lets them run whatever
-    the data plane does. Here both share one loop. Handlers that find the queue full would empty it
-    without a pause, and what comes by the control plane would not even be read meanwhile: so
-    between any two requests of the data plane the loop looks at its sockets. Two turns a request,
-    some 20 µs; a broker without a control plane has the plain RequestChannel, and pays nothing.
+    In Apache Kafka the control plane has its own threads, and the kernel runs them whatever the
+    data plane does. Here both planes share one loop. Without a pause, the handlers would first
+    empty a full data queue. Meanwhile the loop would not even read the control plane's sockets. So
+    the loop looks at its sockets between any two requests of the data plane.
+
+    This costs two turns of the loop a request, about 20 µs. A broker without a control plane uses
+    the plain RequestChannel and does not pay for it.
     """
 
     def __init__(self, time: Time, capacity: int, trace: Tracer | None = None) -> None:
@@ -24,8 +24,8 @@ class DataPlaneRequestChannel(RequestChannel):
         self._turn = asyncio.Lock()
 
     async def receive_request(self) -> Request:
-        """The next request, to one handler at a time. Who has it works on it before the next one is
-        given out.
+        """Return the next request to one handler at a time. That handler works on it before the
+        next handler gets one.
         """
         async with self._turn:
             await asyncio.sleep(0)

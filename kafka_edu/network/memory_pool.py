@@ -1,11 +1,13 @@
-"""A bound on the memory of requests that are read or wait (Kafka: SimpleMemoryPool.java;
-queued.max.request.bytes; KIP-72).
+"""A bound on the memory of requests that are being read or are waiting (Kafka:
+SimpleMemoryPool.java; queued.max.request.bytes; KIP-72).
 
-A request takes its size from the pool when its size prefix has come, and gives it back when its
-handler has done its part. The pool is not strict, as in Kafka: while anything is left, a request of
-any size gets all of it, so the sum can pass the bound by one request (socket.request.max.bytes at
-most). With nothing left, no connection begins another request; those in the middle of one go on, so
-that what they hold becomes free.
+A request takes its size from the pool once its size prefix has arrived. It gives the memory back
+when its handler has finished. As in Kafka, the pool is not strict. While any memory is left, a
+request of any size gets all that it needs. So the sum can exceed the bound by one request, at most
+by socket.request.max.bytes.
+
+When nothing is left, no connection begins another request. A connection in the middle of a request
+goes on, because only complete requests free their memory.
 """
 
 from collections import deque
@@ -13,16 +15,17 @@ from typing import Protocol
 
 
 class WaitsForMemory(Protocol):
-    """A connection that could not begin its next request."""
+    """A connection that waits for memory to begin its next request."""
 
     def more_memory(self) -> None:
-        """There is memory again: try once more."""
+        """Try again, because there is memory now."""
         ...
 
 
 class MemoryPool:
-    """Owned by the SocketServer; all connections share it. The longest waiting connection is served
-    first.
+    """The memory for requests. The SocketServer owns it, and all connections share it.
+
+    The connection that has waited longest is served first.
     """
 
     def __init__(self, size: int) -> None:
@@ -32,17 +35,17 @@ class MemoryPool:
         self._giving = False
 
     def try_allocate(self, size: int) -> bool:
-        """Take `size` bytes and return True; or return False when nothing is left. O(1)."""
+        """Take `size` bytes and return True. Return False if nothing is left. O(1)."""
         if self.available <= 0:
             return False
         self.available -= size
         return True
 
     def release(self, size: int) -> None:
-        """Give back what was taken, and let connections that wait go on while something is left."""
+        """Give back `size` bytes. Waiting connections go on while any memory is left."""
         self.available += size
         if self._giving:
-            return  # a connection that goes on has released something: the loop below sees it
+            return  # called by a connection that goes on, so the loop below is running
         self._giving = True
         try:
             while self._waiting and self.available > 0:
@@ -51,10 +54,10 @@ class MemoryPool:
             self._giving = False
 
     def wait(self, connection: WaitsForMemory) -> None:
-        """Call the connection's `more_memory` when there is some."""
+        """Call the connection's `more_memory` when there is memory again."""
         self._waiting.append(connection)
 
     @property
     def waiting(self) -> int:
-        """How many connections wait."""
+        """The number of waiting connections."""
         return len(self._waiting)

@@ -1,9 +1,10 @@
-"""One connection to one broker, as a client of it (Kafka: NetworkClient.java,
-InFlightRequests.java; book 000 §6.1).
+"""The client side of one connection to a broker (Kafka: NetworkClient.java, InFlightRequests.java;
+book 000 §6.1).
 
-Requests may be sent ahead; a broker answers them in their order, so in-flight requests are a queue,
-and the correlation id is only checked. A request that is not answered in time closes the
-connection: after it no later answer could be told apart.
+A client may send several requests before the first answer. The broker answers them in order.
+Therefore the requests in flight form a queue, and the correlation id is only a check. A request
+without an answer in time closes the connection, because later answers could not be matched to their
+requests.
 """
 
 import asyncio
@@ -27,12 +28,12 @@ class _InFlight(NamedTuple):
     api_version: int
     answer: asyncio.Future[Message]
     deadline: float
-    """On the loop's clock, in s."""
+    """In seconds of the loop's clock."""
 
 
 class NetworkClient:
-    """Sends requests on one connection and returns their responses. Owned by one loop; any of its
-    tasks may send.
+    """Sends requests on one connection and returns their responses. One loop owns it, and each task
+    of that loop may send.
     """
 
     def __init__(self, transport: Transport, client_id: str) -> None:
@@ -42,8 +43,8 @@ class NetworkClient:
         self._receiver = FrameReceiver(MAX_RESPONSE_BYTES)
         self._in_flight: deque[_InFlight] = deque()
         self._alarm: asyncio.TimerHandle | None = None
-        """Set for the earliest deadline in flight, or before it: it is not put off when that
-        request is answered.
+        """Rings at the earliest deadline in flight, or before it. An answer does not move the
+        alarm.
         """
         self._next_correlation_id = 0
 
@@ -53,8 +54,8 @@ class NetworkClient:
 
     @property
     def local(self) -> str:
-        """Our side's `host:port`, by which the broker's events name this connection; empty when not
-        connected.
+        """This side's `host:port`. The broker's events use it in the connection's name. Empty when
+        not connected.
         """
         return self._wire.local if self._wire else ""
 
@@ -63,7 +64,7 @@ class NetworkClient:
         return len(self._in_flight)
 
     async def connect(self, host: str, port: int, timeout_ms: float) -> None:
-        """Connect, or raise OSError or TimeoutError. An older connection is closed first."""
+        """Close the old connection, if any, and open a new one. Raises OSError or TimeoutError."""
         self.close()
         self._receiver = FrameReceiver(MAX_RESPONSE_BYTES)
         self._wire = await self._transport.connect(
@@ -71,11 +72,11 @@ class NetworkClient:
         )
 
     async def send(self, request: Message, api_version: int, timeout_ms: float) -> Message:
-        """Send and wait for the answer.
+        """Send a request and return its response.
 
-        Raises ConnectionError when the connection is or goes away, TimeoutError after `timeout_ms`
-        (and closes), ProtocolError on an answer that cannot be read (and closes). One in flight
-        costs one future.
+        Raises ConnectionError if there is no connection, or if it is lost. Raises TimeoutError
+        after `timeout_ms`, and ProtocolError if the response cannot be read. Both also close the
+        connection. A request in flight costs one future.
         """
         if request.KEY is None:
             raise ValueError(f"{type(request).__name__} is no request")
@@ -100,10 +101,10 @@ class NetworkClient:
         self._alarm = loop.call_at(deadline, self._look_at_deadlines, loop, deadline)
 
     def _look_at_deadlines(self, loop: asyncio.AbstractEventLoop, now: float) -> None:
-        """A request that is in flight for too long ends with TimeoutError, and the connection with
-        it. O(in flight).
+        """Fail each request whose time is over with TimeoutError, and close the connection. O(in
+        flight).
 
-        `now` is what the alarm was set for: a clock may be read a little before it.
+        `now` is the time for which the alarm was set, because a clock may show a little less.
         """
         self._alarm = None
         late = [waiting for waiting in self._in_flight if waiting.deadline <= now]
@@ -118,7 +119,7 @@ class NetworkClient:
     async def ask(
         self, request: Message, api_version: int, response_type: type[R], timeout_ms: float
     ) -> R:
-        """`send`, for a caller that knows what it gets."""
+        """Send a request and return its response, which must be of `response_type`."""
         response = await self.send(request, api_version, timeout_ms)
         if not isinstance(response, response_type):
             raise TypeError(
@@ -128,7 +129,7 @@ class NetworkClient:
         return response
 
     def close(self) -> None:
-        """Close; requests in flight fail with ConnectionError."""
+        """Close the connection. Requests in flight fail with ConnectionError."""
         wire, self._wire = self._wire, None
         if wire is not None:
             wire.close()
@@ -176,7 +177,7 @@ class NetworkClient:
 
 
 class _Answers:
-    """The receiver of one wire; outlived by its client, which may have reconnected."""
+    """The receiver of one wire. Its client lives longer and may have another wire by now."""
 
     def __init__(self, client: NetworkClient, wire: Wire) -> None:
         self._client = client

@@ -1,10 +1,12 @@
-"""A processor owns connections: it turns bytes into requests and responses into bytes (Kafka:
+"""A processor owns connections. It turns bytes into requests, and responses into bytes (Kafka:
 Processor in SocketServer.scala; book 001).
 
-Kafka runs num.network.threads of these as threads; here each is a part of the broker's one loop,
-with the same queues in between. That keeps Kafka's structure, not its parallelism
-(docs/differences.md). Hop before: Acceptor, or the client itself. Next hop of a request:
-RequestChannel; of a response: the wire.
+Kafka runs num.network.threads processors, each in its own thread. Here each is a part of the
+broker's one loop, with Kafka's queues between the parts. That keeps Kafka's structure, not its
+parallelism (docs/differences.md).
+
+The hop before is the Acceptor, or for a later request the client. A request's next hop is the
+RequestChannel. A response's next hop is the wire.
 """
 
 import asyncio
@@ -35,17 +37,18 @@ from kafka_edu.trace.tracer import Tracer
 
 log = logging.getLogger(__name__)
 
-#: The log shows this many bytes of a request that cannot be read.
+#: The log shows this many bytes of an unreadable request.
 SHOWN_BYTES: Final = 16
 
 SLOW_NS: Final = SLOW_MS * 1_000_000
-#: These wait because their clients ask for it: for records, for the other members of a group.
+#: Requests whose clients want them to wait: for records, or for the other members of a group.
 PATIENT_KEYS: Final = frozenset({ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
 
 def is_slow(request: Request) -> bool:
-    """Return whether a request took so long that its answer is a fact; the time that its client
-    wants it to wait does not count.
+    """Return whether a request took so long that its response is emitted as a fact.
+
+    The time for which the client wants it to wait does not count.
     """
     took_ns = request.response_sent_from_ns - request.start_ns
     if took_ns < SLOW_NS:
@@ -56,9 +59,7 @@ def is_slow(request: Request) -> bool:
 
 
 class Processor:
-    """Owns some of one listener's connections. All its state is touched by the broker's loop
-    alone.
-    """
+    """Owns some of one listener's connections. Only the broker's loop uses its state."""
 
     def __init__(
         self,
@@ -77,11 +78,11 @@ class Processor:
         failures_logged: LogLimiter | None = None,
         refusals_logged: LogLimiter | None = None,
     ) -> None:
-        """`on_failure` is told of a task of the processor that died of a bug, by name. It must stop
-        the broker.
+        """`on_failure` is called with the name of a task that a bug has ended. It must stop the
+        broker.
 
-        `failures_logged` limits the stacks in the log, `refusals_logged` the lines about what
-        clients sent; the processors of a broker share one of each.
+        `failures_logged` limits the tracebacks in the log. `refusals_logged` limits the lines about
+        bad input from clients. The processors of a broker share one of each.
         """
         self.index = index
         self._time = time
@@ -102,7 +103,9 @@ class Processor:
         self._next_connection = 0
         self._responses: deque[tuple[Request, list[Part] | None]] = deque()
         self._sending: dict[str, list[tuple[Request, int]]] = {}
-        """The requests of each connection whose responses are being sent, oldest first."""
+        """Connection → the requests whose responses are being sent, oldest first, with their
+        sizes.
+        """
         self._blocked: deque[Request] = deque()
         self._blocked_task: asyncio.Task[None] | None = None
         self._idle_task: asyncio.Task[None] | None = None
@@ -123,7 +126,7 @@ class Processor:
         return task
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """A task that dies of a bug must not vanish: requests would wait for it for ever."""
+        """Report a task that a bug has ended. Otherwise requests would wait for it for ever."""
         if (
             not task.cancelled()
             and self._on_failure is not None
@@ -132,7 +135,7 @@ class Processor:
             self._on_failure(task.get_name(), error)
 
     def accept(self, wire: Wire) -> KafkaChannel:
-        """Door: a new connection is ours (Kafka: configureNewConnections)."""
+        """Take over a new connection (Kafka: configureNewConnections)."""
         connection_id = f"{wire.local}-{wire.peer}-{self._next_connection}"
         self._next_connection += 1
         channel = KafkaChannel(
@@ -154,8 +157,9 @@ class Processor:
         return channel
 
     def on_frame(self, channel: KafkaChannel, frame: bytes) -> None:
-        """A whole request has come (Kafka: processCompletedReceives). A header that cannot be read
-        costs the connection.
+        """Put a complete request into the request channel (Kafka: processCompletedReceives).
+
+        If its header cannot be read, the connection is closed.
         """
         try:
             header, body_offset = decode_request_header(frame)
@@ -190,8 +194,9 @@ class Processor:
                 self._blocked_task = self._spawn(self._unblock(), "blocked")
 
     async def _unblock(self) -> None:
-        """The request queue is full: hold all our connections' requests, in order, until there is
-        room.
+        """Put the waiting requests into the request queue, in order, as soon as it has room.
+
+        The queue was full. Until it has room, the requests of all our connections wait.
         """
         while self._blocked:
             await self._request_channel.send_request(self._blocked[0])
@@ -199,15 +204,16 @@ class Processor:
         self._blocked_task = None
 
     def enqueue_response(self, request: Request, parts: list[Part] | None) -> bool:
-        """Put a response into this processor's queue (None: no answer, only unmute); returns
-        whether it is the first there: then we must be woken.
+        """Put a response into this processor's queue. None means no answer: only unmute.
+
+        Return whether it is the first one in the queue. Then the processor must be woken.
         """
         self._responses.append((request, parts))
         return len(self._responses) == 1
 
     def process_new_responses(self) -> None:
-        """Send what is queued. A bug that shows with one response costs its connection; the others
-        of the batch are sent.
+        """Send the queued responses. An unexpected exception closes one connection, and the other
+        responses of the batch are sent.
         """
         responses, self._responses = self._responses, deque()
         for request, parts in responses:
@@ -218,8 +224,8 @@ class Processor:
                     self.fail(request.channel, "sending its response", error)
 
     def _send(self, request: Request, parts: list[Part] | None) -> None:
-        """Send a response when those of the connection's earlier requests have left; until then,
-        hold it.
+        """Send a response, or hold it until the responses to the connection's earlier requests have
+        left.
         """
         channel = request.channel
         if parts is None:
@@ -232,7 +238,7 @@ class Processor:
             self._request_channel.let_next_start(request)
 
     def _send_held(self, channel: KafkaChannel) -> None:
-        """Send the responses that are ready, from the oldest request on, in one go."""
+        """Send all responses that are ready, from the oldest request on, in one write."""
         batch: list[tuple[Request, int]] = []
         all_parts: list[Part] = []
         now = self._time.nanoseconds()
@@ -250,10 +256,10 @@ class Processor:
             channel.wire.send(all_parts)
 
     def fail(self, channel: KafkaChannel, doing: str, error: Exception) -> None:
-        """Door: an unexpected exception while this connection was worked for. Close it, and tell;
-        all others go on.
+        """Close a connection after an unexpected exception in its service, and log the exception.
 
-        This is one of the two boundaries where the broker survives its own bug (docs/answers.md).
+        All other connections go on. This is one of the two boundaries where the broker survives its
+        own bug (docs/answers.md).
         """
         if self._failures_logged.allows():
             log.error(
@@ -275,8 +281,8 @@ class Processor:
         channel.close(f"the broker failed while {doing}: {what}")
 
     def refuse(self, channel: KafkaChannel, rule: str, came: str) -> None:
-        """Close a connection for what came by it, and write a line to the log: from whom, what
-        came, and which rule it breaks.
+        """Close a connection because of its input. The log names the client, the input and the rule
+        that the input breaks.
         """
         if self._refusals_logged.allows():
             client = f"client id '{channel.client_id}'" if channel.client_id else "no client id yet"
@@ -290,11 +296,11 @@ class Processor:
         channel.close(rule)
 
     def refuse_bytes(self, channel: KafkaChannel, rule: str, data: bytes) -> None:
-        """Close a connection for bytes that are no request."""
+        """Close a connection because its bytes are not a request."""
         self.refuse(channel, rule, bytes_text(data))
 
     def on_all_sent(self, channel: KafkaChannel) -> None:
-        """All responses that were being sent have left (Kafka: processCompletedSends)."""
+        """Go on with a connection whose responses have all left (Kafka: processCompletedSends)."""
         sent = self._sending.pop(channel.connection_id, None)
         if sent is None:
             return
@@ -326,7 +332,7 @@ class Processor:
         )
 
     def on_closed(self, channel: KafkaChannel, reason: str) -> None:
-        """Door: a connection is gone. What it asked for goes on; its answer is dropped."""
+        """Remove a closed connection. Its requests are still processed, but not answered."""
         if self.channels.pop(channel.connection_id, None) is None:
             return
         self._sending.pop(channel.connection_id, None)
@@ -339,8 +345,9 @@ class Processor:
             )
 
     async def _close_idle(self) -> None:
-        """Close connections that were silent for connections.max.idle.ms; one that waits for its
-        answer is not idle, one that does not read it is.
+        """Close connections that were silent for connections.max.idle.ms.
+
+        A connection that waits for its answer is not idle. One that does not read its answer is.
         """
         while True:
             await self._time.sleep(max(self._max_idle_ms / 4, 10))
@@ -376,8 +383,8 @@ class Processor:
 
 
 def bytes_text(data: bytes) -> str:
-    """Describe bytes that are no request: as text if a program that speaks another protocol sent
-    text, otherwise in hexadecimal.
+    """Describe bytes that are not a request: as text if they are text of another protocol,
+    otherwise in hexadecimal.
     """
     first = data[:SHOWN_BYTES]
     text = first.rstrip(b"\r\n")

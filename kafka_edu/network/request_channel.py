@@ -1,10 +1,11 @@
 """The queue between processors and handlers (Kafka: RequestChannel.scala; book 001, request path).
 
-Processors put requests in, handlers take them out; one bounded queue for all (queued.max.requests,
-500). When it is full the processor that wants to put one waits, reads none of its connections
-meanwhile, and so the pressure reaches the clients through TCP. A response goes back to the
-processor that owns the connection. Next hop of a request: KafkaRequestHandler; of a response:
-Processor.
+Processors put requests in, and handlers take them out. All share one bounded queue
+(queued.max.requests, 500). If it is full, a processor has to wait and reads none of its
+connections. In this way the pressure reaches the clients through TCP. A response goes back to the
+processor that owns the connection.
+
+A request's next hop is the KafkaRequestHandler. A response's next hop is the Processor.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Request:
-    """One request on its way, with a stamp (monotonic ns) for each hop it has passed."""
+    """One request on its way, with a time (monotonic ns) for each hop that it has passed."""
 
     __slots__ = (
         "body_offset",
@@ -63,16 +64,16 @@ class Request:
         self.listener_name = channel.listener_name
         self.start_ns = start_ns
         self.cause = 0
-        """The fact that brings about the next hop: RequestReceived, then what made the answer. 0 if
-        neither was told.
+        """The number of the event that causes the next hop. First that is RequestReceived, later
+        the event that completed the answer. 0 if neither was emitted.
         """
         self.dequeued_ns = 0
         self.local_done_ns = 0
-        """When the handler had done its part: set by whoever leaves the request to a purgatory; 0
-        if it was answered at once.
+        """The time at which the handler left the request to a purgatory. 0 if the request was
+        answered at once.
         """
         self.may_be_followed = False
-        """The handler has done its part: the connection's next produce may start
+        """Whether the connection's next produce may start before this request is answered
         (`edu.max.pipelined.requests`).
         """
         self.response_parts: list[Part] | None = None
@@ -80,16 +81,16 @@ class Request:
         self.response_ns = 0
         self.response_sent_from_ns = 0
         self.timeout_ms: int | None = None
-        """The time-out that its client gives it, in ms. The watchdog looks it up when the request
+        """The client's time-out for this request, in ms. The watchdog looks it up when the request
         is a second old.
         """
         self.memory = 0
-        """Bytes that it holds of the pool (queued.max.request.bytes); 0 if there is no such
-        bound.
+        """The bytes that the request holds of the pool (queued.max.request.bytes). 0 if there is no
+        pool.
         """
 
     def release_memory(self) -> None:
-        """The handler has done its part: its memory is for others now."""
+        """Give the request's memory back to the pool, because its handler has finished."""
         pool = self.channel.pool
         if self.memory and pool is not None:
             memory, self.memory = self.memory, 0
@@ -97,7 +98,7 @@ class Request:
 
 
 class RequestChannel:
-    """The request queue. `capacity` is queued.max.requests. Owned by the broker's loop."""
+    """The request queue. `capacity` is queued.max.requests. The broker's loop owns it."""
 
     def __init__(self, time: Time, capacity: int, trace: Tracer | None = None) -> None:
         self._time = time
@@ -107,9 +108,7 @@ class RequestChannel:
         self._takers: deque[asyncio.Future[Request]] = deque()
         self._putters: deque[asyncio.Future[None]] = deque()
         self._promised = 0
-        """Places in the queue that were promised to processors that waited, and are not taken
-        yet.
-        """
+        """The number of places in the queue that are promised to processors and not taken yet."""
         self._handling = False
         self._to_wake: list[Processor] = []
         self.requests_total = 0
@@ -119,8 +118,8 @@ class RequestChannel:
         return len(self._queue)
 
     def try_send_request(self, request: Request) -> bool:
-        """Put a request in, or answer False when the queue is full, or others have waited longer
-        for room. O(1).
+        """Put a request in and return True. Return False if the queue is full, or if other
+        processors already wait for room. O(1).
         """
         if self._putters or len(self._queue) + self._promised >= self.capacity:
             return False
@@ -137,8 +136,8 @@ class RequestChannel:
         self._queue.append(request)
 
     async def send_request(self, request: Request) -> None:
-        """Put a request in as soon as there is room. Those who wait get room in the order in which
-        they came.
+        """Put a request in as soon as there is room. Callers get room in the order in which they
+        came.
         """
         if not self.try_send_request(request):
             await self._wait_for_room()
@@ -152,13 +151,13 @@ class RequestChannel:
         try:
             await putter
         except asyncio.CancelledError:
-            if putter.done() and not putter.cancelled():  # the place was ours; the next one gets it
+            if putter.done() and not putter.cancelled():  # we had a place: the next caller gets it
                 self._promised -= 1
                 self._promise()
             raise
 
     def _promise(self) -> None:
-        """Promise the free places to those who wait, first come first served."""
+        """Promise the free places to the callers that wait, in the order in which they came."""
         while self._putters and len(self._queue) + self._promised < self.capacity:
             putter = self._putters.popleft()
             if not putter.done():
@@ -166,7 +165,7 @@ class RequestChannel:
                 putter.set_result(None)
 
     async def receive_request(self) -> Request:
-        """The next request, first in first out; waits for one."""
+        """Wait for the next request and return it, first in, first out."""
         if self._queue:
             request = self._queue.popleft()
             self._promise()
@@ -177,13 +176,13 @@ class RequestChannel:
                 request = await taker
             except asyncio.CancelledError:
                 if taker.done() and not taker.cancelled():
-                    self._put_back(taker.result())  # it was given to us and must not be lost
+                    self._put_back(taker.result())  # this request must not be lost
                 raise
         request.dequeued_ns = self._time.nanoseconds()
         return request
 
     def _put_back(self, request: Request) -> None:
-        """Give a request to another taker, or else to the next one."""
+        """Give a request to another handler that waits, or put it at the head of the queue."""
         while self._takers:
             taker = self._takers.popleft()
             if not taker.done():
@@ -192,14 +191,16 @@ class RequestChannel:
         self._queue.appendleft(request)
 
     def begin_handling(self) -> None:
-        """A handler begins with a request. Whom it answers, this client or others who waited for
-        it, is not told before `end_handling`.
+        """Note that a handler begins with a request.
+
+        Responses made while a request is handled are queued, also responses to other clients.
+        `end_handling` wakes each processor once.
         """
         self._handling = True
 
     def end_handling(self) -> None:
-        """The handler has done its part: each processor that got responses meanwhile is woken, once
-        (Kafka: selector.wakeup).
+        """Wake each processor that got responses while the request was handled, once (Kafka:
+        selector.wakeup).
         """
         self._handling = False
         if self._to_wake:
@@ -208,11 +209,10 @@ class RequestChannel:
                 processor.process_new_responses()
 
     def send_response(self, request: Request, parts: list[Part] | None) -> None:
-        """Answer: queue `parts` (a whole response, its size prefix included) with the processor
-        that owns the connection, and wake it.
+        """Queue a response at the processor that owns the connection, and wake the processor.
 
-        None: done without an answer (Produce with acks=0); the connection may go on with its next
-        request.
+        `parts` are the whole response with its size prefix. None means that there is no response
+        (Produce with acks=0). Then the connection just goes on with its next request.
         """
         request.response_ns = self._time.nanoseconds()
         trace = self._trace
@@ -246,5 +246,5 @@ class RequestChannel:
         request.channel.processor.refuse(request.channel, rule, came)
 
     def close_connection(self, request: Request, reason: str) -> None:
-        """Close the connection the request came by."""
+        """Close the request's connection."""
         request.channel.close(reason)

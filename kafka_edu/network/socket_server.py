@@ -1,14 +1,14 @@
 """All listeners of one broker (Kafka: SocketServer.scala; spec N1).
 
-    acceptor (one a listener) → processors (num.network.threads each) → request channel → handlers
-    (num.io.threads) → processors
+    acceptor (one for each listener) → processors (num.network.threads for each listener)
+    → request channel → handlers (num.io.threads) → processors
 
-The listener that control.plane.listener.name names stands apart: one acceptor, one processor, a
-request channel of 20 and one handler, all its own, so that what the controller says never waits
-behind what clients send (KIP-291; book 001; spec C10).
+The listener of control.plane.listener.name is separate. It has its own acceptor, its own processor,
+its own request channel of 20 requests and its own handler. So the controller's requests never wait
+behind the clients' requests (KIP-291; book 001; spec C10).
 
-`bind` takes the ports, so that the broker knows them; `start_processing` opens the doors, once
-everything behind them stands.
+`bind` takes the ports, so the broker knows them. `start_processing` accepts connections, once all
+later hops are ready.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,11 +29,11 @@ from kafka_edu.trace.events.network import NetworkSampled
 from kafka_edu.trace.tracer import Tracer
 
 CONTROL_PLANE_QUEUED_REQUESTS: Final = 20
-"""As Kafka's: not a setting."""
+"""The same number as in Kafka. It is not a setting."""
 
 
 class ControlPlane(NamedTuple):
-    """The listener for the controller's requests, and their own queue."""
+    """The listener for the controller's requests, and the queue for them."""
 
     listener_name: str
     request_channel: RequestChannel
@@ -51,7 +51,7 @@ class NetworkConfig(NamedTuple):
     connection_limits: ConnectionLimits
     """max.connections and the keys next to it."""
     queued_max_requests: int
-    """queued.max.requests: length of the request queue."""
+    """queued.max.requests: the length of the request queue."""
     queued_max_request_bytes: int
     """queued.max.request.bytes; -1: no bound."""
     max_pipelined_requests: int
@@ -59,7 +59,7 @@ class NetworkConfig(NamedTuple):
 
 
 class SocketServer:
-    """Owns acceptors and processors; the request channels are shared with the handlers."""
+    """Owns acceptors and processors. It shares the request channels with the handlers."""
 
     def __init__(
         self,
@@ -74,7 +74,9 @@ class SocketServer:
         control_plane: ControlPlane | None = None,
         on_failure: Callable[[str, BaseException], None] | None = None,
     ) -> None:
-        """`on_failure` is told of a task that died of a bug, by name. It must stop the broker."""
+        """`on_failure` is called with the name of a task that a bug has ended. It must stop the
+        broker.
+        """
         self._transport = transport
         self._time = time
         self._request_channel = request_channel
@@ -108,8 +110,9 @@ class SocketServer:
             trace.on_snapshot(self._snapshot)
 
     def resize_processors(self, num_network_threads: int) -> None:
-        """So many processors for each listener of the data plane from now on. The connections of
-        those too many are closed; their clients come again.
+        """Change the number of processors for each listener of the data plane.
+
+        The connections of surplus processors are closed, and their clients connect again.
         """
         for acceptor in self._data_plane.values():
             while len(acceptor.processors) > num_network_threads:
@@ -139,15 +142,16 @@ class SocketServer:
         )
 
     def limit_connections(self, limits: ConnectionLimits) -> None:
-        """Use these limits from now on. Connections above max.connections are closed; those above
-        the limit of their address stay.
+        """Change the limits. Connections above max.connections are closed. Connections above the
+        limit of their address stay.
         """
         self._quotas.limits = limits
         self._heed_limits()
 
     def _heed_limits(self) -> None:
-        """A connection has come or gone, or the limits have changed: pause or resume each listener,
-        and close what is too much. O(listeners).
+        """Close surplus connections, and pause or resume each listener. O(listeners).
+
+        Called when a connection was opened or closed, and when the limits have changed.
         """
         if self._quotas.excess:
             self._close_excess()
@@ -155,11 +159,11 @@ class SocketServer:
             acceptor.heed_limits()
 
     def _close_excess(self) -> None:
-        """Close the connections of unprotected listeners that were silent for longest, as many as
-        there are above max.connections.
+        """Close as many connections as there are above max.connections.
 
-        Kafka closes one at each turn of a processor; the end is the same. O(connections), only when
-        there are too many.
+        The connections that were silent for longest are closed, but none of the protected listener.
+        Kafka closes one at each turn of a processor, with the same result in the end.
+        O(connections), but only if there are too many.
         """
         channels = [
             channel for processor in self.processors for channel in processor.channels.values()
@@ -184,12 +188,12 @@ class SocketServer:
         ]
 
     def channels(self) -> Iterator[KafkaChannel]:
-        """All connections that stand."""
+        """Yield all open connections."""
         for processor in self.processors:
             yield from processor.channels.values()
 
     async def bind(self) -> None:
-        """Take all ports. Raises OSError, with nothing left bound."""
+        """Bind all ports. Raises OSError, and then no port is left bound."""
         try:
             for acceptor in self.acceptors.values():
                 await acceptor.bind(self._transport)
@@ -199,12 +203,12 @@ class SocketServer:
             raise
 
     def bound_port(self, listener_name: str) -> int:
-        """The port that listener is on: the configured one, or the free one picked for 0."""
+        """Return the listener's port: the configured one, or for 0 the free one that was chosen."""
         return self.acceptors[listener_name].port
 
     @property
     def bound_ports(self) -> dict[str, int]:
-        """`bound_port` of every listener, by name."""
+        """The port of every listener, by the listener's name."""
         return {name: acceptor.port for name, acceptor in self.acceptors.items()}
 
     def start_processing(self) -> None:
@@ -213,12 +217,12 @@ class SocketServer:
             acceptor.start()
 
     def stop_accepting(self) -> None:
-        """Take no new connections; those that stand go on."""
+        """Accept no new connections. Open connections go on."""
         for acceptor in self.acceptors.values():
             acceptor.stop_accepting()
 
     def shutdown(self) -> None:
-        """Close doors and connections."""
+        """Close all listeners and all connections."""
         for acceptor in self.acceptors.values():
             acceptor.close()
 
