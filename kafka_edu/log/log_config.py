@@ -95,7 +95,7 @@ TOPIC_CONFIG: Final = ConfigDef(
             _STRING,
             PRODUCER_COMPRESSION,
             OneOf((*CODECS, PRODUCER_COMPRESSION)),
-            "codec on disk; producer: as sent",
+            "codec on disk; producer: the producer's",
         ),
         ConfigKey(
             "delete.retention.ms",
@@ -110,16 +110,18 @@ TOPIC_CONFIG: Final = ConfigDef(
             _LONG,
             60_000,
             Range(0),
-            "from the renaming of a segment to .deleted until its files are removed",
+            "how long a segment's files are kept under the name .deleted",
         ),
         ConfigKey(
             "flush.messages",
             _LONG,
             MAX_LONG,
             Range(0),
-            "force the log to the disk after so many messages",
+            "force the log to the disk after this number of messages",
         ),
-        ConfigKey("flush.ms", _LONG, MAX_LONG, Range(0), "force the log to the disk after so long"),
+        ConfigKey(
+            "flush.ms", _LONG, MAX_LONG, Range(0), "force the log to the disk after this time"
+        ),
         ConfigKey(
             "follower.replication.throttled.replicas",
             _LIST,
@@ -148,7 +150,7 @@ TOPIC_CONFIG: Final = ConfigDef(
             _LONG,
             MAX_LONG,
             Range(1),
-            "a record is compacted at the latest after so long",
+            "a record is compacted at the latest after this time",
             Gap(NO_CLEANER),
         ),
         ConfigKey(
@@ -156,7 +158,7 @@ TOPIC_CONFIG: Final = ConfigDef(
             _INT,
             1_000_012,
             Range(0),
-            "the largest record batch, as it comes, compressed if it is",
+            "maximum size of a record batch, compressed if the producer compresses",
         ),
         ConfigKey(
             "message.downconversion.enable",
@@ -177,21 +179,21 @@ TOPIC_CONFIG: Final = ConfigDef(
             _LONG,
             MAX_LONG,
             Range(0),
-            "how far a producer's time may be from the broker's",
+            "how far a producer's timestamp may be from the broker's clock",
         ),
         ConfigKey(
             "message.timestamp.type",
             _STRING,
             "CreateTime",
             OneOf(("CreateTime", "LogAppendTime")),
-            "who sets a record's time",
+            "the clock that sets a record's timestamp: the producer's or the broker's",
         ),
         ConfigKey(
             "min.cleanable.dirty.ratio",
             _DOUBLE,
             0.5,
             Range(0, 1),
-            "share of a log that must be dirty before it is compacted",
+            "share of a log that must be dirty before the log is compacted",
             Gap(NO_CLEANER),
         ),
         ConfigKey(
@@ -199,7 +201,7 @@ TOPIC_CONFIG: Final = ConfigDef(
             _LONG,
             0,
             Range(0),
-            "a record is not compacted before so long",
+            "a record is not compacted before this time",
             Gap(NO_CLEANER),
         ),
         ConfigKey(
@@ -210,7 +212,7 @@ TOPIC_CONFIG: Final = ConfigDef(
             _BOOLEAN,
             False,
             None,
-            "give a new segment its full size on disk at once",
+            "reserve the full size of a new segment on disk at once",
             Gap(NO_PREALLOCATION, (False,)),
         ),
         ConfigKey(
@@ -218,7 +220,7 @@ TOPIC_CONFIG: Final = ConfigDef(
             _LONG,
             -1,
             None,
-            "delete the oldest segments while the log is larger; -1: no bound",
+            "delete the oldest segments while the log is larger; -1: no limit",
         ),
         ConfigKey(
             "retention.ms",
@@ -239,7 +241,7 @@ TOPIC_CONFIG: Final = ConfigDef(
             _INT,
             10 * 1024**2,
             Range(4),
-            "room for each index of the active segment; roll when it is used up",
+            "maximum size of each index of the active segment; roll when it is full",
         ),
         ConfigKey(
             "segment.jitter.ms",
@@ -260,7 +262,7 @@ TOPIC_CONFIG: Final = ConfigDef(
             _BOOLEAN,
             False,
             None,
-            "elect a leader that is not in sync, and lose records, rather than none",
+            "elect a leader that is not in sync rather than none; records may be lost",
         ),
     ]
 )

@@ -13,7 +13,7 @@ from kafka_edu.common.config_def import MAX_INT, MAX_LONG, ConfigDef, ConfigKey,
 from kafka_edu.log.log_config import NO_CLEANER, NO_PREALLOCATION, NO_REPLICATION_QUOTA, ONLY_DELETE
 
 _NO_METRICS: Final = (
-    "there are no JMX metrics and no reporters; the broker's events tell what Kafka's metrics would"
+    "there are no JMX metrics and no reporters; the broker's events show the same facts"
 )
 NO_QUOTAS: Final = "quotas are stored but not enforced"
 _NO_MOVES: Final = "moves between log dirs have no threads and no quota of their own"
@@ -22,9 +22,9 @@ _NO_ZK_TLS: Final = "there is no TLS to ZooKeeper"
 NO_SASL: Final = "there is no SASL"
 _NO_TOKENS: Final = "there are no delegation tokens"
 _NO_ENCODED_PASSWORDS: Final = "no password is stored in ZooKeeper, so none is encoded"
-_SYSTEM_BUFFERS: Final = "sockets keep the buffer sizes of the operating system"
+_SYSTEM_BUFFERS: Final = "sockets use the buffer sizes of the operating system"
 _NO_SETUP_TIMEOUT: Final = (
-    "connections between brokers are set up within the time-out of their first request"
+    "the time-out of the first request also covers the set-up of a connection between brokers"
 )
 _NO_JAVA: Final = "Java classes cannot be loaded"
 
@@ -237,7 +237,7 @@ AUTHORIZER_CONFIG: Final = ConfigDef(
             ConfigType.BOOLEAN,
             False,
             None,
-            "Kafka's authorizer: what a resource without ACLs allows.",
+            "Kafka's authorizer: whether a resource without ACLs is open to everyone.",
             Gap("there is no authorizer, so everyone may do everything", (True,), refuses=True),
         ),
         ConfigKey(
@@ -245,9 +245,9 @@ AUTHORIZER_CONFIG: Final = ConfigDef(
             ConfigType.STRING,
             "",
             None,
-            "Kafka's authorizer: who may do everything.",
+            "Kafka's authorizer: the users that may do everything.",
             Gap(
-                "there is no authorizer, so not only these users may do everything",
+                "there is no authorizer, so all users may do everything, not only these",
                 ("",),
                 refuses=True,
             ),

@@ -19,30 +19,37 @@ from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 
 HEAD: Final = """# Configuration
 
-Every key of a broker, a topic, a user and a client. The page is generated from the tables in the
-code by `python -m kafka_edu.server.config_page docs/configuration.md`; a test holds it against the
-code.
+Every key of a broker, a topic, a user and a client. This page is generated from the tables in the
+code. The command is `python -m kafka_edu.server.config_page docs/configuration.md`. A test fails
+when the page is out of date.
 
-What becomes of a key that is set:
+The column *effect* says what happens when a key is set:
 
-- **works**: the broker does what Kafka does.
-- **works in part**: some values work. The note says which do not.
-- **no effect yet**: the value is accepted, because clients and scripts set it, and does nothing. It
-  is named once where it is set: at the terminal of `cluster up` and `server-start`, by the tools
-  `topics` and `configs`, and in broker.log.
+- **works**: the broker behaves as Kafka does.
+- **works in part**: some values work. The note says which ones do not.
+- **no effect yet**: the broker accepts the value, because clients and scripts set it, but does not
+  use it. A message names the key once where it is set: in the terminal of `cluster up` and
+  `server-start`, in the output of the tools `topics` and `configs`, and in broker.log.
 - **refused**: the value asks for protection that does not exist here. The broker does not start,
-  and says what is missing. A value that asks for nothing (`zookeeper.set.acl=false`) is accepted.
+  and its message says what is missing. A value that asks for nothing, such as
+  `zookeeper.set.acl=false`, is accepted.
 
-A key that nobody knows is ignored, as in Kafka, and named with the nearest right one. A test
-compares this page with what the code reads: a key that "works" and is not read fails it, and so
-does a key that is read and said to have no effect.
+An unknown key is ignored, as in Kafka. A message names it, with the most similar known key. A test
+compares this page with the keys that the code reads. It fails for a key that "works" but is not
+read, and for a key that is read but has "no effect yet".
 
-`cluster up --api-level 2.0` sets `edu.api.level`: clients see and are served what Kafka 2.0 had,
-while the brokers serve each other as `inter.broker.protocol.version` says.
+`cluster up --api-level 2.0` sets `edu.api.level`. Clients then see and use the API versions of
+Kafka 2.0. The brokers still use `inter.broker.protocol.version` among themselves.
 
 `listener.name.<listener>.max.connections` sets that key for one listener. No other key can be set
 for one listener alone.
 """
+_COUNTED: Final = {
+    Effect.WORKS: "work",
+    Effect.PARTLY: "in part",
+    Effect.NONE: "have no effect yet",
+    Effect.REFUSED: "are refused",
+}
 COLUMNS: Final = (
     "| key | type | default | while the broker runs | effect | what it does |\n| --- | --- | --- |"
     " --- | --- | --- |"
@@ -93,11 +100,7 @@ def page() -> str:
     ours = [key for key in CONFIG_DEF if key.name.startswith("edu.")]
     kafkas = [key for key in CONFIG_DEF if not key.name.startswith("edu.")]
     counts = {effect: sum(1 for key in kafkas if key.effect is effect) for effect in Effect}
-    told = ", ".join(
-        f"{count} {'work' if effect is Effect.WORKS else effect.value}"
-        for effect, count in counts.items()
-        if count
-    )
+    told = ", ".join(f"{count} {_COUNTED[effect]}" for effect, count in counts.items() if count)
     return "\n".join(
         [
             HEAD,
@@ -108,29 +111,29 @@ def page() -> str:
             ),
             _section(
                 "This project's own",
-                "They begin with `edu.`.",
+                "These keys begin with `edu.`.",
                 (_row(CONFIG_DEF, key, "") for key in ours),
             ),
             _section(
-                "Brokers, while they run only",
-                "They cannot stand in server.properties; `configs --alter --entity-type brokers`"
-                " sets them.",
+                "Brokers, only while they run",
+                "These keys cannot be set in server.properties. Set them with `configs --alter"
+                " --entity-type brokers`.",
                 (_row(DYNAMIC_ONLY_CONFIG, key, "for one or all") for key in DYNAMIC_ONLY_CONFIG),
             ),
             _section(
                 "Keys of Kafka's authorizer",
-                "Kafka's broker does not know them either. They are looked for because whoever sets"
-                " them believes in an authorizer.",
+                "They are not keys of Kafka's broker either. The broker checks for them because a"
+                " user who sets them expects an authorizer.",
                 (_row(AUTHORIZER_CONFIG, key, "") for key in AUTHORIZER_CONFIG),
             ),
             _section(
                 "Topics",
-                "A topic that does not set a key has the broker's value.",
+                "A topic that does not set a key uses the broker's value.",
                 (_row(TOPIC_CONFIG, key, "always") for key in TOPIC_CONFIG),
             ),
             _section(
                 "Users and clients",
-                "Clients have the quotas alone.",
+                "For clients, only the quotas can be set.",
                 (_row(USER_CONFIG, key, "always") for key in USER_CONFIG),
             ),
         ]

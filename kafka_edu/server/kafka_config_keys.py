@@ -56,7 +56,7 @@ def _booleans() -> Iterator[ConfigKey]:
         (
             "auto.leader.rebalance.enable",
             True,
-            "The controller gives leadership back to preferred replicas, from time to time.",
+            "The controller moves leaderships back to preferred replicas at regular intervals.",
         ),
         (
             "broker.id.generation.enable",
@@ -66,24 +66,25 @@ def _booleans() -> Iterator[ConfigKey]:
         (
             "controlled.shutdown.enable",
             True,
-            "A broker that stops has the controller move its leaders away first.",
+            "A broker that stops first asks the controller to move its leaderships away.",
         ),
         ("delete.topic.enable", True, "Topics may be deleted."),
         ("log.cleaner.enable", True, "Compact topics whose cleanup.policy says so."),
         (
             "log.message.downconversion.enable",
             _of_bool("message.downconversion.enable"),
-            "Convert records for consumers that know old message formats only.",
+            "Convert records for consumers that know only old message formats.",
         ),
         (
             "log.preallocate",
             _of_bool("preallocate"),
-            "Give a new segment its full size on disk at once.",
+            "Reserve the full size of a new segment on disk at once.",
         ),
         (
             "unclean.leader.election.enable",
             _of_bool("unclean.leader.election.enable"),
-            "A replica out of sync may become leader when no other is left: records may be lost.",
+            "A replica that is out of sync may become leader when no other is left. Records may"
+            " be lost.",
         ),
         ("zookeeper.ssl.client.enable", False, "(2.5) TLS to ZooKeeper."),
         (
@@ -94,7 +95,7 @@ def _booleans() -> Iterator[ConfigKey]:
         (
             "zookeeper.ssl.ocsp.enable",
             False,
-            "(2.5) Ask online whether ZooKeeper's certificates are revoked.",
+            "(2.5) Check online whether ZooKeeper's certificates are revoked.",
         ),
         ("zookeeper.set.acl", False, "Write znodes that only brokers may change."),
     ):
@@ -107,13 +108,13 @@ def _ints() -> Iterator[ConfigKey]:
             "advertised.port",
             None,
             None,
-            "Old form of advertised.listeners: the port clients are told.",
+            "Old form of advertised.listeners: the port that clients connect to.",
         ),
         (
             "alter.log.dirs.replication.quota.window.num",
             11,
             _AT_LEAST_1,
-            "Samples kept for the quota of moves between log dirs.",
+            "Number of samples for the quota of moves between log dirs.",
         ),
         (
             "alter.log.dirs.replication.quota.window.size.seconds",
@@ -125,27 +126,37 @@ def _ints() -> Iterator[ConfigKey]:
             "background.threads",
             10,
             _AT_LEAST_1,
-            "Workers for blocking background work: flush, deletion, recovery.",
+            "Number of workers for blocking background work: flush, deletion, recovery.",
         ),
-        ("broker.id", -1, Range(-1), "This broker's id in the cluster; -1: stored or generated."),
+        (
+            "broker.id",
+            -1,
+            Range(-1),
+            "This broker's id in the cluster; -1: the stored or a generated one.",
+        ),
         (
             "connection.failed.authentication.delay.ms",
             100,
             _AT_LEAST_0,
-            "(2.1) How long a failed authentication keeps its connection.",
+            "(2.1) How long a connection stays open after a failed authentication.",
         ),
-        ("controlled.shutdown.max.retries", 3, None, "How often a controlled shutdown is tried."),
+        (
+            "controlled.shutdown.max.retries",
+            3,
+            None,
+            "Number of attempts of a controlled shutdown.",
+        ),
         (
             "controller.socket.timeout.ms",
             30_000,
             None,
-            "How long the controller, and a controlled shutdown, wait for an answer.",
+            "How long the controller and a controlled shutdown wait for a response.",
         ),
         (
             "controller.quota.window.num",
             11,
             _AT_LEAST_1,
-            "(2.7) Samples kept for the quota of topic changes.",
+            "(2.7) Number of samples for the quota of topic changes.",
         ),
         (
             "controller.quota.window.size.seconds",
@@ -157,25 +168,26 @@ def _ints() -> Iterator[ConfigKey]:
             "default.replication.factor",
             1,
             None,
-            "Replicas of a topic that is created automatically.",
+            "Number of replicas of a topic that is created automatically.",
         ),
         (
             "delete.records.purgatory.purge.interval.requests",
             1,
             None,
-            "Completed DeleteRecords that may stay in watcher lists.",
+            "Number of completed DeleteRecords that may stay in watcher lists before they are"
+            " purged.",
         ),
         (
             "fetch.max.bytes",
             57_671_680,
             Range(1024),
-            "(2.5) Most bytes in one fetch response, whatever the client asks for.",
+            "(2.5) Maximum number of bytes in one fetch response, whatever the client requests.",
         ),
         (
             "fetch.purgatory.purge.interval.requests",
             1000,
             None,
-            "Completed fetches that may stay in watcher lists before they are purged.",
+            "Number of completed fetches that may stay in watcher lists before they are purged.",
         ),
         (
             "group.initial.rebalance.delay.ms",
@@ -187,51 +199,52 @@ def _ints() -> Iterator[ConfigKey]:
             "group.max.session.timeout.ms",
             300_000,
             None,
-            "Longest session time-out a member may ask for.",
+            "Longest session time-out that a member may request.",
         ),
-        ("group.max.size", MAX_INT, _AT_LEAST_1, "(2.2) Most members of one group."),
+        ("group.max.size", MAX_INT, _AT_LEAST_1, "(2.2) Maximum number of members of one group."),
         (
             "group.min.session.timeout.ms",
             6000,
             None,
-            "Shortest session time-out a member may ask for.",
+            "Shortest session time-out that a member may request.",
         ),
         (
             "kafka.metrics.polling.interval.secs",
             10,
             _AT_LEAST_1,
-            "(2.2) How often Yammer reporters of metrics are served.",
+            "(2.2) How often Yammer reporters of metrics run.",
         ),
         (
             "leader.imbalance.per.broker.percentage",
             10,
             None,
-            "From this share of misplaced leaders on, a broker is rebalanced.",
+            "Percentage of a broker's leaderships on other replicas than the preferred; above it,"
+            " they move back.",
         ),
         (
             "log.cleaner.io.buffer.size",
             524_288,
             _AT_LEAST_0,
-            "Read and write buffers of all cleaners together.",
+            "Size of the read and write buffers of all cleaners together, in bytes.",
         ),
-        ("log.cleaner.threads", 1, _AT_LEAST_0, "How many logs are compacted at a time."),
+        ("log.cleaner.threads", 1, _AT_LEAST_0, "Number of logs that are compacted at a time."),
         (
             "log.flush.offset.checkpoint.interval.ms",
             60_000,
             _AT_LEAST_0,
-            "How often the recovery points are written down.",
+            "How often the recovery points are written to disk.",
         ),
         (
             "log.flush.start.offset.checkpoint.interval.ms",
             60_000,
             _AT_LEAST_0,
-            "How often the log start offsets are written down.",
+            "How often the log start offsets are written to disk.",
         ),
         (
             "log.index.interval.bytes",
             _of_int("index.interval.bytes"),
             _AT_LEAST_0,
-            "Bytes of records from one index entry to the next.",
+            "Bytes of records between two index entries.",
         ),
         (
             "log.index.size.max.bytes",
@@ -243,75 +256,106 @@ def _ints() -> Iterator[ConfigKey]:
             "log.retention.hours",
             _of_int("retention.ms") // HOUR_MS,
             None,
-            "How long segments are kept; log.retention.minutes and .ms go before it.",
+            "How long segments are kept; log.retention.minutes and .ms take precedence.",
         ),
         (
             "log.retention.minutes",
             None,
             None,
-            "How long segments are kept; log.retention.ms goes before it.",
+            "How long segments are kept; log.retention.ms takes precedence.",
         ),
         (
             "log.roll.hours",
             _of_int("segment.ms") // HOUR_MS,
             _AT_LEAST_1,
-            "A segment is rolled at that age at the latest; log.roll.ms goes before it.",
+            "A new segment begins when the current one has this age; log.roll.ms takes precedence.",
         ),
         (
             "log.roll.jitter.hours",
             0,
             _AT_LEAST_0,
-            "Random part of log.roll.hours; log.roll.jitter.ms goes before it.",
+            "Random part of log.roll.hours; log.roll.jitter.ms takes precedence.",
         ),
-        ("log.segment.bytes", _of_int("segment.bytes"), Range(14), "Size of a segment file."),
+        (
+            "log.segment.bytes",
+            _of_int("segment.bytes"),
+            Range(14),
+            "Maximum size of a segment file.",
+        ),
         (
             "max.connection.creation.rate",
             MAX_INT,
             _AT_LEAST_0,
-            "(2.7) Most new connections in a second (KIP-612).",
+            "(2.7) Maximum number of new connections in a second (KIP-612).",
         ),
-        ("max.connections", MAX_INT, _AT_LEAST_0, "(2.4) Most connections of the broker."),
-        ("max.connections.per.ip", MAX_INT, _AT_LEAST_0, "Most connections from one address."),
+        (
+            "max.connections",
+            MAX_INT,
+            _AT_LEAST_0,
+            "(2.4) Maximum number of connections of the broker.",
+        ),
+        (
+            "max.connections.per.ip",
+            MAX_INT,
+            _AT_LEAST_0,
+            "Maximum number of connections from one address.",
+        ),
         (
             "max.incremental.fetch.session.cache.slots",
             1000,
             _AT_LEAST_0,
-            "Fetch sessions the broker remembers (KIP-227).",
+            "Number of fetch sessions that the broker remembers (KIP-227).",
         ),
-        ("message.max.bytes", _of_int("max.message.bytes"), _AT_LEAST_0, "Largest record batch."),
-        ("metrics.num.samples", 2, _AT_LEAST_1, "Samples kept for a metric."),
+        (
+            "message.max.bytes",
+            _of_int("max.message.bytes"),
+            _AT_LEAST_0,
+            "Maximum size of a record batch.",
+        ),
+        ("metrics.num.samples", 2, _AT_LEAST_1, "Number of samples for a metric."),
         (
             "min.insync.replicas",
             _of_int("min.insync.replicas"),
             _AT_LEAST_1,
-            "Replicas that must be in sync for a write with acks=all.",
+            "Number of replicas that must be in sync for a write with acks=all.",
         ),
         (
             "num.io.threads",
             8,
             _AT_LEAST_1,
-            "Request handlers: so many requests are worked on at a time.",
+            "Number of request handlers, which is the maximum number of requests in progress.",
         ),
-        ("num.network.threads", 3, _AT_LEAST_1, "Processors of each listener."),
-        ("num.partitions", 1, _AT_LEAST_1, "Partitions of a topic that is created automatically."),
+        ("num.network.threads", 3, _AT_LEAST_1, "Number of processors of each listener."),
+        (
+            "num.partitions",
+            1,
+            _AT_LEAST_1,
+            "Number of partitions of a topic that is created automatically.",
+        ),
         (
             "num.recovery.threads.per.data.dir",
             1,
             _AT_LEAST_1,
-            "Workers for each log dir that recover at start and flush at the end.",
+            "Number of workers for each log dir. They recover logs at the start and flush them at"
+            " the end.",
         ),
         (
             "num.replica.alter.log.dirs.threads",
             None,
             None,
-            "Moves between log dirs at a time; default: as many as log dirs.",
+            "Number of moves between log dirs at a time; default: the number of log dirs.",
         ),
-        ("num.replica.fetchers", 1, None, "Fetchers for each leader a broker follows."),
+        (
+            "num.replica.fetchers",
+            1,
+            None,
+            "Number of fetchers for each leader that a broker follows.",
+        ),
         (
             "offset.metadata.max.bytes",
             4096,
             None,
-            "Longest text that may be committed with an offset.",
+            "Maximum length of the text that may be committed with an offset.",
         ),
         (
             "offsets.commit.timeout.ms",
@@ -337,48 +381,53 @@ def _ints() -> Iterator[ConfigKey]:
             Range(0, 4),
             "Compression of __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
         ),
-        ("offsets.topic.num.partitions", 50, _AT_LEAST_1, "Partitions of __consumer_offsets."),
+        (
+            "offsets.topic.num.partitions",
+            50,
+            _AT_LEAST_1,
+            "Number of partitions of __consumer_offsets.",
+        ),
         (
             "offsets.topic.segment.bytes",
             104_857_600,
             _AT_LEAST_1,
-            "Segment size of __consumer_offsets.",
+            "Maximum size of a segment of __consumer_offsets.",
         ),
         (
             "password.encoder.iterations",
             4096,
             Range(1024),
-            "Iterations that derive the key for stored passwords.",
+            "Number of iterations for the key of stored passwords.",
         ),
-        ("password.encoder.key.length", 128, Range(8), "Bits of that key."),
+        ("password.encoder.key.length", 128, Range(8), "Length of that key in bits."),
         ("port", BROKER_PORT, Range(0, 65535), "Old form of listeners: the port."),
         (
             "producer.purgatory.purge.interval.requests",
             1000,
             None,
-            "Completed produces that may stay in watcher lists before they are purged.",
+            "Number of completed produces that may stay in watcher lists before they are purged.",
         ),
         (
             "queued.max.requests",
             500,
             _AT_LEAST_1,
-            "Length of the request queue; when it is full, processors stop reading.",
+            "Maximum length of the request queue. When it is full, processors stop reading.",
         ),
-        ("quota.window.num", 11, _AT_LEAST_1, "Samples kept for client quotas."),
+        ("quota.window.num", 11, _AT_LEAST_1, "Number of samples for client quotas."),
         ("quota.window.size.seconds", 1, _AT_LEAST_1, "Length of one such sample."),
         ("replica.fetch.backoff.ms", 1000, _AT_LEAST_0, "How long a fetcher waits after an error."),
         (
             "replica.fetch.max.bytes",
             1_048_576,
             _AT_LEAST_0,
-            "Bytes a follower asks for, for each partition.",
+            "Bytes that a follower requests for each partition.",
         ),
-        ("replica.fetch.min.bytes", 1, None, "Bytes a follower's fetch waits for."),
+        ("replica.fetch.min.bytes", 1, None, "Bytes that a follower's fetch waits for."),
         (
             "replica.fetch.response.max.bytes",
             10_485_760,
             _AT_LEAST_0,
-            "Bytes a follower asks for in one response.",
+            "Bytes that a follower requests for one response.",
         ),
         (
             "replica.fetch.wait.max.ms",
@@ -390,37 +439,52 @@ def _ints() -> Iterator[ConfigKey]:
             "replica.socket.receive.buffer.bytes",
             65_536,
             None,
-            "Receive buffer of a follower's socket.",
+            "Size of the receive buffer of a follower's socket.",
         ),
-        ("replica.socket.timeout.ms", 30_000, None, "How long a follower waits for an answer."),
-        ("replication.quota.window.num", 11, _AT_LEAST_1, "Samples kept for replication quotas."),
+        ("replica.socket.timeout.ms", 30_000, None, "How long a follower waits for a response."),
+        (
+            "replication.quota.window.num",
+            11,
+            _AT_LEAST_1,
+            "Number of samples for replication quotas.",
+        ),
         ("replication.quota.window.size.seconds", 1, _AT_LEAST_1, "Length of one such sample."),
         (
             "request.timeout.ms",
             30_000,
             None,
-            "How long the broker, as a client of others, waits for an answer.",
+            "How long the broker waits for the responses to its own requests.",
         ),
         (
             "reserved.broker.max.id",
             1000,
             _AT_LEAST_0,
-            "Highest id that may be configured; generated ones are above it.",
+            "Highest id that may be configured. Generated ids are above it.",
         ),
         (
             "sasl.server.max.receive.size",
             524_288,
             None,
-            "(2.8) Largest request during SASL authentication.",
+            "(2.8) Maximum size of a request during SASL authentication.",
         ),
-        ("socket.receive.buffer.bytes", 102_400, None, "SO_RCVBUF; -1: the system's."),
+        (
+            "socket.receive.buffer.bytes",
+            102_400,
+            None,
+            "SO_RCVBUF of a socket; -1: the system's default.",
+        ),
         (
             "socket.request.max.bytes",
             104_857_600,
             _AT_LEAST_1,
-            "Largest request; a longer one costs its connection.",
+            "Maximum size of a request. A longer one closes its connection.",
         ),
-        ("socket.send.buffer.bytes", 102_400, None, "SO_SNDBUF; -1: the system's."),
+        (
+            "socket.send.buffer.bytes",
+            102_400,
+            None,
+            "SO_SNDBUF of a socket; -1: the system's default.",
+        ),
         (
             "transaction.abort.timed.out.transaction.cleanup.interval.ms",
             60_000,
@@ -431,13 +495,13 @@ def _ints() -> Iterator[ConfigKey]:
             "transaction.max.timeout.ms",
             900_000,
             _AT_LEAST_1,
-            "Longest transaction a producer may ask for.",
+            "Longest transaction time-out that a producer may request.",
         ),
         (
             "transaction.remove.expired.transaction.cleanup.interval.ms",
             3_600_000,
             _AT_LEAST_1,
-            "How often forgotten transactional ids are removed.",
+            "How often expired transactional ids are removed.",
         ),
         (
             "transaction.state.log.load.buffer.size",
@@ -455,19 +519,19 @@ def _ints() -> Iterator[ConfigKey]:
             "transaction.state.log.num.partitions",
             50,
             _AT_LEAST_1,
-            "Partitions of __transaction_state.",
+            "Number of partitions of __transaction_state.",
         ),
         (
             "transaction.state.log.segment.bytes",
             104_857_600,
             _AT_LEAST_1,
-            "Segment size of __transaction_state.",
+            "Maximum size of a segment of __transaction_state.",
         ),
         (
             "transactional.id.expiration.ms",
             604_800_000,
             _AT_LEAST_1,
-            "How long a silent transactional id is remembered.",
+            "How long an unused transactional id is remembered.",
         ),
         (
             "zookeeper.connection.timeout.ms",
@@ -479,15 +543,15 @@ def _ints() -> Iterator[ConfigKey]:
             "zookeeper.max.in.flight.requests",
             1000,
             _AT_LEAST_1,
-            "Requests to ZooKeeper sent ahead of their answers; 10 in Kafka.",
+            "Number of requests to ZooKeeper that may wait for responses; 10 in Kafka.",
         ),
         (
             "zookeeper.session.timeout.ms",
             6000,
             None,
-            "A broker silent to ZooKeeper for that long is dead to the cluster.",
+            "A broker that ZooKeeper has not heard from for this time counts as dead.",
         ),
-        ("zookeeper.sync.time.ms", 2000, None, "Not used, in Kafka neither."),
+        ("zookeeper.sync.time.ms", 2000, None, "Not used, not even by Kafka."),
     ):
         yield ConfigKey(name, ConfigType.INT, default, validator, doc)
 
@@ -498,10 +562,20 @@ def _shorts() -> Iterator[ConfigKey]:
             "offsets.commit.required.acks",
             -1,
             None,
-            "acks of the broker's own writes of committed offsets.",
+            "The acks with which the broker writes committed offsets.",
         ),
-        ("offsets.topic.replication.factor", 3, _AT_LEAST_1, "Replicas of __consumer_offsets."),
-        ("sasl.login.refresh.buffer.seconds", 300, None, "Reserve before a login expires."),
+        (
+            "offsets.topic.replication.factor",
+            3,
+            _AT_LEAST_1,
+            "Number of replicas of __consumer_offsets.",
+        ),
+        (
+            "sasl.login.refresh.buffer.seconds",
+            300,
+            None,
+            "Minimum time between the refresh of a login and its expiry.",
+        ),
         (
             "sasl.login.refresh.min.period.seconds",
             60,
@@ -512,7 +586,7 @@ def _shorts() -> Iterator[ConfigKey]:
             "transaction.state.log.replication.factor",
             3,
             _AT_LEAST_1,
-            "Replicas of __transaction_state.",
+            "Number of replicas of __transaction_state.",
         ),
     ):
         yield ConfigKey(name, ConfigType.SHORT, default, validator, doc)
@@ -524,19 +598,19 @@ def _longs() -> Iterator[ConfigKey]:
             "connections.max.idle.ms",
             600_000,
             None,
-            "A connection that was silent for that long is closed.",
+            "A connection without traffic is closed after this time.",
         ),
         (
             "connections.max.reauth.ms",
             0,
             None,
-            "(2.2) A SASL session must authenticate again after that time.",
+            "(2.2) A SASL session must authenticate again after this time.",
         ),
         (
             "controlled.shutdown.retry.backoff.ms",
             5000,
             None,
-            "Pause from one try of a controlled shutdown to the next.",
+            "Pause between two attempts of a controlled shutdown.",
         ),
         (
             "delegation.token.expiry.check.interval.ms",
@@ -560,19 +634,19 @@ def _longs() -> Iterator[ConfigKey]:
             "leader.imbalance.check.interval.seconds",
             300,
             None,
-            "How often the controller looks for misplaced leaders.",
+            "How often the controller checks whether leaders are preferred replicas.",
         ),
         (
             "log.cleaner.backoff.ms",
             15_000,
             _AT_LEAST_0,
-            "Pause of a cleaner that finds nothing to do.",
+            "Pause of a cleaner that has found no work.",
         ),
         (
             "log.cleaner.dedupe.buffer.size",
             134_217_728,
             None,
-            "Bytes of offset maps, all cleaners together.",
+            "Size of the offset maps of all cleaners together, in bytes.",
         ),
         (
             "log.cleaner.delete.retention.ms",
@@ -584,31 +658,31 @@ def _longs() -> Iterator[ConfigKey]:
             "log.cleaner.max.compaction.lag.ms",
             _of_int("max.compaction.lag.ms"),
             None,
-            "(2.3) A record is compacted at that age at the latest.",
+            "(2.3) A record is compacted at this age at the latest.",
         ),
         (
             "log.cleaner.min.compaction.lag.ms",
             _of_int("min.compaction.lag.ms"),
             None,
-            "A record is not compacted before that age.",
+            "A record is not compacted before this age.",
         ),
         (
             "log.flush.interval.messages",
             _of_int("flush.messages"),
             _AT_LEAST_1,
-            "Flush a log to disk after so many records.",
+            "Flush a log to disk after this number of records.",
         ),
         (
             "log.flush.interval.ms",
             None,
             None,
-            "Flush a log to disk after that time; default: log.flush.scheduler.interval.ms.",
+            "Flush a log to disk after this time; default: log.flush.scheduler.interval.ms.",
         ),
         (
             "log.flush.scheduler.interval.ms",
             MAX_LONG,
             None,
-            "How often the broker looks for logs to flush.",
+            "How often the broker checks for logs to flush.",
         ),
         (
             "log.message.timestamp.difference.max.ms",
@@ -620,22 +694,22 @@ def _longs() -> Iterator[ConfigKey]:
             "log.retention.bytes",
             _of_int("retention.bytes"),
             None,
-            "Bytes a partition keeps; -1: any number.",
+            "Number of bytes that a partition keeps; -1: no limit.",
         ),
         (
             "log.retention.check.interval.ms",
             300_000,
             _AT_LEAST_1,
-            "How often the broker looks for segments to delete.",
+            "How often the broker checks for segments to delete.",
         ),
         ("log.retention.ms", None, None, "How long segments are kept; -1: for ever."),
         ("log.roll.jitter.ms", None, None, "Random part of log.roll.ms."),
-        ("log.roll.ms", None, None, "A segment is rolled at that age at the latest."),
+        ("log.roll.ms", None, None, "A new segment begins when the current one has this age."),
         (
             "log.segment.delete.delay.ms",
             _of_int("file.delete.delay.ms"),
             _AT_LEAST_0,
-            "How long a deleted segment's file lives on as .deleted.",
+            "How long a deleted segment's file is kept under the name .deleted.",
         ),
         ("metrics.sample.window.ms", 30_000, _AT_LEAST_1, "Length of a metric's sample."),
         (
@@ -644,7 +718,12 @@ def _longs() -> Iterator[ConfigKey]:
             _AT_LEAST_1,
             "How often expired offsets are removed.",
         ),
-        ("queued.max.request.bytes", -1, None, "Bytes of queued requests; -1: any number."),
+        (
+            "queued.max.request.bytes",
+            -1,
+            None,
+            "Maximum number of bytes in queued requests; -1: no limit.",
+        ),
         (
             "quota.consumer.default",
             MAX_LONG,
@@ -661,26 +740,26 @@ def _longs() -> Iterator[ConfigKey]:
             "replica.high.watermark.checkpoint.interval.ms",
             5000,
             None,
-            "How often high watermarks are written down.",
+            "How often high watermarks are written to disk.",
         ),
         (
             "replica.lag.time.max.ms",
             10_000,
             None,
-            "A follower that has not caught up for that long leaves the ISR.",
+            "A follower that has not caught up for this time leaves the ISR.",
         ),
         ("sasl.kerberos.min.time.before.relogin", 60_000, None, "Kerberos is not served."),
         (
             "socket.connection.setup.timeout.max.ms",
             30_000,
             None,
-            "(2.7) Longest time for the set-up of a connection to another broker.",
+            "(2.7) Maximum time to set up a connection to another broker, after failures.",
         ),
         (
             "socket.connection.setup.timeout.ms",
             10_000,
             None,
-            "(2.7) First time for the set-up of a connection to another broker.",
+            "(2.7) Time to set up a connection to another broker, before the first failure.",
         ),
     ):
         yield ConfigKey(name, ConfigType.LONG, default, validator, doc)
@@ -692,21 +771,25 @@ def _doubles() -> Iterator[ConfigKey]:
         (
             "log.cleaner.io.max.bytes.per.second",
             sys.float_info.max,
-            "Cleaners' reads and writes together.",
+            "Maximum rate of all cleaners' reads and writes together, in bytes a second.",
         ),
         (
             "log.cleaner.min.cleanable.ratio",
             _TOPIC_DEFAULTS.get_float("min.cleanable.dirty.ratio"),
-            "A log is compacted when its dirty part is at least that share.",
+            "A log is compacted when at least this share of it is dirty.",
         ),
         ("sasl.kerberos.ticket.renew.jitter", 0.05, "Kerberos is not served."),
         ("sasl.kerberos.ticket.renew.window.factor", 0.8, "Kerberos is not served."),
         (
             "sasl.login.refresh.window.factor",
             0.8,
-            "A login is refreshed after that share of its life.",
+            "A login is refreshed after this share of its lifetime.",
         ),
-        ("sasl.login.refresh.window.jitter", 0.05, "Random part of it."),
+        (
+            "sasl.login.refresh.window.jitter",
+            0.05,
+            "Random part of sasl.login.refresh.window.factor.",
+        ),
     ):
         yield ConfigKey(name, ConfigType.DOUBLE, default, None, doc)
 
@@ -718,7 +801,7 @@ def _lists() -> Iterator[ConfigKey]:
             "log.cleanup.policy",
             _TOPIC_DEFAULTS.get_list("cleanup.policy"),
             ListOf(("compact", "delete"), empty=True),
-            "What is done with old segments.",
+            "Whether old segments are deleted, compacted, or both.",
         ),
         ("kafka.metrics.reporters", (), no_check, "Java classes of Yammer reporters; not used."),
         ("metric.reporters", (), no_check, "Java classes; not used."),
@@ -746,7 +829,7 @@ def _passwords() -> Iterator[ConfigKey]:
         ("delegation.token.secret.key", "(2.8) Signs delegation tokens."),
         (
             "password.encoder.old.secret",
-            "The secret that stored passwords were encoded with before.",
+            "The secret that encoded stored passwords before password.encoder.secret changed.",
         ),
         ("password.encoder.secret", "Encodes passwords that are stored in ZooKeeper."),
         ("sasl.jaas.config", "Login of the broker itself."),
@@ -769,29 +852,29 @@ def _strings() -> Iterator[ConfigKey]:
             "advertised.host.name",
             None,
             None,
-            "Old form of advertised.listeners: the host clients are told.",
+            "Old form of advertised.listeners: the host that clients connect to.",
         ),
         (
             "advertised.listeners",
             None,
             None,
-            "Where clients and brokers are told to connect; default: listeners.",
+            "The addresses that clients and other brokers connect to; default: listeners.",
         ),
         ("authorizer.class.name", "", None, "A Java class in Kafka."),
-        ("broker.rack", None, None, "Where this broker stands; replicas are spread over racks."),
+        ("broker.rack", None, None, "The rack of this broker; replicas are spread over racks."),
         (
             "compression.type",
             _of_text("compression.type"),
             OneOf(("uncompressed", "gzip", "snappy", "lz4", "zstd", "producer")),
-            "Compression of the log; producer: keep what was sent.",
+            "Compression of the log; producer: keep the producer's.",
         ),
         (
             "control.plane.listener.name",
             None,
             None,
             (
-                "(2.2) The listener for what the controller sends, apart from the data; it must not"
-                " be the one between brokers."
+                "(2.2) The listener for the controller's requests, separate from the data. It"
+                " must not be the listener between brokers."
             ),
         ),
         (
@@ -799,21 +882,22 @@ def _strings() -> Iterator[ConfigKey]:
             LOOPBACK,
             None,
             (
-                "Old form of listeners: the host. Kafka's default is every interface; ours is"
-                " loopback."
+                "Old form of listeners: the host. Kafka's default is all interfaces; ours is the"
+                " loopback address."
             ),
         ),
         (
             "inter.broker.listener.name",
             None,
             None,
-            "The listener by which brokers talk to each other.",
+            "The listener that brokers use among themselves.",
         ),
         (
             "inter.broker.protocol.version",
             "2.8",
             ProtocolVersion(),
-            "What brokers say to each other. Kafka 2.0's default is 2.0-IV1.",
+            "The release whose protocol brokers use among themselves. The default of Kafka 2.0 is"
+            " 2.0-IV1.",
         ),
         (
             "listener.security.protocol.map",
@@ -826,8 +910,8 @@ def _strings() -> Iterator[ConfigKey]:
             None,
             None,
             (
-                "Where to listen, as in PLAINTEXT://127.0.0.1:9092,OTHER://127.0.0.1:0; default:"
-                " host.name and port."
+                "The addresses to listen on, as in"
+                " PLAINTEXT://127.0.0.1:9092,OTHER://127.0.0.1:0; default: host.name and port."
             ),
         ),
         ("log.dir", "/tmp/kafka-logs", None, "One log dir, if log.dirs is not set."),
@@ -836,13 +920,13 @@ def _strings() -> Iterator[ConfigKey]:
             "log.message.format.version",
             _of_text("message.format.version"),
             ProtocolVersion(),
-            "The release whose message format the log is written in.",
+            "The release whose message format is used in the log.",
         ),
         (
             "log.message.timestamp.type",
             _of_text("message.timestamp.type"),
             OneOf(("CreateTime", "LogAppendTime")),
-            "Whose clock stamps the records.",
+            "The clock that sets a record's timestamp: the producer's or the broker's.",
         ),
         ("metrics.recording.level", "INFO", None, "INFO or DEBUG; not used."),
         (
@@ -861,7 +945,7 @@ def _strings() -> Iterator[ConfigKey]:
             "replica.selector.class",
             None,
             None,
-            "(2.4) Which replica a consumer reads from (KIP-392).",
+            "(2.4) The Java class that chooses which replica a consumer reads from (KIP-392).",
         ),
         ("sasl.kerberos.kinit.cmd", "/usr/bin/kinit", None, "Kerberos is not served."),
         ("sasl.kerberos.service.name", None, None, "Kerberos is not served."),
@@ -924,7 +1008,7 @@ def _strings() -> Iterator[ConfigKey]:
             "zookeeper.ssl.truststore.location",
             None,
             None,
-            "(2.5) File with the certificates that ZooKeeper may show.",
+            "(2.5) File with the certificates that are trusted for ZooKeeper.",
         ),
         ("zookeeper.ssl.truststore.type", None, None, "(2.5) Format of it."),
     ):
@@ -967,20 +1051,25 @@ def _own() -> Iterator[ConfigKey]:
         text,
         "2.8",
         OneOf(("2.0", "2.8")),
-        "Whose table of API versions the broker advertises and serves.",
+        "The Kafka release whose API versions the broker advertises and serves.",
     )
     yield ConfigKey(
         "edu.events.file",
         text,
         None,
         None,
-        "Where the broker writes how to reach its events: host, port, token, pid (mode 0600).",
+        "The file in which the broker writes the address of its events: host, port, token, pid"
+        " (mode 0600).",
     )
     yield ConfigKey(
-        "edu.record.file", text, None, None, "Record the broker's events into this file."
+        "edu.record.file", text, None, None, "The file in which the broker records its events."
     )
     yield ConfigKey(
-        "edu.record.level", text, "state", OneOf(("state", "hops", "all")), "How much of them."
+        "edu.record.level",
+        text,
+        "state",
+        OneOf(("state", "hops", "all")),
+        "Which events are recorded.",
     )
     yield ConfigKey(
         "edu.max.pipelined.requests",
@@ -988,14 +1077,14 @@ def _own() -> Iterator[ConfigKey]:
         1,
         Range(1, 1000),
         "How many produce requests of one connection may wait for their followers at once. 1: one"
-        " at a time, as Kafka.",
+        " at a time, as in Kafka.",
     )
     yield ConfigKey(
         "edu.learner",
         text,
         None,
         None,
-        "A learner's code in place of ours, seam by seam (kafka_edu.learner.seams).",
+        "A learner's code that replaces ours at chosen seams (kafka_edu.learner.seams).",
     )
 
 
