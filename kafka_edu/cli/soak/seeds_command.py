@@ -134,13 +134,12 @@ def replay(seed: int, console: Console) -> SeedResult:
 def seeds(
     seeds: int, first: int, state_file: Path | None, seed: int | None, json_file: Path | None
 ) -> None:
-    """Search for unanswered requests in virtual time, one simulated cluster for each seed; a few
-    seconds each.
+    """Search for unanswered requests and lost records in virtual time. A seed takes a few seconds.
 
     A seed gives a cluster of three brokers and 56 partitions, its clients, and a minute of slow
     disks, pauses, kills and level changes. Every request must be answered, or its connection
-    closed, within its time-out + 1 s; every acked record must be read. Exits with 1 when a seed
-    fails.
+    closed, within its time-out + 1 s. Every record of an idempotent producer must be acknowledged
+    and read once, in order. Exits with 1 when a seed fails.
     """
     console = Console()
     if seed is not None:
