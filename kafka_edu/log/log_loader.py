@@ -89,6 +89,8 @@ class _LogLoader:
         self._log_start_offset = 0
         self._segments: list[LogSegment] = []
         self._recovered: list[int] = []
+        self._without_index: set[int] = set()
+        """Base offsets of segments whose index is built again, even below the recovery point."""
         self._truncated_bytes = 0
         self._reasons: list[str] = []
 
@@ -238,8 +240,11 @@ class _LogLoader:
             return epochs
 
     def _open_segments(self, epochs: LeaderEpochFileCache, clean: bool) -> None:
-        """An index that cannot be trusted is built again: after a crash the active segment's
-        always, for it has its full length still.
+        """Open all segments. An index that cannot be trusted is built again.
+
+        After a crash that is always the active segment's, because it still has its full length.
+        `_recover_from` then builds it, in the order of the log: otherwise an epoch that began in
+        an earlier segment would seem to begin in this one.
         """
         names = self._file_system.list(self._directory)
         bases = sorted(
@@ -260,20 +265,20 @@ class _LogLoader:
             try:
                 segment.load()
             except CorruptIndexError as error:
-                if segment.size:
-                    self._recover(segment, self._segments, epochs, str(error) if clean else "")
+                if segment.size and clean:
+                    self._recover(segment, self._segments, epochs, str(error))
+                elif segment.size:
+                    self._without_index.add(base)
             self._segments.append(segment)
 
     def _recover_from(self, recovery_point: int, epochs: LeaderEpochFileCache) -> None:
         """Check what may not have reached the disk. Behind a batch that is bad nothing counts."""
         for i, segment in enumerate(self._segments):
             after = self._segments[i + 1].base_offset if i + 1 < len(self._segments) else None
-            if after is not None and after <= recovery_point:
+            on_disk = after is not None and after <= recovery_point
+            if on_disk and segment.base_offset not in self._without_index:
                 continue
-            cut = segment.base_offset in self._recovered and self._truncated_bytes > 0
-            if segment.base_offset not in self._recovered:
-                cut = self._recover(segment, self._segments[:i], epochs, "")
-            if cut:
+            if self._recover(segment, self._segments[:i], epochs, ""):
                 for lost in self._segments[i + 1 :]:
                     self._truncated_bytes += lost.size
                     lost.change_suffix(DELETED_SUFFIX)

@@ -172,6 +172,9 @@ def epochs_in_the_batches(log: Log) -> list[tuple[int, int]]:
 @example(
     steps=[*[("append", 1, 4)] * 20, ("flush", 0, 0)], clean=False
 )  # most segments are not read again
+@example(
+    steps=[*[("append", 0, 1)] * 2, ("append", 0, 2), *[("append", 0, 4)] * 5], clean=False
+)  # the active segment, whose index is built again, does not begin the epoch
 @settings(QUICK, max_examples=200)
 def test_epochs_whose_file_waits_for_a_worker_are_found_in_the_batches(
     steps: list[tuple[str, int, int]], clean: bool
