@@ -59,7 +59,7 @@ class LinkKind(StrEnum):
     WRITER = "writer"
     """Something in a broker wrote a znode."""
     ZNODE = "znode"
-    """A znode was written; the broker that wrote or read it tells so."""
+    """A znode was written; the broker that wrote or read it emitted a fact."""
     REQUEST = "request"
     """The controller sent a request; a broker received it."""
     RESPONSE = "response"
@@ -67,11 +67,11 @@ class LinkKind(StrEnum):
     ELECTION = "election"
     """The controller decided on a leader epoch; a replica takes its role in it."""
     ISR = "ISR change"
-    """The controller wrote the ISR that a leader asked for."""
+    """The controller wrote the ISR that a leader requested."""
     FOLLOWER = "follower"
     """A replica became a follower; its leader read for it."""
     REPLICATION = "replication"
-    """A follower stored records; its next fetch tells the leader so."""
+    """A follower stored records; its next fetch informs the leader."""
     RECORDS = "records"
     """A leader appended records; a follower stored them."""
     ACK = "acknowledgement"
@@ -89,7 +89,7 @@ class Rule(NamedTuple):
 
     kind: LinkKind
     names: tuple[str, ...]
-    """What the values of the key are."""
+    """The names of the key's values."""
     effects: tuple[type[tuple[object, ...]], ...]
     causes: tuple[type[tuple[object, ...]], ...]
     effect_key: KeyOf
@@ -105,7 +105,7 @@ _CONNECTION_ID: Final = re.compile(r"(.*?:\d+)-(.*:\d+)-\d+")
 
 
 def peer_of(connection_id: str) -> str:
-    """The other end's `host:port` in a broker's connection id; empty if it is none."""
+    """Return the other end's `host:port` from a broker's connection id; empty if it is none."""
     match = _CONNECTION_ID.fullmatch(connection_id)
     return match.group(2) if match else ""
 

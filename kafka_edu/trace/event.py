@@ -1,15 +1,15 @@
-"""What an event is (spec M1).
+"""Events: their form, their registry, and the envelope around each (spec M1).
 
 An event is a value: a NamedTuple of ints, strings, bools, None and tuples of these, never a live
 object. Making one costs about as much as making a tuple; a frozen dataclass would cost four times
 as much, on every hop of every request.
 
-Two kinds. A *fact* says that a state changed: every fact is told, in order, with a sequence number.
-A *gauge* is a sample: it is taken ten times a second, and only while somebody looks; it carries the
-number of the last fact before it.
+There are two kinds. A *fact* says that a state changed. Every fact is emitted, in order, with a
+sequence number. A *gauge* is a sample, taken ten times a second, and only while somebody watches.
+It carries the number of the last fact before it.
 
-Each broker numbers its own facts from 1. `cause` is the number of the fact, on the same broker,
-that brought this one about, or 0. No cause can ride on Kafka's wire from one process to another, so
+Each process numbers its own facts from 1. `cause` is the number of the fact, in the same process,
+that caused this one, or 0. Kafka's wire cannot carry a cause from one process to another, so
 events carry natural join keys instead: connection and correlation id; session, path and a range of
 zxids; topic, partition and leader epoch; follower and fetch offset. By these `reader` links the
 events of several processes (docs/chains.md).
@@ -22,36 +22,36 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar, get_args, get_type_hints
 
 SLOW_MS: Final = 100
-"""A request that waited for so long is told as a fact, whatever the level."""
+"""A request that waited for so long is a fact at every level."""
 
 Scalar = int | str | bool | float | None
 Event = tuple[object, ...]
 
 
 class Level(StrEnum):
-    """How much is told. Each level holds those before it."""
+    """The amount of events that a sink gets. Each level includes those before it."""
 
     STATE = "state"
     """State changes: few, always kept."""
     HOPS = "hops"
-    """The hops of a request. Most are told only while somebody asks for this level.
+    """The hops of a request. Most are emitted only while a sink wants this level.
 
-    At level `state` they are told of three kinds of requests: of the control plane, of those that
-    waited longer than SLOW_MS, and of those that another fact brings to their end.
+    At level `state` three kinds of requests have hops too: those of the control plane, those that
+    waited longer than SLOW_MS, and those that another fact completes.
     """
     ALL = "all"
-    """Everything, each timer insert too."""
+    """Everything, including each timer insert."""
 
 
 class Kind(StrEnum):
     FACT = "fact"
     GAUGE = "gauge"
     SNAPSHOT = "snapshot"
-    """Part of a snapshot: the state as it stands, told to one who has just begun to look."""
+    """Part of a snapshot: the present state, for a subscriber that has just begun."""
 
 
 class EventType(NamedTuple):
-    """What the registry knows of one event class; docs/events.md is written from it."""
+    """One event class in the registry. docs/events.md is generated from these."""
 
     cls: type[Event]
     area: str
@@ -63,7 +63,7 @@ class EventType(NamedTuple):
     make: Callable[[Iterable[object]], Event]
     """The event of these values, in the order of `fields`."""
     defaults: Mapping[str, object] = MappingProxyType({})
-    """Fields that came later, with what they are in recordings made before."""
+    """Fields that were added later, with their values in older recordings."""
 
 
 #: name → type. Filled by the decorator when `kafka_edu.trace.events` is imported, and not changed

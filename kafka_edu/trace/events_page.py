@@ -1,8 +1,7 @@
-"""Writes docs/events.md from the registry: every event there is, with its fields, level and join
-keys.
+"""Write docs/events.md from the registry: every event with its fields, level and join keys.
 
-`python -m kafka_edu.trace.events_page docs/events.md` writes the page anew; a test fails when it is
-out of date.
+`python -m kafka_edu.trace.events_page docs/events.md` writes the page. A test fails when it
+is out of date.
 """
 
 import inspect
@@ -16,16 +15,26 @@ from kafka_edu.trace.event import EVENT_TYPES, Event, EventType, value_types
 
 HEAD = """# Events
 
-Everything that the dashboard, the graders and the figures know, they know from these. The page is
+Everything that the dashboard, the graders and the figures know comes from events. The page is
 generated from the classes in `kafka_edu/trace/events/` by `python -m kafka_edu.trace.events_page
 docs/events.md`.
 
-A **fact** says that a state changed; each broker numbers its facts from 1, and a fact names the
-fact that caused it. A **gauge** is a sample, taken ten times a second while somebody looks. A
-**snapshot** event tells state as it stands to one who begins to look. Facts of level `state` are
-always told, those of level `hops` (the hops of a request) and `all` (each timer task) while
-somebody asks for them. At level `state` the hops of three kinds of requests are facts too: of the
-control plane, of those that waited longer than 100 ms, and of those that another fact completes.
+A **fact** says that a state changed. Each process numbers its facts from 1, and a fact names the
+fact that caused it. A **gauge** is a sample, taken ten times a second while somebody watches. A
+**snapshot** event holds the present state, for a subscriber that has just begun. A gauge and a
+snapshot of the same thing share one **value** type.
+
+Facts of level `state` are always emitted. Facts of level `hops` (the hops of a request) and `all`
+(each timer task) are emitted while a subscriber wants them, and only such subscribers get them. At
+level `state` the hops of three kinds of requests are facts too: those of the control plane, those
+that waited longer than 100 ms, and those that another fact completes.
+
+Each event has a **source**, a kind and an id: `["broker", 1]`, `["zookeeper", 2]`,
+`["supervisor", 0]`, `["client", 0]` or `["proxy", 0]`. On a socket and in a recording an event is a
+line `[source, number, cause, wall ms, monotonic µs, name, [fields]]`. The first line names the
+format, 2, and all fields. A program that reads format 2 refuses a recording of format 1: record
+again, or replay it with the version of kafka-edu that made it.
+
 The **join** fields link events of different processes: [Chains of causes](chains.md) says how.
 """
 
@@ -39,7 +48,7 @@ def _types(cls: type[Event]) -> dict[str, str]:
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     areas: dict[str, list[tuple[str, EventType]]] = {}
     for name, known in sorted(EVENT_TYPES.items()):
         if known.cls.__module__.startswith("kafka_edu."):

@@ -1,6 +1,4 @@
-"""Recordings: events to a file, with keyframes, so that a reader can begin in the middle (spec
-M5).
-"""
+"""Write events to a file, with keyframes, so that a reader can begin in the middle (spec M5)."""
 
 from typing import BinaryIO, Final
 
@@ -13,7 +11,7 @@ KEYFRAME_EVERY_MS: Final = 10_000
 
 
 def snapshot_lines(tracer: Tracer) -> list[bytes]:
-    """A whole snapshot, with its frame of SnapshotBegins and SnapshotEnds, as lines."""
+    """Return a whole snapshot as lines, between SnapshotBegins and SnapshotEnds."""
     state = tracer.snapshot()
     wall_ms, mono_us = tracer.time.milliseconds(), tracer.time.nanoseconds() // 1000
     begins = Envelope(
@@ -24,8 +22,9 @@ def snapshot_lines(tracer: Tracer) -> list[bytes]:
 
 
 class FileSink:
-    """Writes every event as a line; the file is a stream as `wire_format` describes it. The caller
-    opens and closes the file.
+    """Writes every event as a line, in the format of `wire_format`.
+
+    The caller opens and closes the file.
     """
 
     def __init__(
@@ -41,7 +40,7 @@ class FileSink:
         self._file.write(encode(envelope))
 
     def tick(self) -> None:
-        """Called ten times a second: gauges, and a keyframe when it is time for one."""
+        """Write the gauges, and a keyframe if one is due. To be called ten times a second."""
         now = self._tracer.time.hi_res_clock_ms()
         if now >= self._next_keyframe_ms:
             self._next_keyframe_ms = now + KEYFRAME_EVERY_MS

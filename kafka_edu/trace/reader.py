@@ -1,5 +1,5 @@
-"""Reads events of several processes as one history (spec M1): one order, and the tree of causes
-that crosses processes.
+"""Read events of several processes as one history (spec M1): one order, and the tree of causes
+across processes.
 
 On one machine all processes share the monotonic clock, so the time of an event orders it among the
 processes, and its number orders it within its process. The order says nothing about causes. Within
@@ -112,8 +112,8 @@ def order(envelope: Envelope) -> tuple[int, Source, int]:
 
 
 def read_recording(file: BinaryIO) -> Iterator[Envelope]:
-    """The events of a recording, in the order they were told. A last line that was cut off (kill
-    -9) is left out.
+    """Yield the events of a recording, in the order in which they were emitted. A last line that
+    was cut off (kill -9) is left out.
     """
     decoder = Decoder(file.readline())
     for line in file:
@@ -159,7 +159,7 @@ class History:
     def __init__(self, envelopes: Iterable[Envelope] = ()) -> None:
         self.events: list[Envelope] = []
         self._lives: dict[Source, list[int]] = {}
-        """Source → when each of its lives told its first fact, µs."""
+        """Source → the times at which each of its lives emitted its first fact, µs."""
         self._last_seq: dict[Source, int] = {}
         self._by_number: dict[Ident, Envelope] = {}
         self._by_cause: defaultdict[Ident, list[Envelope]] = defaultdict(list)
@@ -191,7 +191,7 @@ class History:
             self.add(envelope)
 
     def add(self, envelope: Envelope) -> None:
-        """Take one fact. Gauges and snapshots tell no change and are left out, but a broker's
+        """Take one fact. Gauges and snapshots are no changes and are left out, but a broker's
         snapshot says whose session it has. O(1).
         """
         event = envelope.event
@@ -376,7 +376,9 @@ class History:
         return "nothing that emits events caused it"
 
     def ident(self, envelope: Envelope) -> Ident:
-        """What names an event among all: number, process, and which life of it. O(log lives)."""
+        """Return the identity of an event: its process, which life of it, and its number. O(log
+        lives).
+        """
         lives = self._lives.get(envelope.source, [])
         return (
             envelope.source,
@@ -452,8 +454,8 @@ class History:
         return broker, life, sent.cause
 
     def _writer_links(self, znode: Envelope, key: Key) -> Iterator[Link]:
-        """A broker tells of its write when it has the answer; what caused that fact caused the
-        write.
+        """A broker emits the fact of its write when it has the answer. The cause of that fact is
+        the cause of the write.
         """
         tellers = self._written.get(key, [])
         at = bisect_right(tellers, znode.mono_us - 1, key=lambda envelope: envelope.mono_us)
@@ -506,8 +508,8 @@ class History:
         """Return whether a session lost its connection because its process ended, and not before,
         while it ran.
 
-        It was the session's last connection, the process told nothing after it, and where somebody
-        asked for the end, he had asked before. (The supervisor may see the end some ms after
+        It was the session's last connection, the process emitted nothing after it, and a requested
+        end was requested before. (The supervisor may see the end some ms after
         ZooKeeper does.)
         """
         if any(

@@ -1,4 +1,4 @@
-"""The last events, in memory: what the simulator, tests and a post-mortem read."""
+"""Keep the last events in memory, for the simulator, tests and post-mortems."""
 
 from collections import deque
 

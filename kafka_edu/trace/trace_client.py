@@ -1,8 +1,7 @@
-"""The other end of an event socket: for graders, demos and tests, which wait for an event instead
-of sleeping; and, async, for the dashboard.
+"""Subscribe to an event socket: blocking for graders, demos and tests, async for the dashboard.
 
-The address of a broker's event socket stands in a file that the broker writes: {"host", "port",
-"token", "pid"}, readable by its owner alone.
+A test that waits for an event need not sleep. The broker writes the address of its event socket to
+a file that only its owner can read: {"host", "port", "token", "pid"}.
 """
 
 import asyncio
@@ -18,7 +17,7 @@ from kafka_edu.trace.wire_format import Decoder, TraceFormatError
 
 
 class EventsAddress(NamedTuple):
-    """Where a broker tells its events, and the token that it wants to see."""
+    """The address of a broker's event socket, and its token."""
 
     host: str
     port: int
@@ -27,8 +26,10 @@ class EventsAddress(NamedTuple):
 
     @staticmethod
     def read(path: str) -> "EventsAddress":
-        """From the file that the broker wrote. Raises OSError when there is none (the broker is not
-        up), TraceFormatError when it is not that.
+        """Read the file that the broker wrote.
+
+        Raises OSError if there is no file because the broker is not up, TraceFormatError if the
+        file holds something else.
         """
         with open(path, encoding="utf-8") as file:
             try:
@@ -52,7 +53,7 @@ class EventsAddress(NamedTuple):
 
 
 class TraceClient:
-    """A blocking subscriber: iterate over it, or wait for one event."""
+    """A blocking subscriber. Iterate over it, or wait for one event."""
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class TraceClient:
         gauges: bool = False,
         timeout_s: float = 20.0,
     ) -> None:
-        """Connect and say hello. Raises OSError when nobody listens."""
+        """Connect and send the first line. Raises OSError if no process listens."""
         self._socket = socket.create_connection((address.host, address.port), timeout_s)
         self._socket.sendall(address.hello(level, gauges))
         self._rest = b""
@@ -85,15 +86,16 @@ class TraceClient:
         return line
 
     def next(self, timeout_s: float | None = None) -> Envelope:
-        """The next event. Raises TimeoutError, or ConnectionError when the broker is gone."""
+        """Return the next event. Raises TimeoutError, or ConnectionError if the broker is gone."""
         while True:
             envelope = self._decoder.decode(self._line(timeout_s))
             if envelope is not None:
                 return envelope
 
     def wait_for(self, wanted: Callable[[Envelope], bool], timeout_s: float) -> Envelope:
-        """The first event for which `wanted` holds; TimeoutError when none came within
-        `timeout_s`.
+        """Return the first event for which `wanted` holds.
+
+        Raises TimeoutError if none comes within `timeout_s`.
         """
         end = time.monotonic() + timeout_s
         while True:
@@ -102,7 +104,7 @@ class TraceClient:
                 return envelope
 
     def __iter__(self) -> Iterator[Envelope]:
-        """All events until the broker is gone."""
+        """Yield all events until the broker is gone."""
         while True:
             try:
                 yield self.next()
@@ -122,7 +124,7 @@ class TraceClient:
 async def subscribe(
     address: EventsAddress, level: Level = Level.STATE, gauges: bool = True
 ) -> AsyncIterator[Envelope]:
-    """All events of one broker, as they come, until it is gone. Raises OSError when nobody
+    """Yield all events of one broker as they come, until it is gone. Raises OSError if no process
     listens.
     """
     reader, writer = await asyncio.open_connection(address.host, address.port, limit=1 << 24)

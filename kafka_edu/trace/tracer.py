@@ -1,13 +1,13 @@
-"""The tracer takes events at the doors and hands them to its sinks.
+"""The tracer takes events where state changes and hands them to its sinks.
 
-A part that emits holds `self._trace: Tracer | None` and writes, at the end of each door,
+A part that emits holds `self._trace: Tracer | None` and writes, after each change of state,
 
     if self._trace:
         self._trace(IsrShrunk(...))
 
-so that with tracing off a door costs one load and one test. A part on the hot path asks
-`trace.hops` (or `trace.all`) first, and makes no event that nobody wants. The tracer is owned by
-one loop; nothing in it locks.
+With tracing off this costs one load and one test. A part on the hot path looks at `trace.hops` (or
+`trace.all`) first, and makes no event that no sink wants. One loop owns the tracer, so nothing in
+it locks.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
@@ -34,26 +34,27 @@ def level_of_type(cls: type[Event]) -> Level:
 
 
 class Sink(Protocol):
-    """Where events go: ring, file, socket."""
+    """A destination of events: ring, file or socket."""
 
     level: Level
 
     def accept(self, envelope: Envelope) -> None:
-        """Take one event; must not block, must not raise."""
+        """Take one event. Must not block and must not raise."""
         ...
 
 
 class Tracer:
-    """Numbers the events of one broker and hands each to every sink (mirrors nothing in Kafka,
-    which has metrics and logs instead).
+    """Numbers the events of one process and hands each to the sinks that want its level.
+
+    Kafka has no such class: it has metrics and logs instead.
     """
 
     def __init__(self, source: Source, time: Time) -> None:
         self.source = source
         self.time = time
         self.cause = 0
-        """The fact that brings about what happens now. Set by `because`, around synchronous code
-        only: it must not survive an await.
+        """The fact that causes what happens now. `because` sets it around synchronous code only,
+        because it must not survive an await.
         """
         self.hops = False
         """Whether any sink wants Level.HOPS."""
@@ -117,7 +118,7 @@ class Tracer:
 
     @contextmanager
     def because(self, seq: int) -> Iterator[None]:
-        """Within the block, facts are told as caused by fact `seq`. The block must not await."""
+        """Make fact `seq` the cause of the facts emitted within the block, which must not await."""
         before = self.cause
         self.cause = seq
         try:
@@ -126,11 +127,11 @@ class Tracer:
             self.cause = before
 
     def carry(self, seq: int, work: Awaitable[T]) -> Awaitable[T]:
-        """Return an awaitable that runs `work`, each of its steps told as caused by fact `seq`.
+        """Return an awaitable that runs `work` with fact `seq` as the cause of each of its steps.
 
         A coroutine runs in steps, one between two awaits. The cause is set at the start of a step
         and reset at its end. So it survives the awaits of `work`, and other tasks never see it. A
-        task that `work` creates is on its own.
+        task that `work` creates does not inherit it.
         """
         return _Carried(self, seq, work)
 
@@ -151,21 +152,21 @@ class Tracer:
             self._mixed = bytearray(FACTS_REMEMBERED)
 
     def on_snapshot(self, source: Callable[[], Iterable[Event]]) -> None:
-        """Register a part that can tell its whole state as events of Kind.SNAPSHOT."""
+        """Register a part that returns its whole state as events of Kind.SNAPSHOT."""
         self._snapshots.append(source)
 
     def on_gauges(self, source: Callable[[], Iterable[Event]]) -> None:
-        """Register a part that can be sampled; asked ten times a second while somebody looks, as
-        events of Kind.GAUGE.
+        """Register a part that returns a sample as events of Kind.GAUGE. It is called ten times a
+        second, while a subscriber wants gauges.
         """
         self._gauges.append(source)
 
     def snapshot(self) -> list[Envelope]:
-        """The state of every part as of fact `seq`. O(state)."""
+        """Return the state of every part as of fact `seq`. O(state)."""
         return self._sample(self._snapshots)
 
     def gauges(self) -> list[Envelope]:
-        """One sample of every gauge."""
+        """Return one sample of every gauge."""
         return self._sample(self._gauges)
 
     def _sample(self, sources: list[Callable[[], Iterable[Event]]]) -> list[Envelope]:
@@ -181,7 +182,7 @@ _NO_CAUSE: Final = nullcontext()
 
 
 def because(trace: Tracer | None, seq: int) -> AbstractContextManager[None]:
-    """`trace.because(seq)` where there are both; else nothing changes, and nothing is made."""
+    """Return `trace.because(seq)` if there are both, else a context that does nothing."""
     return trace.because(seq) if trace is not None and seq else _NO_CAUSE
 
 

@@ -1,6 +1,4 @@
-"""What a client that we drive tells of its acknowledgements. The events of clients have the broker
-id -3.
-"""
+"""Events of a client that a demo or a test drives: its acknowledgements."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What the controller tells: its election, its events, its two state machines, and what it sends
+"""Events of the controller: its election, its events, its two state machines, and what it sends
 (spec C, L).
 """
 
@@ -40,7 +40,7 @@ class ControllerResigned(NamedTuple):
 
 @event(joins=("controller_id",))
 class ActiveControllerChanged(NamedTuple):
-    """What this broker last read in /controller; -1: nothing."""
+    """The id that this broker last read in /controller; -1: none."""
 
     controller_id: int
 
@@ -118,7 +118,7 @@ class StateChangeRefused(NamedTuple):
 
 @event(joins=("topic", "partition", "leader_epoch", "zk_version"))
 class IsrAltered(NamedTuple):
-    """The controller wrote the ISR that a leader asked for (AlterIsr). Next: MetadataUpdated, on
+    """The controller wrote the ISR that a leader requested (AlterIsr). Next: MetadataUpdated, on
     every broker.
     """
 
@@ -137,7 +137,7 @@ class LeaderElected(NamedTuple):
     as of that version.
 
     `why` says it in words, and `passed_over` of each other replica, in AR order, why it does not
-    lead. Those who look have it with the event, for the sets change.
+    lead. The event holds the sets, because they change.
     """
 
     topic: str
@@ -178,7 +178,7 @@ class LeaderElectionFailed(NamedTuple):
 
 @event()
 class ElectionsHeld(NamedTuple):
-    """Elections that were asked for, by an admin client, a znode or the rebalance timer: how many
+    """Elections that were requested by an admin client, a znode or the rebalance timer: how many
     were won. `refused`: partitions and why not.
     """
 
@@ -231,7 +231,9 @@ class BrokerJoined(NamedTuple):
 
 @event(joins=("broker_id", "broker_epoch"))
 class BrokerListenersChanged(NamedTuple):
-    """The controller saw a broker write other listeners into its znode; all brokers are told."""
+    """The controller saw a broker write other listeners into its znode, and informs all
+    brokers.
+    """
 
     broker_id: int
     broker_epoch: int
@@ -313,8 +315,8 @@ class ControllerRequestFailed(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ControllerSnapshot(NamedTuple):
-    """Who this broker takes for the controller, and what it is itself; parts of its context follow
-    if it is active.
+    """The controller as this broker knows it, and whether it is the controller itself; parts of its
+    context follow if it is active.
     """
 
     active: bool
@@ -359,7 +361,7 @@ class ControllerSampled(NamedTuple):
     active: bool
     queue_size: int
     queue_time_ms: int
-    """How long the oldest event waits."""
+    """The wait of the oldest event."""
     live_brokers: int
     topics: int
     partitions: int

@@ -1,4 +1,4 @@
-"""What the group coordinator tells: members, rebalances with their reasons, offsets, and which
+"""Events of the group coordinator: members, rebalances with their reasons, offsets, and which
 groups are here (spec O1, O2).
 
 A group belongs to one partition of `__consumer_offsets`; the events of the broker that leads it are
@@ -23,7 +23,7 @@ class GroupStateChanged(NamedTuple):
 
 @event(joins=("group", "generation"))
 class RebalanceStarted(NamedTuple):
-    """The group gathers anew. Its cause is the event of the member that brought it about."""
+    """A rebalance began. Its cause is the event of the member that triggered it."""
 
     group: str
     generation: int
@@ -62,7 +62,7 @@ class GroupAssigned(NamedTuple):
 
 @event(joins=("group",))
 class MemberIdGiven(NamedTuple):
-    """A new member was told its id and must join again with it (KIP-394)."""
+    """A new member got its id and must join again with it (KIP-394)."""
 
     group: str
     member: str
@@ -84,7 +84,7 @@ class MemberJoined(NamedTuple):
     rebalance_timeout_ms: int
     protocols: tuple[str, ...]
     members: int
-    """How many there are now."""
+    """The number of members now."""
 
 
 @event(joins=("group",))
@@ -229,8 +229,8 @@ class GroupLoaded(NamedTuple):
 
 @event()
 class GroupsUnloaded(NamedTuple):
-    """Another broker leads the partition: its groups are forgotten here, whoever waits is told
-    NOT_COORDINATOR.
+    """Another broker leads the partition: its groups are forgotten here, waiting requests
+    get NOT_COORDINATOR.
     """
 
     partition: int

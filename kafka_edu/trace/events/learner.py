@@ -1,4 +1,4 @@
-"""What a broker tells of learner's code that runs in it (spec E1)."""
+"""Events about a learner's code that runs in a broker (spec E1)."""
 
 from typing import NamedTuple
 
@@ -26,8 +26,8 @@ class LearnerFailed(NamedTuple):
     line: int
     """0 when no line of the file is to blame."""
     failures: int
-    """How many there were, this one included. The first twenty are told one by one, then each
-    thousandth.
+    """How many there were, this one included. The first twenty have an event each, then
+    every thousandth.
     """
 
 

@@ -1,4 +1,4 @@
-"""What logs tell: segments that come and go, recovery, truncation (spec S1–S5). `position` and
+"""Events of logs: segments that come and go, recovery, truncation (spec S1–S5). `position` and
 sizes are bytes, offsets are record offsets.
 """
 
@@ -104,7 +104,7 @@ class LogTruncated(NamedTuple):
     to_offset: int
     bytes: int
     fully: bool
-    """All was dropped, and the log begins anew at `to_offset`."""
+    """All was dropped, and the log begins again at `to_offset`."""
 
 
 @event()
@@ -201,7 +201,7 @@ class CheckpointWritten(NamedTuple):
 @event(level=Level.HOPS)
 class BatchValidated(NamedTuple):
     """Hop: the log validator took a producer's batch. `rebuilt`: it had to be converted or
-    compressed anew. Next: SegmentAppended.
+    compressed again. Next: SegmentAppended.
     """
 
     topic: str

@@ -1,4 +1,4 @@
-"""What the network layer tells: connections, and the hops of a request through it (spec N1, N2)."""
+"""Events of the network layer: connections, and the hops of a request through it (spec N1, N2)."""
 
 from typing import NamedTuple
 
@@ -50,8 +50,8 @@ class ConnectionRefused(NamedTuple):
 
 @event()
 class AcceptingPaused(NamedTuple):
-    """A listener accepts nobody until a connection is closed: max.connections is reached. Clients
-    wait in the kernel's queue.
+    """A listener accepts no connection until a connection is closed: max.connections is reached.
+    Clients wait in the kernel's queue.
     """
 
     listener: str
@@ -129,7 +129,7 @@ class FileBytesSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ConnectionSnapshot(NamedTuple):
-    """One open connection, told to one who has just begun to look."""
+    """One open connection, for a subscriber that has just begun."""
 
     connection_id: str
     listener: str

@@ -1,4 +1,4 @@
-"""What a metadata proxy tells: the copies it takes, the targets that come and go, and every answer
+"""Events of a metadata proxy: the copies it takes, the targets that come and go, and every answer
 it gives (spec B1, B3; book §6.5.2).
 """
 
@@ -18,7 +18,7 @@ class ProxyStarted(NamedTuple):
 
 @event(joins=("cluster_id",))
 class MetadataCopied(NamedTuple):
-    """A broker of the target has told the cluster's metadata; the copy that was there before is
+    """A broker of the target returned the cluster's metadata; the copy that was there before is
     replaced.
     """
 
@@ -34,7 +34,7 @@ class MetadataCopied(NamedTuple):
 
 @event()
 class MetadataCopyFailed(NamedTuple):
-    """None of the target's brokers has told its metadata; the copy stays as it was. `failures`: in
+    """None of the target's brokers returned its metadata; the copy stays as it was. `failures`: in
     a row.
     """
 
@@ -85,7 +85,7 @@ class ProxyRefused(NamedTuple):
 
 @event()
 class ProxyStopped(NamedTuple):
-    """The last thing a proxy tells: why, how many requests by API key, how many refused, and the
+    """A proxy's last event: why, how many requests by API key, how many refused, and the
     bytes that came and went in all.
     """
 
@@ -98,7 +98,7 @@ class ProxyStopped(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class TargetSnapshot(NamedTuple):
-    """One target as it stands, told to one who has just begun to look."""
+    """One target, for a subscriber that has just begun."""
 
     target: str
     state: str

@@ -1,4 +1,4 @@
-"""What a purgatory tells of the operations that wait in it (spec D1, D3; the Purgatory screen).
+"""Events about the operations that wait in a purgatory (spec D1, D3; the Purgatory screen).
 Times are ms of the timer's clock.
 """
 
@@ -21,7 +21,7 @@ class Requirement(NamedTuple):
     at_least: int
     have: int
     holders: tuple[tuple[str, int], ...] = ()
-    """Who holds how much, each beside the others: who is behind is to blame."""
+    """The holders and how much each has, so that the one that is behind stands out."""
 
 
 class PurgatoryState(NamedTuple):

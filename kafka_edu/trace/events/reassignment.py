@@ -1,4 +1,4 @@
-"""What the controller tells while replicas move from broker to broker, in the order of the phases
+"""Events of the controller while replicas move from broker to broker, in the order of the phases
 (spec C5).
 
 Between them come the state machines' own: ReplicaStateChanged, LeaderElected (strategy
@@ -80,7 +80,7 @@ class ReassignmentCaughtUp(NamedTuple):
 
 @event(joins=("topic", "partition"))
 class ReassignmentReplicasStopped(NamedTuple):
-    """Phases U and B5: these replicas are out of the ISR, and their brokers are told to delete
+    """Phases U and B5: these replicas are out of the ISR, and their brokers must delete
     them.
     """
 

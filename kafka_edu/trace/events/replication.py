@@ -1,4 +1,4 @@
-"""What replication tells: who leads, who is in sync, how far each has come (spec R, D3).
+"""Events of replication: who leads, who is in sync, how far each has come (spec R, D3).
 
 A follower's fetch is known on both sides by (topic, partition, follower, fetch_offset); a change of
 the ISR is known in ZooKeeper by its zk_version.
@@ -56,7 +56,7 @@ class ReplicaStopped(NamedTuple):
 
 @event()
 class PartitionOffline(NamedTuple):
-    """The disk below this replica failed; it serves nothing until the broker starts anew."""
+    """The disk below this replica failed; it serves nothing until the broker starts again."""
 
     topic: str
     partition: int
@@ -127,7 +127,7 @@ class IsrExpanded(NamedTuple):
 @event(joins=("topic", "partition", "leader_epoch"))
 class IsrWriteFailed(NamedTuple):
     """The znode had another version: somebody else (the controller) wrote it. The leader leaves the
-    ISR alone until the controller tells.
+    ISR alone until the controller answers.
     """
 
     topic: str
@@ -139,7 +139,7 @@ class IsrWriteFailed(NamedTuple):
 
 @event()
 class IsrChangesPropagated(NamedTuple):
-    """The controller was told, by a znode in /isr_change_notification, which ISRs have changed
+    """The controller learned, from a znode in /isr_change_notification, which ISRs have changed
     here.
     """
 
@@ -170,8 +170,8 @@ class LogTruncatedByEpoch(NamedTuple):
     KIP-279). The same offset: nothing to cut.
 
     `epoch` and `leader_end_offset` are the leader's answer; -1: the leader knows no epoch that old,
-    and the high watermark was used. `complete` false: the leader must be asked again about an older
-    epoch.
+    and the high watermark was used. `complete` false: the leader gets another request about an
+    older epoch.
     """
 
     topic: str
@@ -249,7 +249,7 @@ class FollowerFetched(NamedTuple):
 @event(level=Level.HOPS, joins=("topic", "partition", "follower", "fetch_offset"))
 class FollowerAppended(NamedTuple):
     """Hop: a follower stored what the leader gave for `fetch_offset`. The first append of each
-    leader epoch is told at level `state`.
+    leader epoch has level `state`.
     """
 
     topic: str

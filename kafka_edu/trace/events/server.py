@@ -1,4 +1,4 @@
-"""What the broker as a whole tells: its life, its configuration, what it knows of the cluster, and
+"""Events of the broker as a whole: its life, its configuration, what it knows of the cluster, and
 the handlers' hops (spec N2, A2, G1).
 """
 
@@ -82,7 +82,7 @@ class ControlledShutdownAttempted(NamedTuple):
 
 @event()
 class ServerStopped(NamedTuple):
-    """The last thing a broker tells. `clean`: its logs were flushed and .kafka_cleanshutdown
+    """A broker's last event. `clean`: its logs were flushed and .kafka_cleanshutdown
     written.
     """
 
@@ -127,8 +127,8 @@ class LoopStalled(NamedTuple):
 
 @event(joins=("controller_epoch",))
 class MetadataUpdated(NamedTuple):
-    """An UpdateMetadata request changed what this broker tells clients. Partitions as `topic-n`;
-    deleted ones left the cache.
+    """An UpdateMetadata request changed what this broker answers to clients. Partitions as
+    `topic-n`; deleted ones left the cache.
     """
 
     controller_id: int
@@ -262,7 +262,7 @@ class TroubleSnapshot(NamedTuple):
     """
 
     event: str
-    """The name of the fact that told it."""
+    """The name of the fact."""
     text: str
     times: int
     last_ms_ago: int
@@ -341,7 +341,7 @@ class ServerSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class BrokerSnapshot(NamedTuple):
-    """Who this broker is and how it is."""
+    """This broker: its ids, its state, its end points."""
 
     broker_id: int
     broker_epoch: int
@@ -356,7 +356,7 @@ class BrokerSnapshot(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class MetadataSnapshot(NamedTuple):
-    """What this broker knows of the cluster: brokers as (id, end points) pairs."""
+    """This broker's knowledge of the cluster: brokers as (id, end points) pairs."""
 
     controller_id: int
     live_brokers: tuple[tuple[int, tuple[str, ...]], ...]
@@ -364,7 +364,7 @@ class MetadataSnapshot(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class PartitionMetadataSnapshot(NamedTuple):
-    """One partition, as this broker would tell it to a client."""
+    """One partition, as this broker would answer a client."""
 
     topic: str
     partition: int

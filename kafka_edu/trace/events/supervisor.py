@@ -97,7 +97,7 @@ class ActionAsked(NamedTuple):
 
 @event()
 class ActionDone(NamedTuple):
-    """What came of an act."""
+    """The result of an action."""
 
     action: str
     target: Source
@@ -120,7 +120,7 @@ class ProcessSnapshot(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class ZooKeeperModeSnapshot(NamedTuple):
-    """What a server of an ensemble is: leader or follower; empty while it serves nobody."""
+    """The mode of a server of an ensemble: leader or follower; empty while it serves nobody."""
 
     process: str
     child: Source

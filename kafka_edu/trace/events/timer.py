@@ -1,4 +1,4 @@
-"""What a timer tells: its wheels, and, at Level.ALL, each task (spec T1, T2; the Wheels screen).
+"""Events of a timer: its wheels, and, at Level.ALL, each task (spec T1, T2; the Wheels screen).
 
 All times `…_ms` here are of the timer's clock: monotonic, its zero means nothing. `timer` is the
 name of the timer. Levels count from 1, slots from 0.
@@ -19,7 +19,7 @@ class WheelCreated(NamedTuple):
     wheel_size: int
     current_time_ms: int
     deadline_ms: int
-    """Of the task that asked for it."""
+    """The deadline of the task that needed it."""
     delay_ms: int
     """From now to that deadline."""
 
@@ -61,7 +61,7 @@ class TimerTaskExpired(NamedTuple):
     task: str
     deadline_ms: int
     late_ms: int
-    """How long after the deadline: what the reaper overslept."""
+    """The time since the deadline: the reaper woke up so late."""
     level: int
     slot: int
     """The bucket it came out of; 0 and -1 when it was due before it got into any."""
@@ -89,7 +89,7 @@ class TimerState(NamedTuple):
     tasks: int
     queued_buckets: int
     next_bucket_ms: int | None
-    """When the next bucket is due, or None."""
+    """The time at which the next bucket is due, or None."""
     inserted_total: int
     cancelled_total: int
     expired_total: int
@@ -110,7 +110,7 @@ class WheelState(NamedTuple):
     current_time_ms: int
     tasks_by_slot: tuple[int, ...]
     made_ms: int
-    """When the wheel was made."""
+    """The time at which the wheel was made."""
     made_for_delay_ms: int
     """The delay of the task it was made for; 0 for the lowest."""
 
@@ -131,7 +131,7 @@ class WheelSampled(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class NextBucketSampled(NamedTuple):
-    """What is in the bucket that is due next: its first few tasks, with their deadlines."""
+    """The bucket that is due next: its first few tasks, with their deadlines."""
 
     timer: str
     level: int

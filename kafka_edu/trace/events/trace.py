@@ -1,4 +1,4 @@
-"""What tracing tells of itself."""
+"""Events of tracing itself."""
 
 from typing import NamedTuple
 

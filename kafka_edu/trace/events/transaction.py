@@ -1,4 +1,4 @@
-"""What transactions tell: in a log, where read_committed readers stop and what they leave out; at
+"""Events of transactions: in a log, where read_committed readers stop and what they leave out; at
 the coordinator, each step of a transaction (spec X2).
 """
 
@@ -154,7 +154,7 @@ class TransactionMarkersSent(NamedTuple):
 
 @event()
 class TransactionMarkerAnswered(NamedTuple):
-    """What came of one marker in one partition. Anything but NONE is sent again, unless the
+    """The result of one marker in one partition. Anything but NONE is sent again, unless the
     coordinator itself was fenced.
     """
 

@@ -1,4 +1,4 @@
-"""What the embedded ZooKeeper tells: sessions, znodes, watches (spec Z1). A `cnxn` is a
+"""Events of the embedded ZooKeeper: sessions, znodes, watches (spec Z1). A `cnxn` is a
 connection's number within one run of the server.
 """
 
@@ -118,7 +118,7 @@ class ZnodeDeleted(NamedTuple):
 
 @event()
 class WatchSet(NamedTuple):
-    """A connection wants to be told once about `path`. `kind` is data or child."""
+    """A connection wants one notification about `path`. `kind` is data or child."""
 
     path: str
     kind: str
