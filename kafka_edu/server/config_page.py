@@ -6,6 +6,7 @@ when the page is out of date.
 """
 
 import sys
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -92,7 +93,8 @@ def _changes(name: str) -> str:
 
 
 def _section(title: str, text: str, rows: Iterable[str]) -> str:
-    return f"## {title}\n\n{text}\n\n{COLUMNS}\n" + "\n".join(rows) + "\n"
+    filled = textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
+    return f"## {title}\n\n{filled}\n\n{COLUMNS}\n" + "\n".join(rows) + "\n"
 
 
 def page() -> str:

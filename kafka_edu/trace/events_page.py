@@ -7,6 +7,7 @@ is out of date.
 import inspect
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import get_type_hints
 
@@ -47,6 +48,13 @@ def _types(cls: type[Event]) -> dict[str, str]:
     }
 
 
+def filled(text: str) -> str:
+    """Return the text as one paragraph of the page's width."""
+    return textwrap.fill(
+        " ".join(text.split()), 100, break_long_words=False, break_on_hyphens=False
+    )
+
+
 def page() -> str:
     """Return the whole page."""
     areas: dict[str, list[tuple[str, EventType]]] = {}
@@ -60,7 +68,7 @@ def page() -> str:
     lines = [HEAD]
     for area in sorted(areas):
         module = sys.modules[f"kafka_edu.trace.events.{area}"]
-        lines.append(f"## {area}\n\n{' '.join((module.__doc__ or '').split())}\n")
+        lines.append(f"## {area}\n\n{filled(module.__doc__ or '')}\n")
         for name, known in areas[area]:
             types = _types(known.cls)
             told = (

@@ -1,4 +1,4 @@
-"""Bugs that are planted in the broker: the search by seeds finds each of them."""
+"""The search by seeds finds each bug that is planted in the broker, and repeats itself exactly."""
 
 import asyncio
 from collections import deque
@@ -20,6 +20,10 @@ pytestmark = pytest.mark.faults
 
 FAULTS_MS = 12_000
 """A short story. The whole search is `./kafka-edu soak seeds`."""
+
+
+def test_one_seed_gives_one_run() -> None:
+    assert play(3, 1_000) == play(3, 1_000)
 
 
 def failures(seed: int = 1) -> str:

@@ -63,7 +63,7 @@ def act(world: World, doing: str, broker: int, topic: str) -> None:
 
 
 @pytest.mark.timeout(300)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     acts=st.lists(
         st.tuples(ACTS, BROKERS, st.sampled_from(TOPICS), MOMENTS_MS), min_size=4, max_size=14

@@ -287,5 +287,5 @@ class ControllerModel(RuleBasedStateMachine):
 
 TestControllerModel = ControllerModel.TestCase
 TestControllerModel.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -110,7 +110,11 @@ class World:
                     assert stored.get(answer.acked.offset) == answer.value, (tp, answer.acked)
 
 
-@pytest.mark.parametrize("seed", range(12))
+#: The fast tests play four seeds, the slow ones the others.
+SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.faults) for seed in range(4, 12))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_dir_dies_at_any_operation(seed: int) -> None:
     world = World(seed)
     cluster, rng = world.cluster, world.rng
