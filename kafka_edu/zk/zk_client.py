@@ -1,9 +1,11 @@
-"""ZooKeeper as the broker sees it: one client, handed in (Kafka: ZooKeeperClient.scala).
+"""The broker's view of ZooKeeper: one client, which is passed in (Kafka: ZooKeeperClient.scala).
 
-Three implementations, one behaviour: kazoo against any server (`kazoo_zk_client`), the simulator's
-against the embedded core in memory, and none other. Calls are asynchronous and may be many at once:
-pipelined by `asyncio.gather`, never one by one (spec Z6). A watch fires once, as in ZooKeeper; it
-is told before the answer of any later read that would show the change.
+There are two implementations with the same behaviour. `kazoo_zk_client` speaks to any server
+through kazoo. The simulator's client speaks to the embedded server's core in memory.
+
+Calls are asynchronous, and many can run at once. Callers use `asyncio.gather` to pipeline them, and
+never send a batch one by one (spec Z6). A watch fires once, as in ZooKeeper. Its event comes before
+the answer to any later read that shows the change.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +14,10 @@ from typing import NamedTuple, Protocol
 
 
 class Stat(NamedTuple):
-    """The numbers ZooKeeper keeps beside each znode; zxids order all changes, times are wall ms."""
+    """The numbers that ZooKeeper keeps with each znode.
+
+    The zxids order all changes. The times are in ms of the wall clock.
+    """
 
     czxid: int
     mzxid: int
@@ -28,7 +33,7 @@ class Stat(NamedTuple):
 
 
 class ZkErrorCode(IntEnum):
-    """ZooKeeper's own error codes (KeeperException.Code), those a client can meet."""
+    """The error codes of ZooKeeper that a client can receive (KeeperException.Code)."""
 
     OK = 0
     SYSTEM_ERROR = -1
@@ -59,9 +64,7 @@ class ZkErrorCode(IntEnum):
 
 
 class ZkError(Exception):
-    """A request that ZooKeeper refused, or that got no answer (CONNECTION_LOSS,
-    SESSION_EXPIRED).
-    """
+    """ZooKeeper refused a request, or did not answer it (CONNECTION_LOSS, SESSION_EXPIRED)."""
 
     def __init__(self, code: ZkErrorCode, path: str = "") -> None:
         super().__init__(f"{code.name} {path}".strip())
@@ -70,7 +73,7 @@ class ZkError(Exception):
 
 
 class WatchType(IntEnum):
-    """What a watch saw (Watcher.Event.EventType)."""
+    """The kind of change that a watch has seen (Watcher.Event.EventType)."""
 
     CREATED = 1
     DELETED = 2
@@ -84,8 +87,10 @@ class WatchedEvent(NamedTuple):
 
 
 class SessionState(StrEnum):
-    """CONNECTED after connecting and after each reconnect of the same session; EXPIRED: ephemerals
-    and watches are gone, a new session follows.
+    """The state of a session.
+
+    CONNECTED follows the first connection and each reconnection of the same session. After EXPIRED
+    the session's ephemeral znodes and watches are gone, and a new session follows.
     """
 
     CONNECTED = "connected"
@@ -96,7 +101,9 @@ class SessionState(StrEnum):
 
 
 class CreateOp(NamedTuple):
-    """`data` None: no data at all, as Kafka has it where a znode stands for its children; who reads
+    """Create a znode.
+
+    `data` None means no data at all. Kafka uses that for a znode that only has children. A reader
     gets b"" for it.
     """
 
@@ -124,27 +131,27 @@ class CheckOp(NamedTuple):
 
 Op = CreateOp | DeleteOp | SetDataOp | CheckOp
 OpResult = str | Stat | None
-"""What one op of a multi gave: the created path, the Stat of a SetDataOp, None for delete and
-check.
-"""
+"""The result of one op of a multi: the path of a CreateOp, the Stat of a SetDataOp, else None."""
 
 
 class ZkClient(Protocol):
-    """One session with ZooKeeper. `version` -1 means any. Every call raises ZkError. Paths are
-    absolute, within the chroot.
+    """One session with ZooKeeper.
+
+    Paths are absolute and begin at the chroot. `version` -1 means any version. Every call can raise
+    ZkError.
     """
 
     @property
     def session_id(self) -> int:
-        """The session's id; 0 before the first connection. Compared with `ephemeral_owner` to know
-        one's own ephemerals.
+        """The session's id, or 0 before the first connection. A znode whose `ephemeral_owner` is
+        this id belongs to this session.
         """
         ...
 
     @property
     def watch_after_zxid(self) -> int:
-        """The zxid of the last answer before the watch that `on_watch` is called with; -1 if not
-        known. The change came after it.
+        """The zxid of the last answer before the event for which `on_watch` is being called, or -1
+        if it is unknown. The change came after that zxid.
         """
         ...
 
@@ -154,11 +161,11 @@ class ZkClient(Protocol):
         on_session: Callable[[SessionState], None],
         timeout_ms: float,
     ) -> None:
-        """Connect, and from then on tell watches and session changes, each as a plain call on the
-        loop. ZkError(CONNECTION_LOSS) after `timeout_ms`.
+        """Connect. From then on, call `on_watch` and `on_session` on the loop. Raises
+        ZkError(CONNECTION_LOSS) after `timeout_ms`.
 
-        After EXPIRED the client opens a new session by itself and tells CONNECTED; what was watched
-        must be watched again.
+        After EXPIRED the client opens a new session by itself, and calls `on_session` with
+        CONNECTED. The caller must set its watches again.
         """
         ...
 
@@ -167,8 +174,8 @@ class ZkClient(Protocol):
     ) -> tuple[str, Stat]: ...
 
     async def get(self, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
-        """Data and Stat; with `watch`, one later event for a change or deletion. NO_NODE leaves no
-        watch.
+        """Return data and Stat. With `watch`, the first change of the data, or the deletion,
+        notifies once. An answer of NO_NODE sets no watch.
         """
         ...
 
@@ -177,19 +184,23 @@ class ZkClient(Protocol):
     async def delete(self, path: str, version: int = -1) -> None: ...
 
     async def exists(self, path: str, *, watch: bool = False) -> Stat | None:
-        """Stat or None; with `watch`, one later event for creation, change or deletion."""
+        """Return the Stat, or None. With `watch`, the next creation, change of the data or deletion
+        notifies once.
+        """
         ...
 
     async def get_children(self, path: str, *, watch: bool = False) -> tuple[list[str], Stat]:
-        """Names of the children, sorted; with `watch`, one later event when one comes or goes, or
-        the node itself goes.
+        """Return the names of the children, sorted, and the Stat.
+
+        With `watch`, the next creation or deletion of a child, or the deletion of the znode itself,
+        notifies once.
         """
         ...
 
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
-        """All or nothing. Raises the ZkError of the first op that failed."""
+        """Perform all ops or none. Raises the ZkError of the first op that failed."""
         ...
 
     async def close(self) -> None:
-        """End the session: its ephemerals go at once."""
+        """End the session. ZooKeeper deletes its ephemeral znodes at once."""
         ...

@@ -1,5 +1,6 @@
-"""What a path in ZooKeeper may be (ZooKeeper: PathUtils.validatePath). Java's client checks it
-before it asks, the server before it writes.
+"""The rules for paths in ZooKeeper (ZooKeeper: PathUtils.validatePath).
+
+Java's client checks a path before it sends the request. The server checks it before it writes.
 """
 
 import re
@@ -7,13 +8,13 @@ from typing import Final
 
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
-#: Empty names, `.` and `..`, control characters, surrogates and private use, specials.
+#: Empty names, `.` and `..`, control characters, surrogates, private-use and special characters.
 _BAD_PATH: Final = re.compile("//|/\\.{1,2}(?=/|$)|[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
 
 
 def is_valid_path(path: str) -> bool:
-    """Whether the path is absolute, without an empty or dotted name, a trailing slash or a control
-    character.
+    """Return whether the path is absolute and has no empty name, no `.` or `..`, no trailing slash
+    and no forbidden character.
     """
     return path == "/" or (
         path.startswith("/") and not path.endswith("/") and _BAD_PATH.search(path) is None
@@ -21,6 +22,6 @@ def is_valid_path(path: str) -> bool:
 
 
 def validate_path(path: str) -> None:
-    """Raises ZkError(BAD_ARGUMENTS) for what can be no path."""
+    """Raise ZkError(BAD_ARGUMENTS) if the path breaks the rules."""
     if not is_valid_path(path):
         raise ZkError(ZkErrorCode.BAD_ARGUMENTS, path)

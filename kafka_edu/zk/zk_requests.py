@@ -1,19 +1,19 @@
-"""How requests go to ZooKeeper: many at once, again after a lost connection, and fenced where the
-controller writes.
+"""Send requests to ZooKeeper: in batches, again after a lost connection, and fenced if they are the
+controller's writes (Kafka: the lower half of KafkaZkClient.scala).
 
-(Kafka: the lower half of KafkaZkClient.scala.)
-
-- Many requests go out together, at most `max_in_flight` at a time
-  (zookeeper.max.in.flight.requests), and never one by one (spec Z6): with a round trip of 1 ms and
-  Kafka's default of 10, the states of 1,000 partitions take 100 ms and not 1 s. Ours is 1,000, for
-  here each turn of the pipeline costs four changes between the loop and kazoo's thread, and
-  ZooKeeper's fsync of its log is for all writes that have come: `bench zk-pipeline` has the curve.
-- A lost connection is waited out: the request is sent again when the session is back (Kafka:
-  retryRequestUntilConnected). It may then meet its own first attempt; each method says how it
-  tells. An expired session is not waited out: ZkError(SESSION_EXPIRED) goes to the caller.
-- Every write of the controller carries a check of /controller_epoch's version in the same multi, so
-  that a controller that has been replaced, and does not know it, changes nothing: it gets
-  ControllerMovedError (spec C8; Kafka from 2.2).
+- A batch's requests are sent together, at most `max_in_flight` at a time
+  (zookeeper.max.in.flight.requests), and never one by one (spec Z6). Say a round trip takes 1 ms.
+  With Kafka's default of 10, the states of 1,000 partitions then take 100 ms instead of 1 s. The
+  default here is 1,000, for two reasons. Each round of the pipeline costs four switches between the
+  loop and kazoo's thread. And ZooKeeper forces its log to disk once for all writes that have
+  arrived. `bench zk-pipeline` draws the curve.
+- After a lost connection, a request waits for the session to come back and is then sent again
+  (Kafka: retryRequestUntilConnected). It may then find the effect of its own first attempt. Each
+  method says how it recognises that. An expired session is different: the caller gets
+  ZkError(SESSION_EXPIRED).
+- Every write of the controller is one multi with a check of /controller_epoch's version. So a
+  controller that was replaced without knowing it changes nothing. It gets ControllerMovedError
+  (spec C8; Kafka from 2.2).
 """
 
 import asyncio
@@ -46,7 +46,7 @@ class ControllerMovedError(Exception):
 
 
 class ZkRequests:
-    """One session's requests; used by any task of one loop. Next hop: ZkClient."""
+    """Sends one session's requests. Any task of one loop may use it. Next hop: ZkClient."""
 
     def __init__(self, zk: ZkClient, time: Time, max_in_flight: int) -> None:
         self._zk = zk
@@ -73,7 +73,7 @@ class ZkRequests:
         on_session: Callable[[SessionState], None],
         timeout_ms: float,
     ) -> None:
-        """Connect. ZkError(CONNECTION_LOSS) after `timeout_ms`
+        """Connect. Raises ZkError(CONNECTION_LOSS) after `timeout_ms`
         (zookeeper.connection.timeout.ms).
         """
         self._on_session = on_session
@@ -93,7 +93,7 @@ class ZkRequests:
                 self._connected.clear()
             case SessionState.CLOSED | SessionState.AUTH_FAILED:
                 self._closed = True
-                self._connected.set()  # whoever waits is to meet the error
+                self._connected.set()  # waiting requests go on and get the error
         self._on_session(state)
 
     async def close(self) -> None:
@@ -102,7 +102,7 @@ class ZkRequests:
         await self._zk.close()
 
     async def _send(self, request: Callable[[], Awaitable[T]]) -> T:
-        """One request, within the bound; again after a lost connection."""
+        """Send one request within the bound, and send it again after a lost connection."""
         while True:
             await self._connected.wait()
             try:
@@ -111,18 +111,17 @@ class ZkRequests:
             except ZkError as error:
                 if error.code is not ZkErrorCode.CONNECTION_LOSS or self._closed:
                     raise
-            await self._time.sleep(
-                RETRY_PAUSE_MS
-            )  # until `DISCONNECTED` has been told; from then on we wait for CONNECTED
+            # Time for DISCONNECTED to arrive here. From then on the loop above waits for CONNECTED.
+            await self._time.sleep(RETRY_PAUSE_MS)
 
     async def _send_all(
         self, requests: Mapping[K, Callable[[], Awaitable[T]]]
     ) -> dict[K, T | ZkError]:
-        """Many requests at once; each key gets its answer or its refusal, in the order of
+        """Send many requests at once. Return each key's answer or error, in the order of
         `requests`.
 
-        As many tasks as may be in flight, each sending one request after the other: a task for each
-        of thousands would cost more than the request.
+        There are as many tasks as requests may be in flight. Each task sends one request after the
+        other, because a task for each of thousands of requests would cost more than the request.
         """
         outcome: dict[K, T | ZkError] = {}
         left = iter(requests.items())
@@ -145,7 +144,7 @@ class ZkRequests:
     # Reading.
 
     async def get(self, path: str, *, watch: bool = False) -> tuple[bytes, Stat] | None:
-        """Data and Stat, or None where there is no such znode (and then no watch)."""
+        """Return data and Stat. Return None if there is no such znode, and then set no watch."""
         try:
             return await self._send(lambda: self._zk.get(path, watch=watch))
         except ZkError as error:
@@ -156,7 +155,7 @@ class ZkRequests:
     async def get_all(
         self, paths: Mapping[K, str], *, watch: bool = False
     ) -> dict[K, tuple[bytes, Stat]]:
-        """What is there of `paths`, in their order."""
+        """Return data and Stat of those `paths` that exist, in their order."""
         requests = {
             key: lambda path=path: self._zk.get(path, watch=watch) for key, path in paths.items()
         }
@@ -172,7 +171,7 @@ class ZkRequests:
         return await self._send(lambda: self._zk.exists(path, watch=watch))
 
     async def children(self, path: str, *, watch: bool = False) -> list[str]:
-        """Names, sorted; none where there is no such znode."""
+        """Return the names of the children, sorted. The list is empty if there is no such znode."""
         try:
             return (await self._send(lambda: self._zk.get_children(path, watch=watch)))[0]
         except ZkError as error:
@@ -183,9 +182,7 @@ class ZkRequests:
     # Writing.
 
     async def create(self, path: str, data: bytes | None = None) -> bool:
-        """Create a persistent znode, and its parents where they are missing; False if it was
-        there.
-        """
+        """Create a persistent znode and its missing parents. Return False if the znode existed."""
         try:
             await self._send(lambda: self._zk.create(path, data))
         except ZkError as error:
@@ -198,13 +195,15 @@ class ZkRequests:
         return True
 
     async def create_new(self, path: str, data: bytes | None = None) -> None:
-        """`create` where the znode must be new. Raises ZkError(NODE_EXISTS)."""
+        """Create a znode like `create`, but raise ZkError(NODE_EXISTS) if it exists."""
         if not await self.create(path, data):
             raise ZkError(ZkErrorCode.NODE_EXISTS, path)
 
     async def create_sequential(self, path: str, data: bytes) -> str:
-        """Create a znode with ZooKeeper's next number behind `path`. Sent again after a lost
-        answer, there may be two: readers do not mind.
+        """Create a znode whose name is `path` and ZooKeeper's next number. Return its path.
+
+        If the answer is lost, the request is sent again and there may be two znodes. Readers must
+        accept that.
         """
         return (await self._send(lambda: self._zk.create(path, data, sequential=True)))[0]
 
@@ -212,9 +211,9 @@ class ZkRequests:
         """Create a znode that lives as long as our session (Kafka: checkedEphemeralCreate). Raises
         ZkError(NODE_EXISTS).
 
-        One that our session made, before its answer was lost, counts as made. One that an earlier
-        session of ours made, and that ZooKeeper should have removed, is deleted and made again
-        (KAFKA-7165).
+        The znode may exist because our session has created it and the answer was lost. That counts
+        as a success. It may also be left from an earlier session of this client, although ZooKeeper
+        should have removed it. Then it is deleted and created again (KAFKA-7165).
         """
         try:
             return (await self._send(lambda: self._zk.create(path, data, ephemeral=True)))[1]
@@ -244,10 +243,11 @@ class ZkRequests:
                 await self.set_or_create(path, data)
 
     async def conditional_set(self, path: str, data: bytes, version: int) -> int | None:
-        """Compare-and-set: the new version, or None if another was there.
+        """Set the data if the znode has this version. Return the new version, or None if the znode
+        had another one.
 
-        If the first attempt's answer was lost, and now just our data and the next version are
-        there, it was that attempt.
+        The first attempt's answer may have been lost. If the znode now has our data and the next
+        version, that attempt has succeeded.
         """
         attempts = 0
 
@@ -269,7 +269,7 @@ class ZkRequests:
         )
 
     async def delete(self, path: str) -> None:
-        """Delete what may be gone already."""
+        """Delete a znode. It is no error if the znode is gone already."""
         try:
             await self._send(lambda: self._zk.delete(path))
         except ZkError as error:
@@ -277,7 +277,7 @@ class ZkRequests:
                 raise
 
     async def delete_recursive(self, path: str, epoch_zk_version: int) -> None:
-        """Delete a znode and all below it, deepest first, as the controller."""
+        """Delete a znode and everything below it, the deepest first, as the controller."""
         for name in await self.children(path):
             await self.delete_recursive(f"{path}/{name}", epoch_zk_version)
         await self.fenced_or_raise(
@@ -290,7 +290,7 @@ class ZkRequests:
     async def fenced(
         self, ops: Mapping[K, Op], epoch_zk_version: int
     ) -> dict[K, OpResult | ZkError]:
-        """Many writes at once, each together with a check that we are still the controller. Raises
+        """Send many writes at once, each with a check that we are still the controller. Raises
         ControllerMovedError if we are not.
         """
         check = CheckOp(ControllerEpochZNode.PATH, epoch_zk_version)
@@ -303,8 +303,7 @@ class ZkRequests:
                 isinstance(answer, ZkError)
                 and answer.code in (ZkErrorCode.BAD_VERSION, ZkErrorCode.NO_NODE)
             )
-        # either the check or the write itself was refused: the version of /controller_epoch says
-        # which
+        # Either the check failed or the write itself. The version of /controller_epoch shows which.
         if suspect:
             found = await self.get(ControllerEpochZNode.PATH)
             if found is None or found[1].version != epoch_zk_version:
@@ -316,7 +315,9 @@ class ZkRequests:
     async def fenced_or_raise(
         self, ops: Mapping[K, Op], epoch_zk_version: int, *, unless: ZkErrorCode
     ) -> None:
-        """`fenced`, where each write must succeed or fail with `unless`."""
+        """Send writes like `fenced`. Raises the error of the first that failed with another code
+        than `unless`.
+        """
         for answer in (await self.fenced(ops, epoch_zk_version)).values():
             if isinstance(answer, ZkError) and answer.code is not unless:
                 raise answer
