@@ -1,5 +1,5 @@
-"""ZooKeeper's wire: jute's encoding, the operations' numbers, requests and responses as values and
-as bytes.
+"""ZooKeeper's wire protocol: the jute codec, the numbers of the operations, and requests and
+responses as values and as bytes.
 
-Both sides of a connection use it: the embedded server, and whatever speaks to a server.
+The embedded server uses this package, and so do clients and the simulator.
 """

@@ -1,11 +1,17 @@
-"""Jute, ZooKeeper's serialization (org.apache.jute.BinaryInputArchive, BinaryOutputArchive):
-big-endian, no tags, no versions.
+"""Jute, ZooKeeper's serialization (org.apache.jute.BinaryInputArchive, BinaryOutputArchive).
 
-    int 4 bytes, long 8, bool 1; buffer and string: int length, then the bytes; vector: int count,
-    then the items; length or count -1 is null
+Numbers are big-endian. There are no tags and no versions.
 
-Sans-IO, and strict: every length is held against what is there before anything is made of it, so a
-frame of 20 bytes never allocates more.
+    int              4 bytes
+    long             8 bytes
+    bool             1 byte
+    buffer, string   an int with the length, then the bytes
+    vector           an int with the count, then the items
+
+A length or count of -1 means null.
+
+The codec does no input or output. It is strict: it compares every length with the remaining bytes
+before it allocates anything. So a frame of 20 bytes never allocates more than that.
 """
 
 import struct
@@ -24,12 +30,13 @@ _STAT: Final = struct.Struct(">qqqqiiiqiiq")
 
 
 class JuteError(ValueError):
-    """Bytes that are no such record."""
+    """The bytes are not a valid record."""
 
 
 class Decoder:
-    """Reads values one after the other from `data`, which is one whole record. Bytes behind the
-    last value are ignored, as in Java.
+    """Reads values one after the other from `data`, a complete record.
+
+    As in Java, bytes after the last value are ignored.
     """
 
     __slots__ = ("_data", "_position")
@@ -45,7 +52,7 @@ class Decoder:
     def _take(self, count: int) -> int:
         start = self._position
         if len(self._data) - start < count:
-            raise JuteError(f"{count} bytes wanted at {start} of {len(self._data)}")
+            raise JuteError(f"{count} bytes expected at {start} of {len(self._data)}")
         self._position = start + count
         return start
 
@@ -73,14 +80,16 @@ class Decoder:
         return bytes(self._data[start : start + length])
 
     def read_string(self) -> str:
-        """A null string is an empty one here. Bytes that are no UTF-8 are replaced, as in Java;
-        such a path is then refused.
+        """Return the next string. Null becomes an empty string.
+
+        As in Java, bytes that are not UTF-8 are replaced. The server then refuses such a path.
         """
         return (self.read_buffer() or b"").decode("utf-8", "replace")
 
     def read_vector(self, item: Callable[[], T]) -> tuple[T, ...]:
-        """`item` reads one; every item is at least a byte long, so a count beyond what remains is a
-        lie.
+        """Read a vector. `item` reads one item.
+
+        Every item has at least one byte, so a count above the number of remaining bytes is wrong.
         """
         count = self.read_int()
         if count == -1:
@@ -114,7 +123,7 @@ def encode_string(value: str) -> bytes:
 
 
 def encode_vector(items: Iterable[bytes]) -> bytes:
-    """`items` are encoded already."""
+    """Return a vector of items that are already encoded."""
     encoded = list(items)
     return _INT.pack(len(encoded)) + b"".join(encoded)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 
 class OpCode(IntEnum):
-    """What a request asks (ZooDefs.OpCode). Those from 103 on came with ZooKeeper 3.6."""
+    """The type of a request (ZooDefs.OpCode). Types 103 and above came with ZooKeeper 3.6."""
 
     CREATE = 1
     DELETE = 2
@@ -67,7 +67,7 @@ class CreateMode(IntEnum):
 
 
 class Perms(IntFlag):
-    """What an ACL entry allows. CREATE and DELETE are asked of the parent."""
+    """The permissions of an ACL entry. CREATE and DELETE are checked on the parent."""
 
     READ = 1
     WRITE = 2
@@ -78,7 +78,7 @@ class Perms(IntFlag):
 
 
 class WatcherType(IntEnum):
-    """Which watches a RemoveWatches means (Watcher.WatcherType)."""
+    """The kind of watches that a RemoveWatches removes (Watcher.WatcherType)."""
 
     CHILDREN = 1
     DATA = 2

@@ -10,7 +10,9 @@ from kafka_edu.zk.zk_client import Stat, ZkErrorCode
 
 
 class Acl(NamedTuple):
-    """One entry of an access list: who (`scheme`, `id`) may do what (`perms`, see Perms)."""
+    """One entry of an access list: the client (`scheme`, `id`) and its permissions (`perms`, see
+    Perms).
+    """
 
     perms: int
     scheme: str
@@ -24,8 +26,9 @@ READ_ACL_UNSAFE: AclList = (Acl(1, "world", "anyone"),)
 
 
 class ConnectRequest(NamedTuple):
-    """The first frame of a connection. `session_id` 0 asks for a new session; `read_only` is None
-    from a client older than 3.4.
+    """The first frame of a connection. `session_id` 0 requests a new session.
+
+    `read_only` is None if the client is older than 3.4.
     """
 
     protocol_version: int
@@ -37,7 +40,7 @@ class ConnectRequest(NamedTuple):
 
 
 class ConnectResponse(NamedTuple):
-    """`timeout_ms` 0 says that the session is gone (or never was)."""
+    """The answer to a ConnectRequest. `timeout_ms` 0: the session has expired or never existed."""
 
     protocol_version: int
     timeout_ms: int
@@ -47,7 +50,7 @@ class ConnectResponse(NamedTuple):
 
 
 class CreateRequest(NamedTuple):
-    """Create, and Create2 when `with_stat`."""
+    """Create, or Create2 if `with_stat`."""
 
     path: str
     data: bytes | None
@@ -89,7 +92,7 @@ class GetDataRequest(NamedTuple):
 
 
 class GetChildrenRequest(NamedTuple):
-    """GetChildren, and GetChildren2 when `with_stat`."""
+    """GetChildren, or GetChildren2 if `with_stat`."""
 
     path: str
     watch: bool
@@ -101,7 +104,7 @@ class GetAclRequest(NamedTuple):
 
 
 class GetEphemeralsRequest(NamedTuple):
-    """The asking session's ephemerals below `prefix`."""
+    """GetEphemerals: the client's own ephemeral znodes below `prefix`."""
 
     prefix: str
 
@@ -123,8 +126,8 @@ class CloseSessionRequest(NamedTuple):
 
 
 class SetWatchesRequest(NamedTuple):
-    """After a reconnect: watches to set again, or to fire at once for what changed after
-    `relative_zxid`.
+    """The client's watches after a reconnection. The server sets each again, or fires it at once if
+    the znode has changed after `relative_zxid`.
     """
 
     relative_zxid: int
@@ -134,7 +137,7 @@ class SetWatchesRequest(NamedTuple):
 
 
 class RemoveWatchesRequest(NamedTuple):
-    """RemoveWatches, and CheckWatches when `only_check`."""
+    """RemoveWatches, or CheckWatches if `only_check`."""
 
     path: str
     watcher_type: int
@@ -147,8 +150,9 @@ class AuthPacket(NamedTuple):
 
 
 class UnservedRequest(NamedTuple):
-    """A request that cannot be served: unknown (`hang_up`), known but not implemented, or not
-    decodable.
+    """A request that the server cannot serve. It is unknown, not implemented, or not decodable.
+
+    For an unknown one the server closes the connection (`hang_up`).
     """
 
     op: int
@@ -167,7 +171,7 @@ ReadOp = GetDataRequest | GetChildrenRequest
 
 
 class MultiReadRequest(NamedTuple):
-    """Several reads in one request; each has its own answer or error (ZooKeeper 3.6)."""
+    """Several reads in one request. Each has its own answer or error (ZooKeeper 3.6)."""
 
     ops: tuple[ReadOp, ...]
 
@@ -200,7 +204,7 @@ Request = (
 
 
 class CreateResponse(NamedTuple):
-    """`stat` for Create2 only."""
+    """The answer to Create and Create2. Only Create2's has a `stat`."""
 
     path: str
     stat: Stat | None
@@ -216,7 +220,7 @@ class DataResponse(NamedTuple):
 
 
 class ChildrenResponse(NamedTuple):
-    """`stat` for GetChildren2 only."""
+    """The answer to GetChildren and GetChildren2. Only GetChildren2's has a `stat`."""
 
     children: tuple[str, ...]
     stat: Stat | None
@@ -228,7 +232,7 @@ class AclResponse(NamedTuple):
 
 
 class PathResponse(NamedTuple):
-    """Sync's."""
+    """The answer to Sync."""
 
     path: str
 
@@ -242,8 +246,10 @@ class PathsResponse(NamedTuple):
 
 
 class ErrorResult(NamedTuple):
-    """One op of a multi that did not happen: its own error, OK if it stood before the one that
-    failed, RUNTIME_INCONSISTENCY if behind.
+    """The result of one op in a failed multi.
+
+    The op that failed has its own error. Ops before it have OK, and ops after it have
+    RUNTIME_INCONSISTENCY.
     """
 
     code: ZkErrorCode

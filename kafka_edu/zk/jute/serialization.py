@@ -1,10 +1,12 @@
-"""Requests and responses as bytes: the wire of ZooKeeper's clients (zookeeper.jute;
+"""Requests and responses as bytes, between ZooKeeper's clients and servers (zookeeper.jute;
 ClientCnxn.java, ServerCnxn.java).
 
-A frame is an int length and that many bytes. The first frame of a connection is a ConnectRequest;
-each later one is a header (int xid, int type) and that type's record. A reply is a header (int xid,
-long zxid, int error) and, if the error is 0, a record. Replies come in the order of the requests;
-reserved xids mark what is none: -1 a watch that fired, -2 a ping, -4 AddAuth, -8 SetWatches.
+A frame is an int with the length, and that many bytes. The first frame of a connection is a
+ConnectRequest. Each later one is a header (int xid, int type) and that type's record. A reply is a
+header (int xid, long zxid, int error), and a record if the error is 0.
+
+Replies come in the order of the requests. Four xids are reserved: -1 for a watch that fired, -2 for
+a ping, -4 for AddAuth and -8 for SetWatches.
 """
 
 import struct
@@ -68,12 +70,12 @@ from kafka_edu.zk.jute.proto import (
 from kafka_edu.zk.zk_client import WatchedEvent, ZkErrorCode
 
 SYNC_CONNECTED: Final = 3
-"""Watcher.Event.KeeperState.SyncConnected: the state in every watch event a server sends."""
+"""Watcher.Event.KeeperState.SyncConnected: the state in every watch event from a server."""
 _REPLY_HEADER: Final = struct.Struct(">iiqi")
 _MULTI_HEADER: Final = struct.Struct(">i?i")
 _MULTI_END: Final = _MULTI_HEADER.pack(-1, True, -1)
 
-#: Known operations that this server does not serve; the connection stays.
+#: Known operations that this server does not serve. The connection stays open after them.
 _NOT_IMPLEMENTED: Final = frozenset(
     {
         OpCode.CREATE_CONTAINER,
@@ -89,7 +91,7 @@ _NOT_IMPLEMENTED: Final = frozenset(
 
 
 def decode_connect(frame: bytes) -> ConnectRequest:
-    """Raises JuteError."""
+    """Decode the first frame of a connection. Raises JuteError."""
     d = Decoder(frame)
     version, seen, timeout_ms, session_id, passwd = (
         d.read_int(),
@@ -104,8 +106,9 @@ def decode_connect(frame: bytes) -> ConnectRequest:
 
 
 def decode_request(frame: bytes) -> tuple[int, Request]:
-    """The xid and the request. Raises JuteError if there is not even a header; a body that cannot
-    be read is an UnservedRequest.
+    """Return the xid and the request.
+
+    An unreadable body becomes an UnservedRequest. Raises JuteError if the header is incomplete.
     """
     d = Decoder(frame)
     xid, op = d.read_int(), d.read_int()
@@ -145,7 +148,7 @@ def _decode_body(op: int, d: Decoder) -> Request:
         case OpCode.REMOVE_WATCHES | OpCode.CHECK_WATCHES:
             return RemoveWatchesRequest(d.read_string(), d.read_int(), op == OpCode.CHECK_WATCHES)
         case OpCode.AUTH:
-            d.read_int()  # a type that nobody uses
+            d.read_int()  # an unused type
             return AuthPacket(d.read_string(), d.read_buffer() or b"")
         case OpCode.CLOSE_SESSION:
             return CloseSessionRequest()
@@ -191,8 +194,9 @@ def decode_acl(d: Decoder) -> AclList:
 
 
 def _decode_multi(d: Decoder) -> tuple[MultiOp, ...]:
-    """Headers (int type, bool done, int err), each but the last followed by its op
-    (MultiOperationRecord.java).
+    """Decode the ops of a multi (MultiOperationRecord.java).
+
+    Each op follows a header (int type, bool done, int err). The last header has no op.
     """
     ops: list[MultiOp] = []
     while True:
@@ -205,7 +209,7 @@ def _decode_multi(d: Decoder) -> tuple[MultiOp, ...]:
                 d.read_long()
             ops.append(UnservedRequest(op, ZkErrorCode.UNIMPLEMENTED))
         else:
-            # within a multi, ZooKeeper takes Create2 for Create, and answers without a Stat
+            # In a multi, ZooKeeper treats Create2 like Create, and answers without a Stat.
             ops.append(_decode_write(OpCode.CREATE if op == OpCode.CREATE2 else op, d))
 
 
@@ -271,7 +275,7 @@ def _encode_body(response: Response) -> bytes:
 
 
 def _encode_multi_result(result: MultiResult) -> bytes:
-    """MultiResponse.java: the header's type says which record follows."""
+    """Encode one result (MultiResponse.java). The header's type determines the record after it."""
     match result:
         case ErrorResult(code):
             return _MULTI_HEADER.pack(OpCode.ERROR, False, code) + encode_int(code)
