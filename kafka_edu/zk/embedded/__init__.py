@@ -1,3 +1,3 @@
-"""A ZooKeeper of our own: a pure core (tree, watches, sessions, requests) and a shell that speaks
-ZooKeeper's protocol and keeps its disk.
+"""An embedded ZooKeeper server. It has a pure core (tree, watches, sessions, requests) and a shell
+that speaks ZooKeeper's protocol and writes to disk.
 """

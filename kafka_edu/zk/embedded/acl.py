@@ -1,9 +1,13 @@
-"""Access lists: who may do what with a znode (ZooKeeper: PrepRequestProcessor.checkACL and
+"""Access lists: the clients' permissions for a znode (ZooKeeper: PrepRequestProcessor.checkACL and
 fixupACL, the auth providers).
 
-Schemes: `world:anyone`; `digest:user:hash`, proved by AddAuth with user:password;
-`ip:address/bits`, which a connection has from the start; `auth:` stands for "whoever I have proved
-to be" and is replaced when the list is stored. A list is a node's own: children do not inherit it.
+    world:anyone        every client
+    digest:user:hash    a client that has sent AddAuth with user:password
+    ip:address/bits     a client with such an address; a connection has it from the start
+    auth:               all identities that the client itself has proved
+
+`auth` is replaced by those identities when the list is stored. A list belongs to one node, and
+children do not inherit it.
 """
 
 from collections.abc import Sequence
@@ -24,7 +28,7 @@ class AuthId(NamedTuple):
 
 
 def authenticate(scheme: str, auth: bytes, address: str) -> AuthId | None:
-    """The identity that `auth` proves, or None: no such scheme, or not a proof."""
+    """Return the identity that `auth` proves, or None if the scheme is unknown."""
     if scheme == "ip":
         return AuthId("ip", address)
     if scheme == "digest":
@@ -35,8 +39,9 @@ def authenticate(scheme: str, auth: bytes, address: str) -> AuthId | None:
 
 
 def fixup(path: str, acl: AclList, identities: Sequence[AuthId]) -> AclList:
-    """`acl` as it is stored: without repeats, `auth` replaced by who asks. Raises
-    ZkError(INVALID_ACL).
+    """Return `acl` in the form in which it is stored. Raises ZkError(INVALID_ACL).
+
+    Repeated entries are removed, and `auth` is replaced by the client's identities.
     """
     fixed: dict[Acl, None] = {}
     for entry in dict.fromkeys(acl):
@@ -86,7 +91,7 @@ def allows(acl: AclList, perm: Perms, identities: Sequence[AuthId]) -> bool:
 
 
 def without_hashes(acl: AclList) -> AclList:
-    """As shown to one who may read but not administer: digests without their hash."""
+    """Return the list without the hashes of digests, for clients without the ADMIN permission."""
     return tuple(
         entry._replace(id=entry.id.split(":", 1)[0] + ":x") if entry.scheme == "digest" else entry
         for entry in acl
@@ -104,8 +109,8 @@ def _matches(entry: Acl, identity: AuthId) -> bool:
 
 
 def _network(text: str) -> tuple[int, int, int] | None:
-    """`10.0.0.0/8` → (address as a number, 8 bits, of 32); None if it is none."""
-    import ipaddress  # costs 5 ms that a server without such a list need not pay at its start
+    """Read `10.0.0.0/8` as (address as a number, 8 bits, of 32). Return None for other text."""
+    import ipaddress  # takes 5 ms, which a server without such a list need not spend at its start
 
     address, slash, bits = text.partition("/")
     try:
@@ -119,7 +124,7 @@ def _network(text: str) -> tuple[int, int, int] | None:
 
 
 def _digest(user_and_password: str) -> str:
-    """base64(sha1("user:password")): ZooKeeper's own, and no longer a way to keep a secret."""
+    """Return base64(sha1("user:password")), as ZooKeeper does. It no longer protects a password."""
     import base64
     import hashlib  # as above: few connections authenticate
 

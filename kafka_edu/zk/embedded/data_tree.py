@@ -1,13 +1,13 @@
 """The tree of znodes (ZooKeeper: DataTree.java, DataNode.java).
 
-Nodes lie in one dict by full path; a parent knows its children's names. Every change carries its
-zxid, so a node's Stat says by which change it was made (czxid), last set (mzxid), and last had a
-child come or go (pzxid).
+One dict maps each full path to its node. A parent knows the names of its children. Every change has
+a zxid. A node's Stat names the change that created the node (czxid), the latest change of its data
+(mzxid), and the latest creation or deletion of a child (pzxid).
 
-A node counts the *creates* below it. Sequence numbers are that count, so deleting a child never
-makes a number come again; the cversion that a client sees counts creates and deletes: creates +
-(creates - children). A fresh `/` therefore says cversion -1: its child /zookeeper was never
-created.
+A node counts the *creates* of its children. Sequential names take their numbers from this count, so
+a number never comes again, even after deletions. The cversion that a client sees counts creates and
+deletes: creates + (creates - children). Therefore a fresh `/` has cversion -1, because its child
+/zookeeper was never created.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,13 +22,15 @@ from kafka_edu.zk.jute.proto import OPEN_ACL_UNSAFE, READ_ACL_UNSAFE, AclList
 from kafka_edu.zk.zk_client import Stat, WatchedEvent, WatchType, ZkError, ZkErrorCode
 
 SPECIAL_PATHS: Final = ("/", "/zookeeper", "/zookeeper/quota", "/zookeeper/config")
-"""Made with the tree, never deleted."""
+"""Znodes that exist from the start and cannot be deleted."""
 MAX_TRACED_DATA: Final = 256
 
 
 class DataNode:
-    """One znode. `creates` counts the children ever made; `children` keeps their names in the order
-    they came (a dict as an ordered set).
+    """One znode.
+
+    `creates` counts all children that were ever created. `children` has the names of the present
+    ones in the order of their creation (a dict serves as an ordered set).
     """
 
     __slots__ = (
@@ -79,7 +81,7 @@ class DataNode:
 
 
 class NodeRow(NamedTuple):
-    """A node as a snapshot keeps it."""
+    """One node in a snapshot."""
 
     path: str
     data: bytes | None
@@ -96,7 +98,7 @@ class NodeRow(NamedTuple):
 
 
 def parent_of(path: str) -> str:
-    """`/a/b` → `/a`; `/a` → `/`."""
+    """Return the parent's path: `/a/b` → `/a`, and `/a` → `/`."""
     return path[: path.rindex("/")] or "/"
 
 
@@ -105,15 +107,16 @@ def _shown(data: bytes | None) -> str:
 
 
 class DataTree:
-    """All znodes, who owns which ephemerals, and the watches on them. Changed only by `apply`;
-    owned by the ZooKeeperServer.
+    """All znodes, the owners of the ephemeral ones, and the watches.
+
+    Only `apply` and `kill_session` change the tree. The ZooKeeperServer owns it.
     """
 
     def __init__(self, notify: Callable[[int, WatchedEvent], None]) -> None:
         self.nodes: dict[str, DataNode] = {}
         self.ephemerals: dict[int, dict[str, None]] = {}
-        """Session → the paths of its ephemerals, in the order they were made; deleted in that
-        order.
+        """Session → the paths of its ephemeral znodes, in the order of their creation. They are
+        deleted in the same order.
         """
         self.data_watches = WatchManager("data", notify)
         self.child_watches = WatchManager("child", notify)
@@ -127,11 +130,11 @@ class DataTree:
                 self._link(path)
 
     def tell(self, trace: Tracer | None) -> None:
-        """From now on changes and watches are traced: called when recovery is over."""
+        """Begin to emit events for changes and watches. Called when recovery is complete."""
         self._trace = self.data_watches.trace = self.child_watches.trace = trace
 
     def node(self, path: str) -> DataNode:
-        """Raises ZkError(NO_NODE)."""
+        """Return the node at `path`. Raises ZkError(NO_NODE)."""
         node = self.nodes.get(path)
         if node is None:
             raise ZkError(ZkErrorCode.NO_NODE, path)
@@ -145,8 +148,9 @@ class DataTree:
         return sum(map(len, self.ephemerals.values()))
 
     def apply(self, header: TxnHeader, txn: OpTxn) -> Stat | None:
-        """Make one change; tells watches; returns the changed node's Stat (None after a delete or
-        check). O(watches on the path).
+        """Make one change and fire its watches. O(watches on the path).
+
+        Return the changed node's Stat, or None after a delete or check.
         """
         match txn:
             case CreateTxn():
@@ -162,7 +166,7 @@ class DataTree:
                 return None
 
     def kill_session(self, header: TxnHeader) -> None:
-        """Delete the ephemerals of the session that ended."""
+        """Delete the ephemeral znodes of a session that has ended."""
         for path in self.ephemerals.pop(header.session_id, {}):
             self._delete(header, path)
 
@@ -171,9 +175,7 @@ class DataTree:
         self.child_watches.remove_watcher(watcher)
 
     def rows(self) -> Iterator[NodeRow]:
-        """Every node, parents before their children and siblings in order: what a snapshot
-        keeps.
-        """
+        """Yield every node for a snapshot: parents before their children, siblings in order."""
         waiting = ["/"]
         while waiting:
             path = waiting.pop()
@@ -196,7 +198,7 @@ class DataTree:
             waiting.extend(prefix + name for name in reversed(n.children or ()))
 
     def load(self, row: NodeRow) -> None:
-        """Take a node from a snapshot; its parent has been taken before."""
+        """Add a node from a snapshot. Its parent was added before."""
         node = self.nodes.get(row.path)
         if node is None:
             node = self.nodes[row.path] = DataNode(
@@ -290,8 +292,10 @@ class DataTree:
         return stat
 
     def _set_quota_stats(self, path: str, data: bytes) -> None:
-        """The server's own writing, no transaction: no session, no new zxid or version, and no
-        watch is told.
+        """Write the data of a zookeeper_stats node.
+
+        The server does this by itself, without a transaction. There is no session, no new zxid and
+        no new version, and no watch fires.
         """
         node = self.nodes[path]
         node.data = data

@@ -1,18 +1,20 @@
-"""The server's memory on disk: a log of transactions and snapshots of the tree, in a format of our
+"""The server's data on disk: a log of transactions, and snapshots of the tree, in a format of our
 own (ZooKeeper: FileTxnSnapLog.java).
 
     log.<zxid of its first transaction, 16 hex digits>
-        8 bytes "KEZKLOG1", then records:  int length, int CRC-32 of the record, the record (see
+        8 bytes "KEZKLOG1", then records: int length, int CRC-32 of the record, the record (see
         txn_serialization)
-    snapshot.<zxid it shows, 16 hex digits>
+    snapshot.<zxid of its last transaction, 16 hex digits>
         8 bytes "KEZKSNP1", int CRC-32 of the rest, long zxid, int n, n sessions (long id, int
         time-out), int m, m nodes (parents before children; see txn_serialization.encode_row)
 
-Recovery loads the newest snapshot that is whole and replays the transactions behind it. A crash can
-tear the end of the last log: the first record that is cut short or whose CRC is wrong ends the log,
-and the file is cut there. In an earlier log such a record is damage, and the server refuses to
-start. A snapshot shows exactly its zxid, so a log is needed only if it holds later ones. Kept are
-the two newest snapshots, and the logs from the older of them on.
+Recovery loads the newest complete snapshot and replays the transactions after it. A crash can leave
+an incomplete record at the end of the last log. The first record that is too short or has a wrong
+CRC ends that log, and the file is truncated there. In an earlier log such a record means damage,
+and then the server refuses to start.
+
+A snapshot contains exactly the transactions up to its zxid, so only logs with later ones are
+needed. The server keeps the two newest snapshots, and the logs from the older one on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,18 +35,20 @@ SNAPSHOTS_KEPT: Final = 2
 
 
 class DataDirError(Exception):
-    """The data folder cannot be used as it is; the message says why and what to do."""
+    """The server cannot use the data folder. The message says why, and what to do."""
 
 
 def frame_txn(header: TxnHeader, txn: Txn) -> bytes:
-    """A transaction as it is appended."""
+    """Return a transaction's record for the log."""
     record = encode_txn(header, txn)
     return encode_int(len(record)) + crc32(record).to_bytes(4, "big") + record
 
 
 class FileTxnSnapLog:
-    """The files of one server. Calls may block; they are made one at a time, by the loop at start
-    and stop and by one worker in between.
+    """The files of one server.
+
+    Calls may block, and there is only one at a time. The loop makes them at start and stop, and a
+    single worker makes them in between.
     """
 
     def __init__(self, file_system: FileSystem, data_dir: str) -> None:
@@ -55,12 +59,12 @@ class FileTxnSnapLog:
 
     @property
     def log_size(self) -> int:
-        """Bytes in the current log."""
+        """The number of bytes in the current log."""
         return self._log.size() if self._log is not None else 0
 
     def restore(self, server: ZooKeeperServer) -> int:
-        """Bring a fresh server to where the disk says it was; returns how many transactions were
-        replayed. Raises DataDirError.
+        """Restore a fresh server's state from disk. Return the number of replayed transactions.
+        Raises DataDirError.
         """
         self._load_newest_snapshot(server)
         logs = self._files("log.")
@@ -72,28 +76,31 @@ class FileTxnSnapLog:
         return replayed
 
     def append(self, first_zxid: int, frames: Sequence[bytes]) -> None:
-        """Write transactions at the end; a new log is named by the first of them. Not safe before
-        `flush`.
+        """Append transactions to the log. They are not safe before `flush`.
+
+        If this begins a new log, the log is named after the first of them.
         """
         if self._log is None:
             self._log = self._fs.open(self._path(f"log.{first_zxid:016x}"))
             if self._log.size() == 0:
                 self._log.append([LOG_MAGIC])
-        self._log.append([b"".join(frames)])  # one part: pwritev takes 1024 at most
+        self._log.append([b"".join(frames)])  # one part, because pwritev takes 1024 at most
 
     def flush(self) -> None:
         if self._log is not None:
             self._log.flush()
 
     def roll(self) -> None:
-        """The next transaction begins a new log."""
+        """Close the log, so that the next transaction begins a new one."""
         if self._log is not None:
             self._log.flush()
             self._log.close()
             self._log = None
 
     def save_snapshot(self, zxid: int, sessions: Mapping[int, int], rows: Sequence[NodeRow]) -> int:
-        """Write a snapshot, then drop what it makes superfluous; returns its size in bytes."""
+        """Write a snapshot and return its size in bytes. Then remove the files that are no longer
+        needed.
+        """
         parts = [encode_long(zxid), encode_int(len(sessions))]
         parts += [
             encode_long(session_id) + encode_int(timeout_ms)
@@ -116,7 +123,7 @@ class FileTxnSnapLog:
         return f"{self._dir}/{name}"
 
     def _files(self, prefix: str) -> list[tuple[int, str]]:
-        """Zxid and name of the files of one kind, by zxid."""
+        """Return zxid and name of the files of one kind, in the order of their zxids."""
         found = []
         for name in self._fs.list(self._dir):
             digits = name.removeprefix(prefix)
@@ -168,7 +175,7 @@ class FileTxnSnapLog:
                 ) from None
             position += 8 + length
             if header.zxid <= server.tree.last_processed_zxid:
-                continue  # the snapshot shows it
+                continue  # the snapshot contains it
             if header.zxid != server.tree.last_processed_zxid + 1:
                 raise DataDirError(
                     f"{path}: transaction {header.zxid:#x} follows"
@@ -194,7 +201,6 @@ class FileTxnSnapLog:
         oldest = snapshots[-SNAPSHOTS_KEPT:][0][0]
         logs = self._files("log.")
         for (_, name), (following, _) in pairwise(logs):
-            if (
-                following <= oldest + 1
-            ):  # the next log takes up right where, or before, the oldest kept snapshot ends
+            # The next log begins at the end of the oldest kept snapshot, or even earlier.
+            if following <= oldest + 1:
                 self._fs.remove(self._path(name))

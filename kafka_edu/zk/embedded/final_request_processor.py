@@ -1,8 +1,7 @@
-"""Reads: what is answered from the tree as it stands, and the watches they set (ZooKeeper:
-FinalRequestProcessor.java).
+"""Answer reads from the tree, and set their watches (ZooKeeper: FinalRequestProcessor.java).
 
-A read of a node that is not there sets no watch, but for `exists`, whose watch waits for the node
-to come. A read that is not allowed sets none.
+A read of a missing node sets no watch. The exception is `exists`, whose watch waits for the node's
+creation. A read without permission sets no watch.
 """
 
 from collections.abc import Callable
@@ -42,8 +41,8 @@ from kafka_edu.zk.zk_client import WatchedEvent, WatchType, ZkError, ZkErrorCode
 
 
 class ServerCnxn:
-    """One connection as the server knows it: its session (0 before connect) and whom it has proved
-    to be.
+    """The server's record of one connection: its session (0 before connect) and the identities that
+    its client has proved.
     """
 
     __slots__ = ("id", "identities", "peer", "session_id")
@@ -63,7 +62,7 @@ class FinalRequestProcessor:
         self._notify = notify
 
     def read(self, cnxn: ServerCnxn, request: Request) -> Response | None:
-        """Answer a request that changes no znode; sets the watch it asks for. Raises ZkError."""
+        """Answer a request that changes no znode, and set its watch. Raises ZkError."""
         tree = self._tree
         match request:
             case GetDataRequest() | GetChildrenRequest():
@@ -143,8 +142,8 @@ class FinalRequestProcessor:
             return ErrorResult(error.code)
 
     def _set_watches(self, cnxn_id: int, request: SetWatchesRequest) -> None:
-        """DataTree.setWatches: what changed since the client last heard fires now, the rest is set
-        again.
+        """Fire the watches whose znodes changed after the client's last zxid, and set the others
+        again (DataTree.setWatches).
         """
         tree, seen = self._tree, request.relative_zxid
         data, child = tree.data_watches, tree.child_watches

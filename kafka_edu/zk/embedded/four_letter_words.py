@@ -1,4 +1,4 @@
-"""The 4-letter words: a server's state in plain text, for people and scripts (ZooKeeper:
+"""The four-letter words show a server's state as plain text, for people and scripts (ZooKeeper:
 command/*.java).
 
 $ echo ruok | nc 127.0.0.1 2181
@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 from kafka_edu.zk.embedded.zookeeper_server import ZooKeeperServer
 
 VERSION: Final = "3.6.3-kafka-edu"
-"""The release whose protocol is spoken."""
+"""The release of ZooKeeper whose protocol this server speaks."""
 
 
 class CnxnRow(NamedTuple):
-    """One connection, as `cons` shows it."""
+    """One connection in the answer to `cons`."""
 
     cnxn: int
     peer: str
@@ -28,7 +28,7 @@ class CnxnRow(NamedTuple):
 
 
 class ServerView(NamedTuple):
-    """All that a word may show."""
+    """Everything that the words can show."""
 
     server: ZooKeeperServer
     cnxns: Sequence[CnxnRow]
@@ -78,7 +78,7 @@ def _summary(view: ServerView) -> str:
 
 
 def _node_count(server: ZooKeeperServer) -> int:
-    """ZooKeeper counts the root twice, under `/` and under the empty path."""
+    """Return the number of nodes. ZooKeeper counts the root twice, as `/` and as the empty path."""
     return len(server.tree.nodes) + 1
 
 
@@ -134,7 +134,9 @@ def dump(view: ServerView) -> str:
 
 
 def wchs(view: ServerView) -> str:
-    """As in ZooKeeper, this and the next two tell of data watches only."""
+    """Return a summary of the watches. As in ZooKeeper, this word and the next two show only data
+    watches.
+    """
     watches = view.server.tree.data_watches
     return (
         f"{watches.watchers} connections watching {watches.paths} paths\nTotal"
@@ -143,12 +145,12 @@ def wchs(view: ServerView) -> str:
 
 
 def wchc(view: ServerView) -> str:
-    """Watches by session."""
+    """Return the watches by session."""
     return _grouped(view, lambda path, session: (f"0x{session:x}", path))
 
 
 def wchp(view: ServerView) -> str:
-    """Watches by path."""
+    """Return the watches by path."""
     return _grouped(view, lambda path, session: (path, f"0x{session:x}"))
 
 
@@ -187,11 +189,12 @@ _COMMANDS: Final[dict[str, Callable[[ServerView], str]]] = {
     for word in (ruok, isro, srvr, stat, mntr, cons, dump, wchs, wchc, wchp, conf, envi, srst)
 }
 WORDS: Final = frozenset(word.encode() for word in _COMMANDS)
-"""As the first four bytes of a connection. None of them could be a frame's length: all are above
-1.6 GB.
+"""The words as the first four bytes of a connection.
+
+None of them can be a frame's length, because as numbers they are all above 1.6 GB.
 """
 
 
 def answer(word: str, view: ServerView) -> str:
-    """The text of `word`'s answer."""
+    """Return the answer to `word`."""
     return _COMMANDS[word](view)

@@ -1,9 +1,9 @@
-"""One embedded ZooKeeper server as a process: `python -m kafka_edu.zk.embedded.main --port 2181
+"""Run one embedded ZooKeeper server as a process: `python -m kafka_edu.zk.embedded.main --port 2181
 --data-dir D`.
 
-Prints `ready PORT` when it listens; SIGTERM and SIGINT stop it cleanly (a snapshot is written, so
-that the next start replays nothing). Two servers on one data folder would ruin it: a lock on the
-folder keeps the second one out.
+The server prints `ready PORT` when it listens. SIGTERM and SIGINT stop it cleanly: it writes a
+snapshot, so that the next start replays nothing. Two servers on one data folder would destroy it.
+Therefore a lock on the folder stops the second one.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from kafka_edu.zk.embedded.session_tracker import TICK_TIME_MS
 from kafka_edu.zk.embedded.sync_request_processor import SNAP_COUNT
 
 T = TypeVar("T")
-"""Who ZooKeeper is in an event's envelope."""
+"""ZooKeeper's id in an event's envelope."""
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -37,7 +37,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=ZOOKEEPER_PORT, help="0 picks a free one")
     parser.add_argument(
-        "--data-dir", required=True, help="folder of the log and the snapshots; made if missing"
+        "--data-dir",
+        required=True,
+        help="folder for the log and the snapshots; created if it is missing",
     )
     parser.add_argument(
         "--tick-time",
@@ -51,23 +53,23 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         type=int,
         default=SNAP_COUNT,
         metavar="N",
-        help="a snapshot every N transactions (default %(default)s)",
+        help="write a snapshot after every N transactions (default %(default)s)",
     )
     parser.add_argument(
         "--no-fsync",
         action="store_true",
-        help="answer before the disk has it: a crash of the machine may lose answered writes",
+        help="answer before a write is on disk: a crash of the machine may lose answered writes",
     )
     parser.add_argument(
         "--events-file",
         metavar="FILE",
-        help="write here where the event socket is: host, port, token, pid",
+        help="write the address of the event socket to FILE: host, port, token, pid",
     )
     return parser.parse_args(arguments)
 
 
 async def in_worker(call: Callable[[], T], /) -> T:
-    """Run a call that waits for the disk beside the loop."""
+    """Run a call that waits for the disk in a worker thread."""
     return await asyncio.get_running_loop().run_in_executor(None, call)
 
 
@@ -105,7 +107,7 @@ def lock(data_dir: str) -> BinaryIO:
 
 
 async def serve(arguments: argparse.Namespace) -> int:
-    """Run until a signal or a failure; returns the exit code."""
+    """Run until a signal or a failure, and return the exit code."""
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     failures: list[str] = []
@@ -150,7 +152,7 @@ async def serve(arguments: argparse.Namespace) -> int:
 async def _open_event_socket(
     tracer: Tracer, transport: SocketTransport, path: str, stack: contextlib.ExitStack
 ) -> None:
-    """Events to whoever asks, for as long as `stack` is open."""
+    """Serve events on a socket for as long as `stack` is open."""
     import secrets
 
     from kafka_edu.trace.socket_sink import (
