@@ -109,7 +109,8 @@ def _shown(data: bytes | None) -> str:
 class DataTree:
     """All znodes, the owners of the ephemeral ones, and the watches.
 
-    Only `apply` and `kill_session` change the tree. The ZooKeeperServer owns it.
+    After recovery, only `apply` and `kill_session` change the znodes. The ZooKeeperServer owns the
+    tree.
     """
 
     def __init__(self, notify: Callable[[int, WatchedEvent], None]) -> None:

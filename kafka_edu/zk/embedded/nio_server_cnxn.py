@@ -1,10 +1,12 @@
 """One client's connection: bytes to requests, and replies to bytes (ZooKeeper: NIOServerCnxn.java).
 Implements WireReceiver.
 
-The first four bytes decide what it is: a 4-letter word is answered in plain text and the connection
-closed; anything else is the length of a ConnectRequest. A length out of range, or a frame that is
-not even a request's header, closes this connection and disturbs nobody else. What has arrived of a
-frame is kept as it comes; nothing is allocated for what a length announces.
+The first four bytes decide between two uses. A four-letter word is answered as plain text, and then
+the connection is closed. Any other four bytes are the length of a ConnectRequest.
+
+A length out of range, or a frame without a complete request header, closes only this connection.
+The connection keeps the bytes of a frame that have arrived. It allocates no memory for a length
+that a client only announces.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,11 +19,13 @@ from kafka_edu.zk.jute.proto import ConnectRequest, Request
 from kafka_edu.zk.jute.serialization import decode_connect, decode_request
 
 MAX_UNSENT_BYTES: Final = 4 * 1024 * 1024
-"""A client that does not read its answers is not read from either, until they are gone."""
+"""Above this many unsent bytes the server stops reading from the client, until the client has read
+its answers.
+"""
 
 
 class Listener(Protocol):
-    """Who serves what a connection brings (ServerCnxnFactory)."""
+    """Serves the requests of a connection (ServerCnxnFactory)."""
 
     def on_connect(self, cnxn: "NioServerCnxn", request: ConnectRequest) -> None: ...
 
@@ -33,7 +37,7 @@ class Listener(Protocol):
 
 
 class NioServerCnxn:
-    """The shell's side of a connection. Owned by the factory; next hop:
+    """The shell's part of a connection. The factory owns it. Next hop:
     ServerCnxnFactory.on_request.
     """
 
@@ -44,13 +48,11 @@ class NioServerCnxn:
         self.id = open_cnxn(wire.peer)
         self.opened_ms = now_ms
         self.connected = False
-        """Whether a ConnectRequest came."""
+        """Whether a ConnectRequest has arrived."""
         self.welcomed = False
-        """Whether its answer was sent."""
+        """Whether the answer to the ConnectRequest was sent."""
         self.finishing_since_ms: int | None = None
-        """When the factory first saw that this one only waits for its client to take the last
-        bytes.
-        """
+        """The time at which the factory first saw that only the last bytes are left to send."""
         self.received = self.sent = 0
         self.closed = False
         self._listener = listener
@@ -94,7 +96,7 @@ class NioServerCnxn:
         self._listener.on_closed(self, self._reason or reason)
 
     def send(self, parts: Sequence[bytes]) -> None:
-        """Queue whole frames."""
+        """Queue complete frames."""
         self.sent += len(parts)
         self.wire.send(parts)
         if self.wire.unsent > MAX_UNSENT_BYTES:
@@ -102,12 +104,12 @@ class NioServerCnxn:
             self._flow()
 
     def wait(self, waits: bool) -> None:
-        """Stop reading while the server has its hands full; and read on."""
+        """Stop reading while the server has too many outstanding requests, or read on."""
         self._waits = waits
         self._flow()
 
     def finish(self) -> None:
-        """Close when all is sent; nothing is read any more."""
+        """Stop reading, and close the connection when everything is sent."""
         self._closing = True
         if self.wire.unsent == 0:
             self.wire.close()

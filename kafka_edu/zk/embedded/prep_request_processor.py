@@ -1,13 +1,12 @@
-"""What a write would come to, decided before anything is changed (ZooKeeper:
+"""Check a write and turn it into a transaction, before anything changes (ZooKeeper:
 PrepRequestProcessor.java).
 
-A write request is checked against the tree and turned into a transaction, or refused with the error
-a client sees; the tree is not touched. Within a multi the later ops must see what the earlier ones
-would do, so their effects are noted in change records over the tree. If one op fails, the records
-are thrown away, and that is the whole of "rollback".
+A write request is checked against the tree. The result is a transaction, or the error for the
+client. The tree itself does not change here. In a multi, later ops must see the effects of earlier
+ones. So those effects are noted in change records on top of the tree. If one op fails, the records
+are dropped, and no other "rollback" is needed.
 
-The order of the checks is ZooKeeper's, for it decides which error a client meets when several
-apply.
+The checks are in ZooKeeper's order, because it decides the client's error if several checks fail.
 """
 
 from collections.abc import Sequence
@@ -41,7 +40,7 @@ from kafka_edu.zk.zk_path import validate_path
 
 
 class MultiFailed(ZkError):
-    """Op number `index` of a multi was refused, and so all of it."""
+    """The whole multi is refused, because op number `index` was."""
 
     def __init__(self, index: int, error: ZkError) -> None:
         super().__init__(error.code, error.path)
@@ -49,7 +48,7 @@ class MultiFailed(ZkError):
 
 
 class _ChangeRecord:
-    """A node as it will be after the ops before this one (ZooKeeperServer.ChangeRecord)."""
+    """A node's state after the earlier ops of a multi (ZooKeeperServer.ChangeRecord)."""
 
     __slots__ = ("acl", "aversion", "child_count", "creates", "ephemeral_owner", "version")
 
@@ -83,8 +82,9 @@ def _next_version(path: str, expected: int, version: int) -> int:
 
 
 class PrepRequestProcessor:
-    """Checks the write requests of one session at one moment; made anew for each request, so that
-    no record outlives it.
+    """Checks one write request of one session.
+
+    There is a new object for each request, so that no change record outlives its request.
     """
 
     def __init__(self, tree: DataTree, session_id: int, identities: Sequence[AuthId]) -> None:
@@ -94,7 +94,7 @@ class PrepRequestProcessor:
         self._changed: dict[str, _ChangeRecord | None] = {}
 
     def prepare(self, request: WriteRequest) -> OpTxn | MultiTxn:
-        """The transaction `request` comes to. Raises ZkError; MultiFailed for a multi."""
+        """Return the transaction for `request`. Raises ZkError, or MultiFailed for a multi."""
         if not isinstance(request, MultiRequest):
             return self._prepare(request)
         txns: list[OpTxn] = []
@@ -131,7 +131,7 @@ class PrepRequestProcessor:
                 raise ZkError(op.code)
 
     def _get(self, path: str) -> _ChangeRecord:
-        """The node as it stands before this op, ready to be changed."""
+        """Return the record of the node's state before this op. The op may change the record."""
         if path in self._changed:
             record = self._changed[path]
             if record is None:

@@ -1,11 +1,14 @@
-"""Quotas: how many znodes and bytes there are below a path that has one (ZooKeeper: Quotas.java,
+"""Quotas: the number of znodes and bytes below a path with a quota (ZooKeeper: Quotas.java,
 DataTree.updateCountBytes).
 
-A client sets a quota for /a by creating /zookeeper/quota/a/zookeeper_limits (`count=10,bytes=-1`)
-and …/zookeeper_stats, as ZooKeeper's shell does. From then on the server writes into
-zookeeper_stats what there is: `count=3,bytes=120`, the node itself counted. That is no transaction:
-it changes neither version nor zxid, every server of an ensemble comes to it by itself. A limit that
-is passed would only be told in the log (3.6), and so here nothing comes of it.
+A client sets a quota for /a as ZooKeeper's shell does. It creates
+/zookeeper/quota/a/zookeeper_limits (`count=10,bytes=-1`) and …/zookeeper_stats. From then on the
+server writes the present numbers into zookeeper_stats, for example `count=3,bytes=120`. The node
+itself counts too.
+
+Such a write is not a transaction. It changes neither version nor zxid, because every server of an
+ensemble finds the numbers by itself. ZooKeeper 3.6 only logs a warning when a limit is exceeded.
+Here nothing happens.
 """
 
 import re
@@ -19,17 +22,17 @@ _STATS_DATA: Final = re.compile(rb"count=(-?\d+),bytes=(-?\d+)")
 
 
 class Node(Protocol):
-    """Of a znode, what is counted."""
+    """The parts of a znode that quotas count."""
 
     data: bytes | None
     children: dict[str, None] | None
 
 
 class Quotas:
-    """Which paths have a quota; keeps their zookeeper_stats right. Told of every change by the
-    DataTree, when it is made. O(1) while there is no quota.
+    """The paths with a quota. Updates their zookeeper_stats.
 
-    `write` is the DataTree's door for such data.
+    The DataTree calls it after every change. A call is O(1) while there is no quota. `write` is the
+    DataTree's method that sets the data of zookeeper_stats.
     """
 
     def __init__(self, nodes: Mapping[str, Node], write: Callable[[str, bytes], None]) -> None:
@@ -38,8 +41,9 @@ class Quotas:
         self._paths: set[str] = set()
 
     def created(self, path: str, size: int) -> None:
-        """A node of `size` bytes is there. The node of the stats is filled with what is below its
-        path; all else O(depth).
+        """Count a new node of `size` bytes. O(depth).
+
+        A new zookeeper_stats node gets the numbers of its path. That is O(nodes).
         """
         if path.startswith(ROOT):
             self.loaded(path)
@@ -49,22 +53,24 @@ class Quotas:
         self._add(path, 1, size)
 
     def loaded(self, path: str) -> None:
-        """A node came from a snapshot; the stats came with it."""
+        """Note a node from a snapshot. The snapshot has the numbers too."""
         if path.startswith(ROOT) and path.endswith(LIMITS):
             self._paths.add(path[len(ROOT) : -len(LIMITS)])
 
     def changed(self, path: str, growth: int) -> None:
-        """The data of a node grew by so many bytes."""
+        """Count the growth of a node's data, in bytes."""
         self._add(path, 0, growth)
 
     def deleted(self, path: str, size: int) -> None:
-        """A node of `size` bytes is gone."""
+        """Count a deleted node of `size` bytes."""
         if path.startswith(ROOT) and path.endswith(LIMITS):
             self._paths.discard(path[len(ROOT) : -len(LIMITS)])
         self._add(path, -1, -size)
 
     def _add(self, path: str, count: int, size: int) -> None:
-        """To the nearest quota above, if there is one; those above that do not count it."""
+        """Add to the nearest quota at or above `path`, if there is one. Quotas further above do not
+        count it.
+        """
         if not self._paths:
             return
         while path and path not in self._paths:
@@ -72,13 +78,13 @@ class Quotas:
         stats = ROOT + path + STATS
         if path and stats in self._nodes:
             now = _STATS_DATA.fullmatch(self._nodes[stats].data or b"")
-            if now is None:  # somebody has written something else there
+            if now is None:  # somebody has written other data there
                 self._write(stats, *self._counted(path))
             else:
                 self._write(stats, int(now[1]) + count, int(now[2]) + size)
 
     def _counted(self, path: str) -> tuple[int, int]:
-        """Nodes and bytes of a subtree. O(nodes)."""
+        """Return the numbers of nodes and bytes in a subtree. O(nodes)."""
         node = self._nodes.get(path)
         if node is None:
             return 0, 0

@@ -1,11 +1,11 @@
-"""The embedded server's shell: connections in, the core asked, effects performed (ZooKeeper:
-NIOServerCnxnFactory.java).
+"""The embedded server's shell. It accepts connections, calls the core and performs its effects
+(ZooKeeper: NIOServerCnxnFactory.java).
 
-    NioServerCnxn → here → ZooKeeperServer (core) → SyncRequestProcessor (disk) → here →
-    NioServerCnxn
+    NioServerCnxn → here → ZooKeeperServer (core) → SyncRequestProcessor (disk) → here
+    → NioServerCnxn
 
-One task owns all of it: the loop's. A second one ticks, so that sessions expire and silent
-connections are closed.
+Everything runs on one loop. A task ticks there, so that sessions expire and silent connections are
+closed.
 """
 
 import asyncio
@@ -40,11 +40,11 @@ from kafka_edu.zk.jute.serialization import (
 )
 
 SESSIONLESS_TIMEOUT_MS: Final = 10_000
-"""A connection that has not asked for a session by then is closed
+"""A connection that has no session after this time is closed
 (zookeeper.nio.sessionlessCnxnTimeout).
 """
 MAX_OUTSTANDING: Final = 1000
-"""Requests that may wait for the disk before connections are no longer read from
+"""If more requests than this wait for the disk, the server stops reading from its connections
 (globalOutstandingLimit).
 """
 
@@ -93,7 +93,7 @@ class ServerCnxnFactory:
         self._ticker: asyncio.Task[None] | None = None
 
     async def start(self, host: str, port: int) -> int:
-        """Recover, listen, and serve; returns the port. Raises DataDirError, OSError."""
+        """Recover the data, begin to serve, and return the port. Raises DataDirError, OSError."""
         self._log.restore(self.server)
         self.server.start(self._time.hi_res_clock_ms())
         self._listener = await self._transport.listen(host, port, self._on_wire)
@@ -101,8 +101,8 @@ class ServerCnxnFactory:
         return self._listener.port
 
     async def stop(self) -> None:
-        """Stop listening, make all safe, close all. Sessions live on in the data folder, for their
-        time-outs.
+        """Stop listening, write everything to disk and close all connections. The sessions stay in
+        the data folder, for the rest of their time-outs.
         """
         if self._listener is not None:
             self._listener.close()
@@ -128,11 +128,9 @@ class ServerCnxnFactory:
             cnxn.id, xid, request, self._time.hi_res_clock_ms(), self._time.milliseconds()
         )
         if isinstance(request, PingRequest) and cnxn.welcomed:
-            self._perform(
-                effects
-                # shows nothing that must be safe first; and a slow disk should not look like a dead
-                # server
-            )
+            # The answer shows nothing that must be on disk first. And a slow disk must not look
+            # like a dead server.
+            self._perform(effects)
             return
         self._sync.submit(effects)
         if self.server.stats.outstanding >= MAX_OUTSTANDING:
@@ -166,7 +164,7 @@ class ServerCnxnFactory:
         return cnxn
 
     def _perform(self, effects: Sequence[Effect]) -> None:
-        """Make the effects visible: what goes to one connection goes in one piece, in order."""
+        """Perform the effects. All bytes for one connection leave in one write, in order."""
         parts: dict[int, list[bytes]] = {}
         finished: list[int] = []
         for effect in effects:
@@ -213,8 +211,8 @@ class ServerCnxnFactory:
                 self._close_if_idle(cnxn, now_ms)
 
     def _close_if_idle(self, cnxn: NioServerCnxn, now_ms: int) -> None:
-        """A connection without a session, and one that does not take its last bytes, may stay for
-        SESSIONLESS_TIMEOUT_MS.
+        """Close a connection that has had no session for SESSIONLESS_TIMEOUT_MS. Also close one
+        whose client has not read the last bytes for that time.
         """
         if cnxn.finishing:
             cnxn.finishing_since_ms = (

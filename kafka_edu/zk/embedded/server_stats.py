@@ -1,23 +1,24 @@
-"""What the server counts (ZooKeeper: ServerStats.java): shown by the 4-letter words and sampled for
-the dashboard.
+"""The server's counters, for the four-letter words and the dashboard (ZooKeeper:
+ServerStats.java).
 """
 
 
 class ServerStats:
-    """Packets and latencies since the start or the last reset; latencies in µs, from a request's
-    arrival until its answer leaves.
+    """Packets and latencies since the start or the last reset.
+
+    A latency is the time from a request's arrival until its answer leaves, in µs.
     """
 
     def __init__(self) -> None:
         self.requests_total = 0
-        """Never reset: rates are the difference of two samples."""
+        """This counter is never reset. A rate is the difference of two samples."""
         self.outstanding = 0
-        """Requests taken and not answered yet: those that wait for the disk."""
+        """The number of requests without an answer yet. They wait for the disk."""
         self.reset()
         self._window_count = self._window_sum_us = self._window_max_us = 0
 
     def reset(self) -> None:
-        """`srst` and `crst`."""
+        """Reset the counters, for `srst` and `crst`."""
         self.packets_received = self.packets_sent = 0
         self._count = self._sum_us = self._min_us = self._max_us = 0
 
@@ -32,11 +33,11 @@ class ServerStats:
 
     @property
     def latency_us(self) -> tuple[int, float, int]:
-        """Minimum, average and maximum."""
+        """The minimum, average and maximum latency."""
         return self._min_us, self._sum_us / self._count if self._count else 0.0, self._max_us
 
     def take_window(self) -> tuple[int, int]:
-        """Average and maximum since this was last asked."""
+        """Return the average and maximum since the last call."""
         window = (
             self._window_sum_us // self._window_count if self._window_count else 0,
             self._window_max_us,

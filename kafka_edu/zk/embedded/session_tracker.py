@@ -1,20 +1,22 @@
-"""Which sessions live, and until when (ZooKeeper: SessionTrackerImpl.java, ExpiryQueue.java).
+"""The live sessions and their expiry times (ZooKeeper: SessionTrackerImpl.java, ExpiryQueue.java).
 
-A session that nothing is heard of for its time-out expires. Nobody looks at sessions one by one:
-time is cut into ticks, and a session lies in the bucket of the tick in which it would expire,
-rounded up. Hearing of it moves it to a later bucket; when a tick is over, the whole bucket expires.
+A session expires if its client sends nothing for the time-out. The tracker never scans all
+sessions. It divides time into ticks, and each session is in the bucket of the tick in which it
+would expire, rounded up. A message from the client moves the session to a later bucket. When a tick
+ends, its whole bucket expires.
 
-    tick 500 ms, time-out 1200 ms, heard at 10 100: 11 300 → bucket 11 500.  Heard again at 11 000:
-    12 200 → bucket 12 500.
+    tick 500 ms, time-out 1200 ms
+    message at 10 100:   10 100 + 1200 = 11 300 → bucket 11 500
+    message at 11 000:   11 000 + 1200 = 12 200 → bucket 12 500
 
-Touch is O(1), a tick O(sessions that expire). A session therefore lives up to one tick longer than
-its time-out, never shorter.
+A touch is O(1), and a tick is O(sessions that expire). So a session can live up to one tick longer
+than its time-out, but never shorter.
 """
 
 from typing import Final
 
 TICK_TIME_MS: Final = 500
-"""The usual tick. Sessions of 1 to 10 s suit brokers on one machine, whose
+"""The usual tick. It allows sessions of 1 to 10 s. That suits brokers on one machine, whose
 zookeeper.session.timeout.ms is 6000. ZooKeeper's sample file has 2000.
 """
 MIN_TICKS: Final = 2
@@ -23,21 +25,21 @@ _MASK: Final = (1 << 64) - 1
 
 
 def first_session_id(server_id: int, now_ms: int) -> int:
-    """Where a server's session ids begin: its id in the top byte, then five bytes of the clock,
-    then two to count.
+    """Return a server's first session id: the server's id in the top byte, then five bytes of the
+    clock, then two bytes for counting.
 
-    A restarted server begins above all its old ids, without having to remember them
+    So the ids of a restarted server are above all its old ids, and it need not remember those
     (SessionTrackerImpl.initializeNextSessionId).
     """
     first = (((now_ms << 24) & _MASK) >> 8 & 0x00FF_FFFF_FFFF_FFFF) | (server_id & 0x7F) << 56
-    return max(first, 1)  # 0 is no session
+    return max(first, 1)  # 0 means no session
 
 
 def password_for(session_id: int) -> bytes:
-    """16 bytes that a client must show to take up its session again.
+    """Return the 16 bytes that a client must show to resume its session.
 
-    A pure function of the id, as in ZooKeeper, so that it need not be kept: it keeps strangers out
-    by accident, not by intent.
+    As in ZooKeeper, they are a pure function of the id, so the server need not store them. They
+    prevent that a client resumes another session by mistake. They do not stop an attacker.
     """
     words = []
     state = (session_id ^ 0xB3415C00) & _MASK
@@ -50,8 +52,9 @@ def password_for(session_id: int) -> bytes:
 
 
 class Session:
-    """One session: its time-out and the tick at which it expires unless it is heard of. `cnxn` is
-    its connection's number, -1 without one.
+    """One session: its time-out, and the tick at which it expires without further messages.
+
+    `cnxn` is the number of its connection, or -1 without one.
     """
 
     __slots__ = ("cnxn", "expires_at", "id", "timeout_ms")
@@ -64,8 +67,8 @@ class Session:
 
 
 class SessionTracker:
-    """All live sessions in buckets by tick. `now_ms` is monotonic time. Owned by the
-    ZooKeeperServer.
+    """All live sessions, in buckets by tick. `now_ms` is monotonic time. The ZooKeeperServer owns
+    it.
     """
 
     def __init__(self, tick_time_ms: int, now_ms: int) -> None:
@@ -76,11 +79,11 @@ class SessionTracker:
         self.max_timeout_ms = MAX_TICKS * tick_time_ms
         self.sessions: dict[int, Session] = {}
         self.next_expiration_ms = self._round(now_ms)
-        """The end of the current tick: when `poll` has something to look at."""
+        """The end of the current tick. From then on, `poll` has something to do."""
         self._buckets: dict[int, dict[int, None]] = {}
 
     def negotiate(self, asked_ms: int) -> int:
-        """The time-out a client gets: what it asked for, within 2 to 20 ticks."""
+        """Return the time-out that a client gets: the requested one, but between 2 and 20 ticks."""
         return min(max(asked_ms, self.min_timeout_ms), self.max_timeout_ms)
 
     def add(self, session_id: int, timeout_ms: int, now_ms: int) -> Session:
@@ -91,7 +94,9 @@ class SessionTracker:
         return session
 
     def touch(self, session_id: int, now_ms: int) -> bool:
-        """Something was heard of the session; False if there is none."""
+        """Move the expiry of a session after a message from its client. Return False if there is no
+        such session.
+        """
         session = self.sessions.get(session_id)
         if session is None:
             return False
@@ -103,7 +108,7 @@ class SessionTracker:
         return True
 
     def set_timeout(self, session_id: int, timeout_ms: int, now_ms: int) -> None:
-        """The client came back and negotiated anew."""
+        """Change a session's time-out, after its client has reconnected and negotiated again."""
         self.sessions[session_id].timeout_ms = timeout_ms
         self.touch(session_id, now_ms)
 
@@ -113,8 +118,8 @@ class SessionTracker:
             self._leave_bucket(session)
 
     def poll(self, now_ms: int) -> list[int]:
-        """The sessions whose tick is over, oldest first; they stay tracked until they are
-        removed.
+        """Return the sessions whose tick is over, the oldest first. They stay in the tracker until
+        `remove`.
         """
         expired: list[int] = []
         while now_ms >= self.next_expiration_ms:

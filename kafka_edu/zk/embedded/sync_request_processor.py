@@ -1,13 +1,14 @@
-"""Nothing is said before it is safe: group commit (ZooKeeper: SyncRequestProcessor.java).
+"""Group commit: send no answer before its transaction is safe (ZooKeeper:
+SyncRequestProcessor.java).
 
-The server's effects come here in order. A transaction is written to the log; every effect behind
-it, answers to reads too, waits until the log is on disk. While one fsync runs, whatever arrives
-gathers for the next: under load many requests share one fsync, and a lone request pays just its
-own.
+The server's effects arrive here in order. A transaction is written to the log. Every later effect
+waits until the log is on disk, also an answer to a read. Effects that arrive during an fsync wait
+for the next one. So under load many requests share one fsync, and a single request pays only for
+its own.
 
     effects → here: written and forced, in a worker → perform (ServerCnxnFactory)
 
-Effects with nothing unsafe before them pass through at once.
+An effect passes at once if no transaction before it is unsafe.
 """
 
 import asyncio
@@ -22,20 +23,21 @@ from kafka_edu.zk.embedded.zookeeper_server import AppendTxn, Effect, ZooKeeperS
 
 T = TypeVar("T")
 SNAP_COUNT: Final = 50_000
-"""Transactions from one snapshot to the next (ZooKeeper: snapCount, 100 000)."""
+"""The number of transactions between two snapshots (ZooKeeper: snapCount, 100 000)."""
 SNAP_SIZE_BYTES: Final = 64 * 1024 * 1024
-"""Or this much of log, whichever comes first."""
+"""The server also writes a snapshot after this many bytes of log, if that comes first."""
 
 
 class RunBlocking(Protocol):
-    """Runs a call that may block, in a worker or inline, and gives its result."""
+    """Runs a call that may block, in a worker or inline, and returns its result."""
 
     def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class SyncRequestProcessor:
-    """Owns the log's files while the server runs. One task writes; `on_failure` is called, once, if
-    the disk fails: the server must then stop.
+    """Owns the log's files while the server runs. A single task writes.
+
+    If the disk fails, `on_failure` is called once, and the server must stop.
     """
 
     def __init__(
@@ -68,8 +70,8 @@ class SyncRequestProcessor:
         self._failed = False
 
     def submit(self, effects: Sequence[Effect], *, is_request: bool = True) -> None:
-        """Take the effects of one request or tick; they are performed in order, now or when they
-        are safe.
+        """Take the effects of one request or tick. They are performed in order, now or as soon as
+        they are safe.
         """
         if self._failed:
             return
@@ -93,12 +95,14 @@ class SyncRequestProcessor:
             self._writer = asyncio.create_task(self._write())
 
     async def drain(self) -> None:
-        """Return when nothing waits any more."""
+        """Wait until no effect waits any more."""
         while self._writer is not None:
             await asyncio.shield(self._writer)
 
     async def close(self) -> None:
-        """Everything safe, a snapshot of it, files closed: the next start replays nothing."""
+        """Write everything to disk, then a snapshot, and close the files. The next start replays
+        nothing.
+        """
         await self.drain()
         if self._failed:
             return
@@ -133,10 +137,11 @@ class SyncRequestProcessor:
             self._writer = None
 
     async def _snapshot(self) -> None:
-        """The tree is copied on the loop (a list of tuples), encoded and written in the worker.
+        """Write a snapshot. The loop copies the tree into a list of tuples. A worker encodes and
+        writes them.
 
-        Transactions that are applied but not yet logged are in the copy too; they are then logged
-        behind it, and skipped by a replay.
+        The copy also contains transactions that are applied but not logged yet. They are logged
+        later, and a replay skips them.
         """
         server = self._server
         server.txns_applied = 0
@@ -154,7 +159,7 @@ class SyncRequestProcessor:
 
 
 class _Batch:
-    """What the worker does for one group of transactions."""
+    """One group of transactions, which the worker writes together."""
 
     def __init__(
         self, log: FileTxnSnapLog, first_zxid: int, frames: Sequence[bytes], force_sync: bool

@@ -1,8 +1,8 @@
-"""Transactions: what a write came to, as the log keeps it (ZooKeeper's txn.jute).
+"""Transactions: the results of writes, as the log stores them (ZooKeeper's txn.jute).
 
-A request says what is wanted ("delete /a if its version is 3"); a transaction says what happens
-("/a is gone"). Applying one asks nothing and can fail on nothing, so the log can be replayed. A
-request that failed leaves an ErrorTxn, for it used up a zxid.
+A request states a wish with conditions: "delete /a if its version is 3". A transaction states the
+result: "/a is deleted". Applying a transaction checks nothing and cannot fail. Therefore the log
+can be replayed. A request that failed leaves an ErrorTxn, because it has used a zxid.
 """
 
 from typing import NamedTuple
@@ -12,8 +12,8 @@ from kafka_edu.zk.zk_client import ZkErrorCode
 
 
 class TxnHeader(NamedTuple):
-    """Who (`session_id`, its request `cxid`), as which change (`zxid`), at what wall time
-    (`time_ms`).
+    """The session and its request (`session_id`, `cxid`), the number of the change (`zxid`), and
+    the wall time (`time_ms`).
     """
 
     session_id: int
@@ -23,8 +23,10 @@ class TxnHeader(NamedTuple):
 
 
 class CreateTxn(NamedTuple):
-    """`parent_creates` is the parent's count of creates after this one: replaying a create twice
-    changes nothing.
+    """A znode is created.
+
+    `parent_creates` is the parent's count of creates, this one included. So a create that is
+    replayed twice changes nothing.
     """
 
     path: str
@@ -39,7 +41,7 @@ class DeleteTxn(NamedTuple):
 
 
 class SetDataTxn(NamedTuple):
-    """`version` is the new one."""
+    """A znode's data change. `version` is the new version."""
 
     path: str
     data: bytes | None
@@ -47,7 +49,7 @@ class SetDataTxn(NamedTuple):
 
 
 class SetAclTxn(NamedTuple):
-    """`version` is the new aversion."""
+    """A znode's access list changes. `version` is the new aversion."""
 
     path: str
     acl: AclList
@@ -55,7 +57,7 @@ class SetAclTxn(NamedTuple):
 
 
 class CheckTxn(NamedTuple):
-    """Nothing happens: the version was the one asked for."""
+    """A check was successful. It changes nothing."""
 
     path: str
 
@@ -72,7 +74,7 @@ class CreateSessionTxn(NamedTuple):
 
 
 class CloseSessionTxn(NamedTuple):
-    """The session of the header ends; its ephemerals go."""
+    """The header's session ends, and its ephemeral znodes are deleted."""
 
 
 class ErrorTxn(NamedTuple):

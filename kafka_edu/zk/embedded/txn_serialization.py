@@ -1,5 +1,6 @@
-"""Transactions and nodes as bytes on disk: jute records in a format of our own (one byte of type,
-then the fields in their order).
+"""Transactions and nodes as bytes on disk.
+
+They are jute records in a format of our own: one byte for the type, then the fields in order.
 """
 
 from enum import IntEnum
@@ -33,7 +34,7 @@ from kafka_edu.zk.zk_client import ZkErrorCode
 
 
 class TxnType(IntEnum):
-    """The byte in front of a transaction."""
+    """The byte before a transaction."""
 
     CREATE = 1
     DELETE = 2
@@ -57,7 +58,7 @@ def encode_txn(header: TxnHeader, txn: Txn) -> bytes:
 
 
 def decode_txn(record: bytes) -> tuple[TxnHeader, Txn]:
-    """Raises JuteError."""
+    """Decode one record of the log. Raises JuteError."""
     d = Decoder(record)
     return TxnHeader(d.read_long(), d.read_int(), d.read_long(), d.read_long()), _decode(d)
 

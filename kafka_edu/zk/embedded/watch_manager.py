@@ -1,10 +1,12 @@
-"""One-shot watches: who wants to be told about which path (ZooKeeper: WatchManager.java).
+"""One-shot watches on paths (ZooKeeper: WatchManager.java).
 
-The server keeps two: data watches (set by getData and by exists, for a node there or not) and child
-watches (set by getChildren). A watcher is a connection, not a session: when the connection goes,
-its watches go, and the client sets them again on its next one (SetWatches). A watch fires once and
-is gone. Whoever is told is told in the order in which the watches were set, so that a run can be
-repeated.
+The server has two managers. One is for data watches, which getData and exists set. An exists may
+also watch a missing node. The other is for child watches, which getChildren sets.
+
+A watcher is a connection, not a session. When a connection is closed, its watches are removed, and
+the client sets them again on its next connection (SetWatches). A watch fires once and is then
+removed. Watchers are notified in the order in which they set their watches, so that a run can be
+repeated exactly.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -19,23 +21,24 @@ _NOBODY: Final[dict[int, None]] = {}
 
 
 class WatchManager:
-    """Watches of one kind, kept both ways: path → watchers and watcher → paths. All operations
-    O(what they touch).
+    """Watches of one kind, in both directions: path → watchers, and watcher → paths.
+
+    Every operation is O(watches that it touches).
     """
 
     def __init__(self, kind: WatchKind, notify: Callable[[int, WatchedEvent], None]) -> None:
         self.kind = kind
         self.trace: Tracer | None = None
         self.session_of: Callable[[int], int] = lambda _: 0
-        """The session of a connection, for the events."""
+        """Returns the session of a connection, for the events."""
         self.count = 0
-        """Watches set now: pairs of path and watcher."""
+        """The number of watches now: pairs of path and watcher."""
         self._notify = notify
         self._watchers: dict[str, dict[int, None]] = {}
         self._paths: dict[int, dict[str, None]] = {}
 
     def add(self, path: str, watcher: int) -> None:
-        """Set a watch; setting it twice is setting it once."""
+        """Set a watch. It makes no difference if the same watch is set twice."""
         watchers = self._watchers.setdefault(path, {})
         if watcher in watchers:
             return
@@ -48,8 +51,10 @@ class WatchManager:
     def trigger(
         self, path: str, event_type: WatchType, zxid: int, already_told: Collection[int] = ()
     ) -> Collection[int]:
-        """Fire and forget the watches on `path`, for the change `zxid`; returns the watchers, told
-        now or by `already_told` (a deletion tells each connection once).
+        """Fire and remove the watches on `path` because of the change `zxid`.
+
+        Watchers in `already_told` are not notified again, because a deletion notifies each
+        connection once. Return all notified watchers, those in `already_told` included.
         """
         watchers = self._watchers.pop(path, None)
         if watchers is None:
@@ -63,7 +68,7 @@ class WatchManager:
         return watchers
 
     def fire(self, watcher: int, event: WatchedEvent, zxid: int) -> None:
-        """Notify one watcher, whose watch is not set, or is not set any more."""
+        """Notify one watcher whose watch is not set (any more)."""
         if self.trace:
             self.trace(
                 WatchFired(
@@ -81,7 +86,7 @@ class WatchManager:
         return watcher in self._watchers.get(path, _NOBODY)
 
     def remove(self, path: str, watcher: int) -> bool:
-        """Take one watch back; returns whether it was there."""
+        """Remove one watch. Return whether it was set."""
         watchers = self._watchers.get(path, _NOBODY)
         if watcher not in watchers:
             return False
@@ -93,7 +98,7 @@ class WatchManager:
         return True
 
     def remove_watcher(self, watcher: int) -> None:
-        """The connection is gone, and its watches with it."""
+        """Remove all watches of a closed connection."""
         for path in self._paths.pop(watcher, {}):
             watchers = self._watchers[path]
             del watchers[watcher]
@@ -102,7 +107,9 @@ class WatchManager:
                 del self._watchers[path]
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Every watch as (path, watcher), in the order of paths first watched."""
+        """Yield every watch as (path, watcher), in the order in which the paths were first
+        watched.
+        """
         for path, watchers in self._watchers.items():
             for watcher in watchers:
                 yield path, watcher

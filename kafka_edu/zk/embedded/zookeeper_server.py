@@ -1,19 +1,19 @@
-"""The deterministic heart of a ZooKeeper: requests in, effects out (ZooKeeper:
+"""The deterministic core of a ZooKeeper server: requests in, effects out (ZooKeeper:
 ZooKeeperServer.java, FinalRequestProcessor.java).
 
-Everything happens in one order, the order of zxids. A write is prepared (checked, turned into a
-transaction), logged, applied, answered:
+Everything happens in one order, the order of zxids. A write is prepared (that is, checked and
+turned into a transaction), logged, applied and answered:
 
     request → PrepRequestProcessor → AppendTxn → DataTree.apply → Notify … → Reply
 
-The server performs nothing: it returns effects in the order in which the world may see them, and
-the host performs them. A host with a disk writes each AppendTxn and holds back whatever stands
-behind it until that is safe; a simulator just delivers. Since notices stand before the answer of
-the write that caused them, and all later answers behind, a client hears of a watch before it can
-read the change.
+The core performs nothing itself. It returns effects in the order in which they may become visible,
+and the host performs them. A host with a disk writes each AppendTxn, and holds back all later
+effects until it is safe. A simulator just delivers the effects. Notifications come before the
+answer to the write that caused them, and before all later answers. So a client receives a watch
+event before it can read the change.
 
-Two clocks are handed in: `now_ms` (monotonic) drives the sessions, `wall_ms` is written into
-znodes.
+There are two clocks, both passed in. `now_ms` (monotonic) drives the sessions. `wall_ms` is written
+into znodes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -87,7 +87,7 @@ _WRITES: Final = (
 
 
 class Reply(NamedTuple):
-    """Answer request `xid`. `zxid` is the last change the answer can show."""
+    """Answer request `xid`. `zxid` is the latest change that the answer can show."""
 
     cnxn: int
     xid: int
@@ -102,21 +102,21 @@ class ConnectReply(NamedTuple):
 
 
 class Notify(NamedTuple):
-    """Tell a connection that a watch fired."""
+    """Notify a connection that a watch has fired."""
 
     cnxn: int
     event: WatchedEvent
 
 
 class CloseCnxn(NamedTuple):
-    """Close a connection, after what was sent on it. The server has forgotten it already."""
+    """Close a connection after all earlier effects on it. The core has already removed it."""
 
     cnxn: int
     reason: str
 
 
 class AppendTxn(NamedTuple):
-    """Write to the log; effects behind this one must not be seen before it is safe."""
+    """Write to the log. Later effects must not be visible before this one is safe."""
 
     header: TxnHeader
     txn: Txn
@@ -126,8 +126,9 @@ Effect = Reply | ConnectReply | Notify | CloseCnxn | AppendTxn
 
 
 class ZooKeeperServer:
-    """The tree, the sessions and the connections of one standalone server. Owned by one task; next
-    hop: the host that performs the effects.
+    """The tree, the sessions and the connections of one standalone server.
+
+    One task owns it. Next hop: the host, which performs the effects.
     """
 
     def __init__(
@@ -144,8 +145,8 @@ class ZooKeeperServer:
         self.cnxns: dict[int, ServerCnxn] = {}
         self.stats = ServerStats()
         self.txns_applied = 0
-        """Transactions since the start or the last snapshot's reset: when the next snapshot is
-        due.
+        """The number of transactions since the start or the last snapshot. It decides when the next
+        snapshot is due.
         """
         self._next_session_id = first_session_id(server_id, wall_ms)
         self._last_cnxn = 0
@@ -156,15 +157,15 @@ class ZooKeeperServer:
         for watches in (self.tree.data_watches, self.tree.child_watches):
             watches.session_of = self._session_of
         self._disconnected: dict[int, int] = {}
-        """Session without a connection → the number of its SessionDisconnected: what its expiry is
-        caused by.
+        """Session without a connection → the number of its SessionDisconnected event, which is the
+        cause of its expiry.
         """
         self._tracer = trace
 
     def load_snapshot(
         self, zxid: int, sessions: Mapping[int, int], rows: Iterable[NodeRow]
     ) -> None:
-        """Take a snapshot's state; before any `replay`."""
+        """Load a snapshot's state. This comes before any `replay`."""
         for session_id, timeout_ms in sessions.items():
             self.sessions.add(session_id, timeout_ms, self._now_ms)
         for row in rows:
@@ -176,8 +177,8 @@ class ZooKeeperServer:
         self._apply(header, txn)
 
     def start(self, now_ms: int) -> None:
-        """Recovery is over: sessions that were alive get their whole time-out once more, and from
-        now on everything is traced.
+        """End the recovery. Each live session gets its whole time-out again, and events are emitted
+        from now on.
         """
         self.revive_sessions(now_ms)
         self.txns_applied = 0
@@ -188,19 +189,21 @@ class ZooKeeperServer:
             self._trace.on_gauges(self._gauge_events)
 
     def revive_sessions(self, now_ms: int) -> None:
-        """Every session is as if just heard of: the server was away, not they."""
+        """Give every session its whole time-out again, because the server was away and not the
+        clients.
+        """
         self._now_ms = now_ms
         for session_id in self.sessions.sessions:
             self.sessions.touch(session_id, now_ms)
 
     def open_cnxn(self, peer: str) -> int:
-        """A connection was made; returns its number."""
+        """Add a new connection and return its number."""
         self._last_cnxn += 1
         self.cnxns[self._last_cnxn] = ServerCnxn(self._last_cnxn, peer)
         return self._last_cnxn
 
     def lose_cnxn(self, cnxn_id: int, reason: str) -> None:
-        """A connection is gone: its watches go, its session lives on."""
+        """Remove a closed connection and its watches. Its session lives on."""
         cnxn = self.cnxns.pop(cnxn_id, None)
         if cnxn is None:
             return
@@ -216,8 +219,9 @@ class ZooKeeperServer:
     def connect(
         self, cnxn_id: int, request: ConnectRequest, now_ms: int, wall_ms: int
     ) -> list[Effect]:
-        """A new session, or an old one on a new connection; a client that knows a later zxid than
-        ours is sent away.
+        """Create a session, or resume an old one on a new connection.
+
+        A client that has seen a later zxid than ours is refused.
         """
         cnxn = self._begin(cnxn_id, now_ms)
         if cnxn is None:
@@ -244,8 +248,8 @@ class ZooKeeperServer:
     def request(
         self, cnxn_id: int, xid: int, request: Request, now_ms: int, wall_ms: int
     ) -> list[Effect]:
-        """One request of a connected client. O(1) in the size of the tree, but for those that list
-        or count.
+        """Handle one request of a connected client. O(1) in the size of the tree, except for
+        requests that list or count nodes.
         """
         cnxn = self._begin(cnxn_id, now_ms)
         if cnxn is None:
@@ -288,8 +292,8 @@ class ZooKeeperServer:
         return self._effects
 
     def tick(self, now_ms: int, wall_ms: int) -> list[Effect]:
-        """Expire the sessions whose time is over. Call it at `sessions.next_expiration_ms`, or
-        later.
+        """Expire the sessions whose time is over. The host calls it at
+        `sessions.next_expiration_ms` or later.
         """
         self._effects = []
         self._now_ms = now_ms
@@ -298,8 +302,8 @@ class ZooKeeperServer:
         return self._effects
 
     def expire_session(self, session_id: int, now_ms: int, wall_ms: int) -> list[Effect]:
-        """Expire a session at once, as if nothing had been heard of it: a fault to inject. Nothing
-        happens if there is none.
+        """Expire a session at once, to inject a fault. Nothing happens if there is no such
+        session.
         """
         self._effects = []
         self._now_ms = now_ms
@@ -325,7 +329,9 @@ class ZooKeeperServer:
             self._effects.append(CloseCnxn(cnxn_id, reason))
 
     def _read_only(self, request: ConnectRequest) -> bool | None:
-        """A standalone server is never read-only; clients before 3.4 do not even know the field."""
+        """Return the field `read_only` of the answer: False, or None for a client before 3.4, which
+        does not know the field. A standalone server is never read-only.
+        """
         return None if request.read_only is None else False
 
     def _refuse(self, cnxn: ServerCnxn, request: ConnectRequest, reason: str) -> None:
@@ -426,14 +432,14 @@ class ZooKeeperServer:
         return ZkErrorCode.OK, result if isinstance(result, CreateResponse | StatResponse) else None
 
     def _log(self, session_id: int, cxid: int, wall_ms: int, txn: Txn) -> TxnHeader:
-        """Give `txn` the next zxid, append it to the log, apply it."""
+        """Give `txn` the next zxid, append it to the log and apply it."""
         header = TxnHeader(session_id, cxid, self.tree.last_processed_zxid + 1, wall_ms)
         self._effects.append(AppendTxn(header, txn))
         self._apply(header, txn)
         return header
 
     def _apply(self, header: TxnHeader, txn: OpTxn | MultiTxn | Txn) -> list[Stat | None]:
-        """Change the state: the one door for the log's replay and for live requests."""
+        """Change the state. The replay of the log and live requests both use this method only."""
         self.tree.last_processed_zxid = header.zxid
         self.txns_applied += 1
         match txn:
@@ -509,7 +515,7 @@ class ZooKeeperServer:
 
 
 def _multi_result(request: object, txn: OpTxn | MultiTxn, stat: Stat | None) -> MultiResult:
-    """What one op that happened is answered with."""
+    """Return the answer to one successful op of a multi."""
     match txn:
         case CreateTxn(path):
             return CreateResponse(
