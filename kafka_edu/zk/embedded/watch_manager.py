@@ -54,7 +54,7 @@ class WatchManager:
         """Fire and remove the watches on `path` because of the change `zxid`.
 
         Watchers in `already_told` are not notified again, because a deletion notifies each
-        connection once. Return all notified watchers, those in `already_told` included.
+        connection once. Return the path's watchers: each was notified now, or before.
         """
         watchers = self._watchers.pop(path, None)
         if watchers is None:
@@ -68,7 +68,7 @@ class WatchManager:
         return watchers
 
     def fire(self, watcher: int, event: WatchedEvent, zxid: int) -> None:
-        """Notify one watcher whose watch is not set (any more)."""
+        """Notify one watcher. Its watch is not set, or was removed before."""
         if self.trace:
             self.trace(
                 WatchFired(
