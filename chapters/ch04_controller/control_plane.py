@@ -247,4 +247,13 @@ def control_plane(
         ) as cluster:
             both.append(measure(cluster, how, connections, megabytes, rounds, console))
     show(both, console)
-    return report_of(both)
+    report = report_of(both)
+    without, apart = (each.median(LEADER_AND_ISR) for each in both)
+    report.end(
+        happened=f"Behind a backlog of Produce a LeaderAndIsr took {without:,.0f} ms (median),"
+        f" and {apart:,.0f} ms with a listener of its own.",
+        why="All requests of a listener share one queue, and with control.plane.listener.name the"
+        " controller's requests have their own listener, processor, queue and handler (KIP-291).",
+        look_next="Read docs/architecture.md, which shows where the requests of each listener go.",
+    )
+    return report

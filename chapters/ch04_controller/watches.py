@@ -14,6 +14,7 @@ from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command
 from kafka_edu.cli.report import Report, number
+from kafka_edu.common.program import command_line
 from kafka_edu.sim.watches_exhibit import Cost, Exhibit, measure
 
 SIZES: Final = ((3, 100), (10, 100), (10, 1000))
@@ -54,7 +55,18 @@ def watches(console: Console, brokers: int | None, partitions: int) -> Report:
         exhibit = measure(*size)
         show(console, exhibit)
         keep(report, exhibit)
+        largest = exhibit
     console.print(LEGEND, soft_wrap=True)
+    herd, ours = largest.costs[DEATH]
+    report.end(
+        happened=f"When one of {largest.brokers} brokers with {largest.partitions:,} partitions"
+        f" died, {herd.watches_fired:,} watches fired if every broker watches everything, and"
+        f" {ours.watches_fired:,} with a controller.",
+        why="Without a controller every broker watches every znode and reads it again, but a"
+        " controller alone reads, decides, and sends the result to the brokers.",
+        look_next="Read docs/watches.md, and measure another size with"
+        f" {command_line('demo watches --brokers 20 --partitions 500')}.",
+    )
     return report
 
 

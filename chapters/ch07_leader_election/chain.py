@@ -497,12 +497,13 @@ def chain(console: Console, controller: bool, zookeeper: str) -> Report:
         outcome = run(cluster, zookeeper, controller, console)
     show("From CreateTopics to its response", outcome.topic, console)
     show("From the kill to the producer's acknowledgement", outcome.kill, console)
-    console.print(
-        f"\nWhat happened: broker {outcome.victim} was killed, another replica was elected, and the"
-        " producer got its next acknowledgement from there.\nWhy: each event above stands below"
-        " its latest cause; a key that both ends hold proves each link between two"
-        " processes.\nWhat to look at next: docs/chains.md lists every kind of link; in"
-        f" {command_line('dashboard')}, the enter key on a line of the ticker follows its chain.",
-        soft_wrap=True,
+    report = report_of(outcome)
+    report.end(
+        happened=f"Broker {outcome.victim} was killed, another replica was elected, and the"
+        " producer got its next acknowledgement from there.",
+        why="Each event above stands below its latest cause, and a key that both ends hold proves"
+        " each link between two processes.",
+        look_next="docs/chains.md lists every kind of link, and in"
+        f" {command_line('dashboard')} the enter key on a line of the ticker follows its chain.",
     )
-    return report_of(outcome)
+    return report

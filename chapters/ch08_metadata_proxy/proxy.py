@@ -32,6 +32,7 @@ from kafka_edu.cli.demo_topic import (
 )
 from kafka_edu.cli.report import Report
 from kafka_edu.clients.web_log import WebLog
+from kafka_edu.common.program import command_line
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.supervisor.running_proxy import RunningProxy, running_proxy
@@ -289,4 +290,14 @@ def proxy(console: Console, seconds: float, rate: int, zookeeper: str) -> Report
                 address,
             ),
         ):
-            return report_of(run(cluster, admin, running, address, seconds, rate, console))
+            outcome = run(cluster, admin, running, address, seconds, rate, console)
+    report = report_of(outcome)
+    report.end(
+        happened=f"A producer started on the proxy, and {outcome.verdict.acked:,} records were"
+        " acked and consumed although the proxy stopped half way.",
+        why="A client uses bootstrap.servers only to fetch the metadata, which names the brokers,"
+        " and sends all records to the brokers themselves.",
+        look_next="Read docs/metadata-proxy.md, and start a proxy of your own with"
+        f" {command_line('proxy --help')}.",
+    )
+    return report

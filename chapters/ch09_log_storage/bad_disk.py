@@ -523,16 +523,12 @@ def bad_disk(console: Console, rate: int, zookeeper: str) -> Report:
         outcome = run(Stage(cluster, bad, rate), cases_of(bad, mounts), console)
     show(outcome, console)
     report = report_of(outcome)
-    happened = (
-        f"Each time only the replicas in the bad dir went offline, and all {outcome.acked:,} acked"
-        " records are there."
-        if report.holds
-        else "Not everything went as it should: the targets below say what did not."
-    )
-    console.print(
-        f"{happened} An error of a dir ends only that dir's use: the controller hears of it through"
-        " ZooKeeper and moves the leaders. Look next at docs/log-dirs.md, and at what"
-        f" {command_line('log-dirs')} shows of your own cluster.",
-        soft_wrap=True,
+    report.end(
+        happened="Each time only the replicas in the bad dir went offline, and all"
+        f" {outcome.acked:,} acked records are there.",
+        why="An error of a log dir ends the use of that dir only: the controller learns of it"
+        " through ZooKeeper and moves the leaders.",
+        look_next="Read docs/log-dirs.md, and see the log dirs of your own cluster with"
+        f" {command_line('log-dirs')}.",
     )
     return report

@@ -244,16 +244,11 @@ def two_starts(console: Console, rate: int, zookeeper: str) -> Report:
     with running_cluster(NAME, brokers=BROKERS, zookeeper=zookeeper) as cluster:
         outcome = run(cluster, rate, console)
     report = report_of(outcome)
-    happened = (
-        f"The second broker ended with code 1 each time, and all {outcome.acked:,} acked records of"
-        " the first are there."
-        if report.holds
-        else "Not everything went as it should: the targets below say what did not."
-    )
-    console.print(
-        f"{happened} A broker locks the file {LOCK_FILE} in each log dir before it reads anything,"
-        " and the kernel keeps that lock until the process ends, also while it is paused. Look"
-        f" next at docs/log-dirs.md, or at {command_line('demo bad-disk')}.",
-        soft_wrap=True,
+    report.end(
+        happened=f"The second broker ended with code 1 each time, and all {outcome.acked:,} acked"
+        " records of the first are there.",
+        why=f"A broker locks the file {LOCK_FILE} in each log dir before it reads anything, and the"
+        " kernel keeps that lock until the process ends, also while it is paused.",
+        look_next=f"Read docs/log-dirs.md, or run {command_line('demo bad-disk')}.",
     )
     return report

@@ -24,6 +24,7 @@ from kafka_edu.cli.demo_topic import (
     wait_until_in_sync,
 )
 from kafka_edu.cli.report import Report
+from kafka_edu.common.program import command_line
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
 from ..demo_parts.numbered_clients import ConfluentProducer, NumberedProducer, PythonProducer
@@ -199,4 +200,13 @@ def kills(console: Console, seconds: float, rate: int, zookeeper: str) -> Report
         outcome = run(cluster, seconds, rate, console)
     for reason in sorted(set(outcome.refused)):
         console.print(f"[red]refused[/] {reason}")
-    return report_of(outcome)
+    report = report_of(outcome)
+    report.end(
+        happened=f"Brokers were killed {outcome.kills} times, and all {outcome.acked:,} acked"
+        " records are there once and in order.",
+        why="With acks=all the leader answers only when every in-sync replica has the record, so"
+        " each new leader has it, and the producer's sequence numbers prevent duplicates.",
+        look_next="Read docs/produce-path.md, and follow one kill through all its causes with"
+        f" {command_line('demo chain')}.",
+    )
+    return report

@@ -297,6 +297,15 @@ def report_of(result: Result) -> Report:
     report.target(
         "status codes as the generator counted them (1: yes)", int(verdict.statuses_agree), "==", 1
     )
+    report.end(
+        happened=f"Broker {killing.broker} was killed under load, its partitions had new leaders"
+        f" after {killing.seconds_without_leader:.1f} s, and all {verdict.acked:,} acked records"
+        " were read back.",
+        why="With acks=all a record is acknowledged when every in-sync replica has it, so any"
+        " replica that the controller elects has it too.",
+        look_next=f"See every cause of such an election with {command_line('demo chain')}, or watch"
+        f" a cluster with {command_line('cluster up')} and {command_line('dashboard')}.",
+    )
     return report
 
 
@@ -343,8 +352,10 @@ def web_log(
     except ClusterError as error:
         raise click.ClickException(str(error)) from error
     show(result, console)
+    report = report_of(result)
+    report.show_ending(console)
     if json_file is not None:
-        report_of(result).write(json_file)
+        report.write(json_file)
     if keep:
         console.print(
             "The cluster is still up. Look at it with"

@@ -29,6 +29,7 @@ from kafka_edu.cli.demo_frame import demo_command, wait_until, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic, wait_until_in_sync
 from kafka_edu.cli.maven_jars import PeerMissing, compiled, maven_jars
 from kafka_edu.cli.report import Report
+from kafka_edu.common.program import command_line
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME
 from kafka_edu.coordinator.coordinator_type import partition_for
@@ -443,4 +444,15 @@ def transactions(console: Console, seconds: float, rate: int, zookeeper: str) ->
         zookeeper=zookeeper,
         props={"group.initial.rebalance.delay.ms": "0"},
     ) as cluster:
-        return report_of(run(cluster, seconds, rate, console))
+        outcome = run(cluster, seconds, rate, console)
+    report = report_of(outcome)
+    kills = outcome.broker_kills.total() + sum(each.application_kills for each in outcome.counted)
+    report.end(
+        happened=f"Brokers and applications were killed {kills} times, and each of the"
+        f" {outcome.inputs:,} input records counts exactly once in every output.",
+        why="An application writes its output and its input offsets in one transaction, and the"
+        " coordinator commits or aborts both together.",
+        look_next="See how a single leader change looks from inside with"
+        f" {command_line('demo chain')}.",
+    )
+    return report

@@ -37,7 +37,8 @@ def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], clic
 
     The command has the options of `work` and --json FILE. It shows the report, writes it, and exits
     with 1 if a target does not hold. With `figures` false it shows only the targets, because the
-    demo has shown the figures in a better form. A ClusterError ends it with its message.
+    demo has shown the figures in a better form. The report must have an ending, which is printed
+    last. A ClusterError ends the demo with its message.
     """
 
     def command_of(work: Work[P]) -> click.Command:
@@ -48,6 +49,8 @@ def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], clic
                 report = work(console, *args, **kwargs)
             except ClusterError as error:
                 raise click.ClickException(str(error)) from error
+            if report.ending is None:
+                raise ValueError(f"the demo {name} has no ending: call Report.end")
             report.show(console, figures)
             if json_file is not None:
                 report.write(json_file)

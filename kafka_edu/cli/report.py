@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 RELATIONS: Final[dict[str, Callable[[float, float], bool]]] = {
@@ -19,6 +20,8 @@ RELATIONS: Final[dict[str, Callable[[float, float], bool]]] = {
     "<": operator.lt,
     "==": operator.eq,
 }
+HEADINGS: Final = ("What happened", "Why", "What to look at next")
+MISSED: Final = "Not everything went as it should. The targets above say what did not."
 
 
 class Target(NamedTuple):
@@ -35,6 +38,14 @@ class Target(NamedTuple):
         return self.value is not None and RELATIONS[self.relation](self.value, self.target)
 
 
+class Ending(NamedTuple):
+    """The three sentences that end a demo."""
+
+    happened: str
+    why: str
+    look_next: str
+
+
 class Report:
     """The results of one run of the demo or benchmark `name`."""
 
@@ -42,6 +53,8 @@ class Report:
         self.name = name
         self.figures: dict[str, object] = {}
         self.targets: list[Target] = []
+        self.ending: Ending | None = None
+        """What a demo prints last. Benchmarks have none."""
 
     def figure(self, name: str, value: object) -> None:
         """Keep one number or other JSON value. The name contains its unit."""
@@ -56,6 +69,10 @@ class Report:
         if relation not in RELATIONS:
             raise ValueError(f"{relation} is none of {', '.join(RELATIONS)}")
         self.targets.append(Target(name, value, relation, target))
+
+    def end(self, *, happened: str, why: str, look_next: str) -> None:
+        """Set the three sentences that end a demo. `happened` assumes that all targets hold."""
+        self.ending = Ending(happened, why, look_next)
 
     @property
     def holds(self) -> bool:
@@ -85,6 +102,15 @@ class Report:
                     verdict,
                 )
             console.print(table)
+        self.show_ending(console)
+
+    def show_ending(self, console: Console) -> None:
+        """Print the ending, if any. If a target does not hold, its first sentence says so."""
+        if self.ending is None:
+            return
+        happened = self.ending.happened if self.holds else MISSED
+        for heading, text in zip(HEADINGS, (happened, *self.ending[1:]), strict=True):
+            console.print(f"[bold]{heading}:[/] {escape(text)}", soft_wrap=True, highlight=False)
 
     def write(self, path: str | Path) -> None:
         """Write {"name", "figures": {name: value}, "targets": [{"name", "value", "relation",

@@ -24,6 +24,7 @@ def weighing(console: Console, grams: int) -> Report:
     report = Report("weighing")
     report.figure("grams", grams)
     report.target("too heavy, g", grams, "<=", 10)
+    report.end(happened="It was weighed.", why="It has mass.", look_next="Weigh [more].")
     return report
 
 
@@ -32,6 +33,7 @@ def silent(console: Console) -> Report:
     report = Report("silent")
     report.figure("a figure", 7)
     report.target("seven", 7, "==", 7)
+    report.end(happened="Nothing.", why="Silence.", look_next="Listen.")
     return report
 
 
@@ -44,6 +46,26 @@ def test_report_and_exit_code(tmp_path: Path, grams: int, code: int, verdict: st
     written = json.loads(file.read_text())
     assert written["figures"] == {"grams": grams}
     assert written["targets"][0]["holds"] == (code == 0)
+
+
+@pytest.mark.parametrize(
+    ("grams", "happened"),
+    [(5, "It was weighed."), (11, "Not everything went as it should.")],
+)
+def test_a_demo_ends_with_three_sentences(grams: int, happened: str) -> None:
+    output = CliRunner().invoke(weighing, ["--grams", str(grams)]).output
+    first, why, look_next = output.splitlines()[-3:]
+    assert first.startswith(f"What happened: {happened}")
+    assert why == "Why: It has mass."
+    assert look_next == "What to look at next: Weigh [more]."
+
+
+def test_a_demo_without_an_ending_is_a_bug() -> None:
+    @demo_command("endless")
+    def endless(console: Console) -> Report:
+        return Report("endless")
+
+    assert isinstance(CliRunner().invoke(endless, []).exception, ValueError)
 
 
 def test_a_cluster_error_ends_it_with_its_words(tmp_path: Path) -> None:
