@@ -7,7 +7,7 @@ often the wrong cause. `chain_oracle` knows the true causes.
 """
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kafka_edu.common.topic_partition import TopicPartition
@@ -70,6 +70,7 @@ def act(world: World, doing: str, broker: int, topic: str) -> None:
     ),
     level=st.sampled_from((Level.STATE, Level.STATE, Level.HOPS)),
 )
+@example(acts=[("create", 1, "a", 40.0), ("kill", 1, "a", 1.2)], level=Level.HOPS)
 def test_no_link_is_false_whatever_happens_at_once(
     acts: list[tuple[str, int, str, float]], level: Level
 ) -> None:

@@ -14,6 +14,7 @@ from unittest import mock
 import kafka_edu.network.network_client as network_client
 from kafka_edu.network.channel import KafkaChannel
 from kafka_edu.network.processor import Processor
+from kafka_edu.protocol.schema import Message
 from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.sim.memory_zookeeper import MemoryConnection
 from kafka_edu.sim.sim_cluster import SimCluster
@@ -80,10 +81,17 @@ class ChainOracle:
                 for place in oracle._since(at, ZkWatchFired):
                     oracle.watches[place] = known[1]
 
-        def encoded(*args: object) -> object:
-            parts = encode(*args)
-            if oracle._told and isinstance(oracle._told[-1].event, ControllerRequestSent):
-                last = oracle._told[-1]
+        def encoded(
+            request: Message, version: int, correlation_id: int, client_id: str | None
+        ) -> object:
+            parts = encode(request, version, correlation_id, client_id)
+            last = oracle._told[-1] if oracle._told else None
+            # Between the event and its request a fetcher of the same moment may send its own.
+            if (
+                last is not None
+                and isinstance(last.event, ControllerRequestSent)
+                and (last.event.api_key, last.event.correlation_id) == (request.KEY, correlation_id)
+            ):
                 oracle._frames[_bytes(parts)[4:]] = last.source, last.seq
             return parts
 
