@@ -9,7 +9,6 @@ later. Changes of loggers take effect at once, on this broker alone.
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from enum import IntEnum
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -18,6 +17,8 @@ from kafka_edu.common.config_def import ConfigDef, ConfigException, ConfigType
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic import is_internal, validate_topic_name
 from kafka_edu.log.log_config import TOPIC_CONFIG
+from kafka_edu.protocol.messages.describe_configs import ConfigSource, ResourceType
+from kafka_edu.protocol.messages.incremental_alter_configs import OpType
 from kafka_edu.server.broker_loggers import (
     LEVELS,
     ROOT,
@@ -26,7 +27,7 @@ from kafka_edu.server.broker_loggers import (
     unset_logger_level,
 )
 from kafka_edu.server.config_helper import ConfigEntry, ConfigHelper
-from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY, ConfigSource, DynamicBrokerConfig
+from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY, DynamicBrokerConfig
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 from kafka_edu.trace.events.server import EntityConfigWritten, LoggerLevelChanged
 from kafka_edu.trace.tracer import Tracer
@@ -36,23 +37,6 @@ log = logging.getLogger(__name__)
 
 TOPICS, BROKERS = "topics", "brokers"
 UNKNOWN_TYPE: Final = "Unexpected resource type UNKNOWN"
-
-
-class ResourceType(IntEnum):
-    """The types of resources, by their number on the wire (ConfigResource.Type)."""
-
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-
-
-class OpType(IntEnum):
-    """The operations of IncrementalAlterConfigs (AlterConfigOp.OpType)."""
-
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
 
 
 class ConfigOp(NamedTuple):

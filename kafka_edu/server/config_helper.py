@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.config_def import REQUIRED, ConfigKey, ConfigType
 from kafka_edu.log.log_config import TOPIC_CONFIG
+from kafka_edu.protocol.messages.describe_configs import ConfigSource
 from kafka_edu.server.dynamic_broker_config import (
     DYNAMIC,
     DYNAMIC_ONLY,
     TOPIC_CONFIG_SYNONYMS,
-    ConfigSource,
     DynamicBrokerConfig,
     broker_config_synonyms,
 )

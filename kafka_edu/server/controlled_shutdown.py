@@ -22,6 +22,7 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
+from kafka_edu.controller.kafka_controller import NO_CONTROLLER
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages.controlled_shutdown import (
     ControlledShutdownRequest,
@@ -35,7 +36,6 @@ from kafka_edu.zk.zk_client import ZkError
 
 #: The inter.broker.protocol.version from which a version of the request is used, newest first.
 VERSIONS: Final = (((2, 4), 3), ((2, 2), 2), ((0, 9), 1), ((0, 0), 0))
-NO_CONTROLLER: Final = -1
 ZOOKEEPER_TIMEOUT_S: Final = 6.0
 """How long to wait for ZooKeeper. Without a limit the client would wait for ever, and a lost
 ZooKeeper would keep the broker from stopping.

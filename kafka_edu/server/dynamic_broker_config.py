@@ -19,7 +19,6 @@ Settings that are written into ZooKeeper by hand may be wrong. A wrong value is 
 import logging
 from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
-from enum import IntEnum
 from typing import Final, NamedTuple
 
 from kafka_edu.common.config_def import ConfigException, ConfigType
@@ -35,18 +34,6 @@ log = logging.getLogger(__name__)
 
 DEFAULT_ENTITY: Final = "<default>"
 """The name below /config/… of the settings for all that have none of their own."""
-
-
-class ConfigSource(IntEnum):
-    """The sources of a value, by number on the wire (DescribeConfigsResponse.ConfigSource)."""
-
-    UNKNOWN = 0
-    TOPIC = 1
-    DYNAMIC_BROKER = 2
-    DYNAMIC_DEFAULT_BROKER = 3
-    STATIC_BROKER = 4
-    DEFAULT = 5
-    DYNAMIC_BROKER_LOGGER = 6
 
 
 #: A topic's key → the broker's key that is its default. Defaults that derive from several keys are

@@ -14,10 +14,12 @@ from kafka_edu.protocol.messages.alter_configs import (
     AlterConfigsResponse,
 )
 from kafka_edu.protocol.messages.describe_configs import (
+    ConfigSource,
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
+    ResourceType,
 )
 from kafka_edu.server.settings_check import check_settings
 from kafka_edu.tools.options import OptionSet
@@ -32,17 +34,13 @@ from kafka_edu.tools.tool import (
 if TYPE_CHECKING:
     from kafka_edu.tools.configs import ConfigOptions
 
-BROKER: Final = 4
-"""A broker's resource type (ConfigResource.java)."""
-DYNAMIC_BROKER: Final = 2
-DYNAMIC_DEFAULT_BROKER: Final = 3
 #: The source of a value, as Kafka's tool names it (ConfigEntry.ConfigSource).
-SOURCES: Final = {
-    1: "DYNAMIC_TOPIC_CONFIG",
-    2: "DYNAMIC_BROKER_CONFIG",
-    3: "DYNAMIC_DEFAULT_BROKER_CONFIG",
-    4: "STATIC_BROKER_CONFIG",
-    5: "DEFAULT_CONFIG",
+SOURCES: Final[Mapping[int, str]] = {
+    ConfigSource.TOPIC: "DYNAMIC_TOPIC_CONFIG",
+    ConfigSource.DYNAMIC_BROKER: "DYNAMIC_BROKER_CONFIG",
+    ConfigSource.DYNAMIC_DEFAULT_BROKER: "DYNAMIC_DEFAULT_BROKER_CONFIG",
+    ConfigSource.STATIC_BROKER: "STATIC_BROKER_CONFIG",
+    ConfigSource.DEFAULT: "DEFAULT_CONFIG",
 }
 
 
@@ -118,7 +116,11 @@ async def _alter(brokers: Brokers, o: "ConfigOptions", given: OptionSet, name: s
         )
     configs = [AlterableConfig(name=key, value=value) for key, value in new.items()]
     request = AlterConfigsRequest(
-        resources=[AlterConfigsResource(resource_type=BROKER, resource_name=name, configs=configs)]
+        resources=[
+            AlterConfigsResource(
+                resource_type=ResourceType.BROKER, resource_name=name, configs=configs
+            )
+        ]
     )
     answer = (await brokers.ask(_to_ask(brokers, name), request, AlterConfigsResponse)).responses[0]
     if answer.error_code:
@@ -139,14 +141,14 @@ async def _dynamic_entries(
 ) -> list[DescribeConfigsResourceResult]:
     """Return the broker's own dynamic configs, or those of all brokers for an empty name."""
     resource = DescribeConfigsResource(
-        resource_type=BROKER, resource_name=name, configuration_keys=None
+        resource_type=ResourceType.BROKER, resource_name=name, configuration_keys=None
     )
     request = DescribeConfigsRequest(resources=[resource], include_synonyms=synonyms)
     answer = (await brokers.ask(_to_ask(brokers, name), request, DescribeConfigsResponse)).results[
         0
     ]
     raise_for(answer.error_code, answer.error_message)
-    source = DYNAMIC_BROKER if name else DYNAMIC_DEFAULT_BROKER
+    source = ConfigSource.DYNAMIC_BROKER if name else ConfigSource.DYNAMIC_DEFAULT_BROKER
     return [entry for entry in answer.configs if entry.config_source == source]
 
 

@@ -20,11 +20,13 @@ from kafka_edu.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from kafka_edu.protocol.messages.describe_configs import ResourceType
 from kafka_edu.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+    OpType,
 )
 from kafka_edu.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
@@ -59,10 +61,6 @@ from kafka_edu.tools.tool import (
     warn_of_gaps,
 )
 
-TOPIC: Final = 2
-BROKER: Final = 4
-"""Types of resources (ConfigResource.java)."""
-SET, DELETE = 0, 1
 _IN_THE_WAY: Final = (
     "Cannot execute because there is an existing partition assignment.  Use --additional to"
     " override this and create a new partition assignment in addition to the existing one. The"
@@ -235,14 +233,14 @@ class BrokerReassignments:
             for topic in dict.fromkeys(tp.topic for tp in leaders):
                 values = throttled(leaders, topic), throttled(followers, topic)
                 await self._configure(
-                    TOPIC, topic, dict(zip(THROTTLED_REPLICAS, values, strict=True))
+                    ResourceType.TOPIC, topic, dict(zip(THROTTLED_REPLICAS, values, strict=True))
                 )
             moving = sorted(
                 {b for replicas in (*leaders.values(), *followers.values()) for b in replicas}
             )
             for broker_id in moving:
                 await self._configure(
-                    BROKER,
+                    ResourceType.BROKER,
                     str(broker_id),
                     dict.fromkeys(THROTTLED_RATES, str(throttle.inter_broker)),
                 )
@@ -250,7 +248,7 @@ class BrokerReassignments:
         if throttle.log_dirs >= 0:
             for broker_id in sorted({replica.broker_id for replica in proposal.log_dirs}):
                 await self._configure(
-                    BROKER, str(broker_id), {LOG_DIRS_RATE: str(throttle.log_dirs)}
+                    ResourceType.BROKER, str(broker_id), {LOG_DIRS_RATE: str(throttle.log_dirs)}
                 )
             print(f"The replica-alter-dir throttle limit was set to {throttle.log_dirs} B/s")
 
@@ -283,14 +281,16 @@ class BrokerReassignments:
         """
         node = (
             self._brokers.nodes.get(int(name))
-            if kind == BROKER
+            if kind == ResourceType.BROKER
             else next(iter(self._brokers.nodes.values()))
         )
         if node is None:
             return
         configs = [
             AlterableConfig(
-                name=key, config_operation=DELETE if value is None else SET, value=value
+                name=key,
+                config_operation=OpType.DELETE if value is None else OpType.SET,
+                value=value,
             )
             for key, value in values.items()
         ]
@@ -371,7 +371,9 @@ class BrokerReassignments:
         )
         for broker_id in brokers:
             await self._configure(
-                BROKER, str(broker_id), dict.fromkeys((*THROTTLED_RATES, LOG_DIRS_RATE))
+                ResourceType.BROKER,
+                str(broker_id),
+                dict.fromkeys((*THROTTLED_RATES, LOG_DIRS_RATE)),
             )
         topics = sorted(proposal.topics)
         print(
@@ -379,7 +381,7 @@ class BrokerReassignments:
             f" {_names(topics)}"
         )
         for topic in topics:
-            await self._configure(TOPIC, topic, dict.fromkeys(THROTTLED_REPLICAS))
+            await self._configure(ResourceType.TOPIC, topic, dict.fromkeys(THROTTLED_REPLICAS))
 
 
 def log_dir_words(replica: Replica, found: LogDirs | None, wanted: str) -> str:

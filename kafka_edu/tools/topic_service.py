@@ -26,9 +26,11 @@ from kafka_edu.protocol.messages.create_topics import (
 )
 from kafka_edu.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from kafka_edu.protocol.messages.describe_configs import (
+    ConfigSource,
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResponse,
+    ResourceType,
 )
 from kafka_edu.server.admin_zk_client import AdminOperationError, AdminZkClient, RackAwareMode
 from kafka_edu.tools.options import UsageError
@@ -37,10 +39,6 @@ from kafka_edu.tools.zookeeper import zookeeper
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
-#: A topic's resource type, and the source of a config that is the topic's own (ConfigResource.java,
-#: DescribeConfigsResponse.java).
-TOPIC: Final = 2
-FROM_TOPIC: Final = 1
 #: Since version 6, DeleteTopics can also name a topic by its id, in another field.
 NEWEST_BY_NAME: Final = 5
 
@@ -283,7 +281,7 @@ class BrokerTopicService:
         wanted = DescribeConfigsRequest(
             resources=[
                 DescribeConfigsResource(
-                    resource_type=TOPIC, resource_name=topic, configuration_keys=None
+                    resource_type=ResourceType.TOPIC, resource_name=topic, configuration_keys=None
                 )
             ]
         )
@@ -292,7 +290,7 @@ class BrokerTopicService:
         return {
             config.name: config.value or ""
             for config in sorted(result.configs, key=lambda c: c.name)
-            if config.config_source == FROM_TOPIC
+            if config.config_source == ConfigSource.TOPIC
         }
 
     async def change_config(self, topic: str, configs: Mapping[str, str]) -> None:

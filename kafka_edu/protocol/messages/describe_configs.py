@@ -1,9 +1,31 @@
 """DescribeConfigs (key 32): return the configs of topics and brokers (KIP-133)."""
 
+from enum import IntEnum
+
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
 from kafka_edu.protocol.schema import Message, Struct
 from kafka_edu.protocol.types import Array, Bool, Int8, Int16, Int32, String
+
+
+class ResourceType(IntEnum):
+    """The types of resources, by their number on the wire (ConfigResource.Type)."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+
+
+class ConfigSource(IntEnum):
+    """The sources of a value, by number on the wire (DescribeConfigsResponse.ConfigSource)."""
+
+    UNKNOWN = 0
+    TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+    DYNAMIC_BROKER_LOGGER = 6
 
 
 class DescribeConfigsResource(Struct):

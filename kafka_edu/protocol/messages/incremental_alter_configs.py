@@ -1,9 +1,20 @@
 """IncrementalAlterConfigs (key 44): change single configs of a resource (KIP-339)."""
 
+from enum import IntEnum
+
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.fields import field
 from kafka_edu.protocol.schema import Message, Struct
 from kafka_edu.protocol.types import Array, Bool, Int8, Int16, Int32, String
+
+
+class OpType(IntEnum):
+    """The operations on a key, by their number on the wire (AlterConfigOp.OpType)."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
 
 
 class AlterableConfig(Struct):

@@ -14,20 +14,21 @@ from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages import alter_configs, incremental_alter_configs
 from kafka_edu.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from kafka_edu.protocol.messages.describe_configs import (
+    ConfigSource,
     DescribeConfigsRequest,
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
     DescribeConfigsSynonym,
+    ResourceType,
 )
 from kafka_edu.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
 from kafka_edu.server.api_call import ApiCall
-from kafka_edu.server.config_admin_manager import ConfigAdminManager, ConfigOp, ResourceType
+from kafka_edu.server.config_admin_manager import ConfigAdminManager, ConfigOp
 from kafka_edu.server.config_helper import ConfigEntry
-from kafka_edu.server.dynamic_broker_config import ConfigSource
 from kafka_edu.server.kafka_apis import KafkaApis
 
 #: The number of a config's type on the wire (DescribeConfigsResponse.ConfigType). 0 means that the
