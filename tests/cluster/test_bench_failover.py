@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks import failover
-from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
+from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
 
 pytestmark = pytest.mark.cluster
 
@@ -13,8 +13,7 @@ pytestmark = pytest.mark.cluster
 @pytest.mark.timeout(300)
 def test_a_broker_is_stopped_and_the_controller_killed_under_the_probes(tmp_path):
     try:
-        find_java()
-        find_jars()
+        check_installed()
     except ApacheZooKeeperError as error:
         pytest.skip(str(error))
     file = tmp_path / "failover.json"

@@ -21,7 +21,7 @@ from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.event import ZOOKEEPER, Source, SourceKind
 from kafka_edu.trace.events.supervisor import ZooKeeperModeChanged
 from kafka_edu.trace.trace_client import TraceClient
-from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
+from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
 from tests.cluster.processes import start_all
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -42,8 +42,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     kind: str = request.param
     if kind == "apache":
         try:
-            find_java()
-            find_jars()
+            check_installed()
         except ApacheZooKeeperError as error:
             pytest.skip(str(error))
     with running_cluster(

@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.apache_kafka import VERSION, kafka_jars
 from kafka_edu.cli.maven_jars import PeerMissing, maven_jars
-from kafka_edu.zk.apache import ApacheZooKeeperError, find_jars, find_java
+from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
 
 HERE: Final = Path(__file__).parent
 BUILD_S: Final = 280
@@ -78,8 +78,7 @@ def java_program(folder: str, main: str, version: str) -> tuple[str, ...]:
 def require_apache_zookeeper() -> None:
     """Skip, where there is no Java, or no ZooKeeper for it."""
     try:
-        find_java()
-        find_jars()
+        check_installed()
     except ApacheZooKeeperError as error:
         missing(str(error))
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
+from kafka_edu.common import java as java_module
+from kafka_edu.common.java import look_at_java
 from kafka_edu.spark import java_gateway
 from kafka_edu.spark.java_gateway import (
     LAUNCHER,
-    Java,
     SparkStartError,
-    find_java,
     gateway_command,
-    look_at_java,
     start_java_gateway,
 )
 
@@ -48,28 +47,17 @@ def launcher(words: list[str]) -> str:
     )
 
 
-def test_a_java_says_its_version_and_modules(tmp_path: Path) -> None:
-    program = fake_java(tmp_path, f"printf '{MODULES}'")
-    assert look_at_java(program) == Java(program, 21, frozenset({"java.base", "java.sql"}))
-
-
-@pytest.mark.parametrize(
-    "script", ["echo 'Unrecognized option: --list-modules' >&2; exit 1", "exit 0"]
-)
-def test_what_cannot_list_its_modules_is_no_java_for_spark(tmp_path: Path, script: str) -> None:
-    assert look_at_java(fake_java(tmp_path, script)) is None
-
-
-def test_an_old_java_is_passed_over_and_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_java_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = fake_java(tmp_path / "old", "echo java.base@11.0.2")
-    new = fake_java(tmp_path / "new", "echo java.base@17.0.15")
-    monkeypatch.setattr(java_gateway, "_candidates", lambda: iter([old, new]))
-    assert find_java().program == new
-    monkeypatch.setattr(java_gateway, "_candidates", lambda: iter([old]))
+    monkeypatch.setattr(java_module, "candidates", lambda: iter([old]))
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    monkeypatch.setattr(
+        java_gateway.importlib.util,
+        "find_spec",
+        lambda _: type("Spec", (), {"origin": str(tmp_path / "__init__.py")}),
+    )
     with pytest.raises(SparkStartError, match=r"needs Java 17 or newer.*old.*\(Java 11\)"):
-        find_java()
+        start_java_gateway()
 
 
 def test_a_module_that_this_java_lacks_is_not_asked_for(tmp_path: Path, spark_home: Path) -> None:
@@ -90,7 +78,7 @@ def test_a_jvm_that_ends_at_once_says_why(
 ) -> None:
     home = tmp_path / "java"
     program = fake_java(home, launcher([str(home / "bin" / "java"), "-Xmx9999g"]))
-    monkeypatch.setattr(java_gateway, "_candidates", lambda: iter([program]))
+    monkeypatch.setattr(java_module, "candidates", lambda: iter([program]))
     monkeypatch.setattr(
         java_gateway.importlib.util,
         "find_spec",
@@ -108,7 +96,7 @@ def test_ctrl_c_while_the_jvm_starts_leaves_no_jvm(
     home = tmp_path / "java"
     slow = fake_java(tmp_path / "slow", "exec sleep 600")
     program = fake_java(home, launcher([str(slow)]))
-    monkeypatch.setattr(java_gateway, "_candidates", lambda: iter([program]))
+    monkeypatch.setattr(java_module, "candidates", lambda: iter([program]))
     monkeypatch.setattr(
         java_gateway.importlib.util,
         "find_spec",
