@@ -5,56 +5,22 @@ ZookeeperTopicService and AdminClientTopicService of 2.8).
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from random import SystemRandom
-from typing import Final, NamedTuple, Protocol
+from typing import Protocol
 
-from kafka_edu.clients.admin.brokers import REQUEST_TIMEOUT_MS, Brokers, raise_for
+from kafka_edu.clients.admin.topic_service import (
+    BrokerTopicService,
+    PartitionDescription,
+    TopicDescription,
+)
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic import is_internal
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.protocol.messages.create_partitions import (
-    CreatePartitionsAssignment,
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    CreatePartitionsTopic,
-)
-from kafka_edu.protocol.messages.create_topics import (
-    CreatableReplicaAssignment,
-    CreatableTopic,
-    CreateableTopicConfig,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-)
-from kafka_edu.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-from kafka_edu.protocol.messages.describe_configs import (
-    ConfigSource,
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResponse,
-    ResourceType,
-)
 from kafka_edu.server.admin_zk_client import AdminOperationError, AdminZkClient, RackAwareMode
 from kafka_edu.tools.options import UsageError
 from kafka_edu.tools.tool import ToolError, connect_brokers, illegal_argument
 from kafka_edu.tools.zookeeper import zookeeper
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
-
-#: Since version 6, DeleteTopics can also name a topic by its id, in another field.
-NEWEST_BY_NAME: Final = 5
-
-
-class PartitionDescription(NamedTuple):
-    number: int
-    leader: int | None
-    """None: there has never been a leader, or none is reported."""
-    replicas: Sequence[int]
-    isr: Sequence[int]
-
-
-class TopicDescription(NamedTuple):
-    configs: Mapping[str, str]
-    """The topic's own configs, ordered by name."""
-    partitions: Sequence[PartitionDescription]
 
 
 class TopicService(Protocol):
@@ -242,56 +208,31 @@ async def zookeeper_topic_service(connect: str) -> AsyncIterator[TopicService]:
         yield ZooKeeperTopicService(zk, connect)
 
 
-class BrokerTopicService:
-    """Sends its requests to the controller."""
+class TopicsByBrokers:
+    """The admin client's operations, with the refusals and the text of 2.8's tool."""
 
     where = "the cluster"
 
-    def __init__(self, brokers: Brokers) -> None:
-        self._brokers = brokers
+    def __init__(self, admin: BrokerTopicService) -> None:
+        self._admin = admin
 
     def created(self, topic: str) -> str:
         return f"Created topic {topic}."
 
     async def topics(self) -> list[str]:
-        return sorted(topic.name for topic in (await self._brokers.metadata(None)).topics)
+        return await self._admin.topics()
 
     async def live_brokers(self) -> set[int]:
-        return set(self._brokers.nodes)
+        return await self._admin.live_brokers()
 
     async def is_marked_for_deletion(self, topic: str) -> bool:
         return False  # the brokers do not report it
 
     async def describe(self, topic: str) -> TopicDescription | None:
-        answer = (await self._brokers.metadata([topic])).topics[0]
-        if answer.error_code:
-            return None
-        partitions = [
-            PartitionDescription(
-                p.partition_index,
-                None if p.leader_id < 0 else p.leader_id,
-                p.replica_nodes,
-                p.isr_nodes,
-            )
-            for p in sorted(answer.partitions, key=lambda p: p.partition_index)
-        ]
-        return TopicDescription(await self.configs(topic), partitions)
+        return await self._admin.describe(topic)
 
     async def configs(self, topic: str) -> dict[str, str]:
-        wanted = DescribeConfigsRequest(
-            resources=[
-                DescribeConfigsResource(
-                    resource_type=ResourceType.TOPIC, resource_name=topic, configuration_keys=None
-                )
-            ]
-        )
-        result = (await self._brokers.ask_any(wanted, DescribeConfigsResponse)).results[0]
-        raise_for(result.error_code, result.error_message)
-        return {
-            config.name: config.value or ""
-            for config in sorted(result.configs, key=lambda c: c.name)
-            if config.config_source == ConfigSource.TOPIC
-        }
+        return await self._admin.configs(topic)
 
     async def change_config(self, topic: str, configs: Mapping[str, str]) -> None:
         raise UsageError(
@@ -311,13 +252,7 @@ class BrokerTopicService:
         if not rack_aware:
             raise illegal_argument("--disable-rack-aware goes with --zookeeper only")
         return await _created(
-            self._create(
-                CreatableTopic(
-                    name=topic, num_partitions=partitions, replication_factor=replication_factor
-                ),
-                configs,
-            ),
-            again,
+            self._admin.create(topic, partitions, replication_factor, configs), again
         )
 
     async def create_assigned(
@@ -328,60 +263,15 @@ class BrokerTopicService:
         *,
         again: bool,
     ) -> bool:
-        assigned = [
-            CreatableReplicaAssignment(partition_index=number, broker_ids=list(ids))
-            for number, ids in assignment.items()
-        ]
-        return await _created(
-            self._create(
-                CreatableTopic(
-                    name=topic, num_partitions=-1, replication_factor=-1, assignments=assigned
-                ),
-                configs,
-            ),
-            again,
-        )
-
-    async def _create(self, topic: CreatableTopic, configs: Mapping[str, str]) -> None:
-        topic.configs = [
-            CreateableTopicConfig(name=name, value=value) for name, value in configs.items()
-        ]
-        request = CreateTopicsRequest(topics=[topic], timeout_ms=REQUEST_TIMEOUT_MS)
-        answer = await self._brokers.ask_controller(
-            request, CreateTopicsResponse, lambda answer: Errors.of(answer.topics[0].error_code)
-        )
-        raise_for(answer.topics[0].error_code, answer.topics[0].error_message)
+        return await _created(self._admin.create_assigned(topic, assignment, configs), again)
 
     async def add_partitions(self, topic: str, partitions: int, assignment: str) -> None:
-        known = len((await self._brokers.metadata([topic])).topics[0].partitions)
-        added = (
-            [
-                CreatePartitionsAssignment(broker_ids=ids)
-                for ids in parse_added(assignment, known).values()
-            ]
-            if assignment
-            else None
-        )
-        request = CreatePartitionsRequest(
-            topics=[CreatePartitionsTopic(name=topic, count=partitions, assignments=added)],
-            timeout_ms=REQUEST_TIMEOUT_MS,
-        )
-        answer = await self._brokers.ask_controller(
-            request,
-            CreatePartitionsResponse,
-            lambda answer: Errors.of(answer.results[0].error_code),
-        )
-        raise_for(answer.results[0].error_code, answer.results[0].error_message)
+        known = await self._admin.partition_count(topic)
+        added = list(parse_added(assignment, known).values()) if assignment else None
+        await self._admin.add_partitions(topic, partitions, added)
 
     async def delete(self, topic: str) -> list[str]:
-        request = DeleteTopicsRequest(topic_names=[topic], timeout_ms=REQUEST_TIMEOUT_MS)
-        answer = await self._brokers.ask_controller(
-            request,
-            DeleteTopicsResponse,
-            lambda answer: Errors.of(answer.responses[0].error_code),
-            newest=NEWEST_BY_NAME,
-        )
-        raise_for(answer.responses[0].error_code)
+        await self._admin.delete(topic)
         return []
 
 
@@ -389,4 +279,4 @@ class BrokerTopicService:
 async def broker_topic_service(servers: str) -> AsyncIterator[TopicService]:
     """Connect. `servers` is host:port[,host:port…]."""
     async with connect_brokers(servers) as brokers:
-        yield BrokerTopicService(brokers)
+        yield TopicsByBrokers(BrokerTopicService(brokers))
