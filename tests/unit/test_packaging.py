@@ -43,6 +43,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target / done.stdout.split()[-1]
 
 
+@pytest.mark.dev
 def test_only_our_own_names_go_into_site_packages(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
@@ -56,6 +57,7 @@ def test_only_our_own_names_go_into_site_packages(wheel: Path) -> None:
     ]
 
 
+@pytest.mark.dev
 def test_every_module_of_the_checkout_is_in_the_wheel(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
@@ -66,6 +68,7 @@ def test_every_module_of_the_checkout_is_in_the_wheel(wheel: Path) -> None:
         assert {f"{package}/{module}" for module in modules} <= names
 
 
+@pytest.mark.dev
 def test_the_command_works_outside_the_repository(wheel: Path, tmp_path: Path) -> None:
     """In a fresh environment that sees the installed dependencies, in a folder with a name that
     makes trouble, with no PYTHONPATH.
