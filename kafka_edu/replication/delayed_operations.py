@@ -21,6 +21,10 @@ class WaitingSession(Protocol):
         """Return whether the session is open and still holds this partition."""
         ...
 
+    def note_change(self, topic_partition: TopicPartition) -> None:
+        """Note that this partition has changed since the session was looked through."""
+        ...
+
 
 class Wakes(Protocol):
     """A purgatory, as far as one who wakes its operations needs it."""
@@ -64,6 +68,7 @@ class DelayedOperations:
         """Let the fetches of sessions look again. O(sessions)."""
         for session in list(self.sessions):
             if session.reads(self._topic_partition):
+                session.note_change(self._topic_partition)
                 self._fetch.check_and_complete(session.key)
             else:
                 self.sessions.pop(session, None)

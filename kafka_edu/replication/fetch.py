@@ -53,6 +53,8 @@ class Fetch:
         a diverging epoch.
         """
         now_ms = self._time.hi_res_clock_ms()
+        if session is not None:
+            session.changed.clear()
         results = read_from_local_log(self._partitions, params, infos, session)
         if params.replica_id >= 0:
             self._update_follower_fetch_state(params.replica_id, infos, results, now_ms)

@@ -75,6 +75,7 @@ class FetchSession:
     """
 
     __slots__ = (
+        "changed",
         "clock",
         "closed",
         "created_ms",
@@ -101,6 +102,8 @@ class FetchSession:
         self.partitions = partitions
         self.key = f"fetch session {session_id}"
         """A fetch that waits is woken under this key by partitions that were left out."""
+        self.changed: set[TopicPartition] = set()
+        """The partitions that have changed since a fetch arrived."""
         self.clock = FetchClock()
         self.closed = False
         self.epoch = 1
@@ -129,6 +132,10 @@ class FetchSession:
     def reads(self, topic_partition: TopicPartition) -> bool:
         """Return whether the session is open and holds the partition. O(1)."""
         return not self.closed and topic_partition in self.partitions
+
+    def note_change(self, topic_partition: TopicPartition) -> None:
+        """Note a change: a list of `infos()` that lacks this partition is out of date. O(1)."""
+        self.changed.add(topic_partition)
 
     def begins_with(self, infos: FetchInfos) -> bool:
         """Return whether `infos` begin with the session's first partition: it is not left out."""

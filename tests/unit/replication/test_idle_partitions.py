@@ -3,11 +3,14 @@
 import pytest
 
 from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.transport import part_size
 from kafka_edu.protocol.messages.fetch import FetchResponse
 from kafka_edu.replication import delayed_fetch, fetch, local_reads
-from kafka_edu.replication.fetch_params import FetchInfos
+from kafka_edu.replication.fetch_params import FetchInfos, FetchParams, PartitionFetch
 from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.log_read_result import FetchResults
+from kafka_edu.replication.partitions import Partitions
 from tests.unit.replication.replication_cluster import Cluster, T
 
 
@@ -221,3 +224,42 @@ def test_sessions_that_have_ended_do_not_gather() -> None:
         for _ in range(3):
             cluster.fetch(1)
     assert len(cluster.leader.partition._delayed.sessions) < 12
+
+
+def test_a_fetch_that_waits_looks_through_its_session_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Once when it arrives, once when it is woken."""
+    cluster = idle_cluster(wait_ms=500)
+    scans: list[FetchInfos] = []
+    infos = FetchSession.infos
+
+    def counted(session: FetchSession) -> list[tuple[TopicPartition, PartitionFetch]]:
+        scans.append(infos(session))
+        return infos(session)
+
+    monkeypatch.setattr(FetchSession, "infos", counted)
+    answer = cluster.send_fetch(1)
+    assert not answer
+    cluster.produce("c")
+    assert answer
+    assert [[tp for tp, _ in scan] for scan in scans] == [[], [T]]
+
+
+def test_a_record_that_comes_while_a_fetch_is_read_is_answered_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The session had left out the partition, so the list that the fetch arrived with lacks it."""
+    cluster = idle_cluster(wait_ms=500)
+
+    def read_then_produce(
+        partitions: Partitions, params: FetchParams, infos: FetchInfos, session: FetchSession
+    ) -> FetchResults:
+        results = local_reads.read_from_local_log(partitions, params, infos, session)
+        cluster.produce("c")
+        return results
+
+    monkeypatch.setattr(fetch, "read_from_local_log", read_then_produce)
+    [response] = cluster.send_fetch(1)
+    [topic] = response.responses
+    assert part_size(topic.partition_responses[0].record_set) > 0
