@@ -8,10 +8,10 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
-from kafka_edu.cli.options import cluster_option
 from kafka_edu.supervisor.cluster import (
     Cluster,
     ClusterError,
@@ -23,12 +23,28 @@ from kafka_edu.supervisor.cluster import (
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 from kafka_edu.supervisor.cluster_spec import HOST, ClusterSpec, ClusterSpecError, Wish
 
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
 _json_option = click.option(
     "--json",
     "json_file",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the state here too.",
 )
+
+
+def _cluster_option(command: _Command) -> _Command:
+    """Add `--cluster NAME`. The old spelling `--name` works too, and the help does not show it."""
+    old = click.option("--name", "name", default="default", hidden=True)
+    new = click.option(
+        "--cluster",
+        "name",
+        default="default",
+        show_default=True,
+        metavar="NAME",
+        help="Which cluster; several can be up at once.",
+    )
+    return new(old(command))
 
 
 @contextlib.contextmanager
@@ -93,7 +109,7 @@ def cluster() -> None:
 
 
 @cluster.command()
-@cluster_option
+@_cluster_option
 @click.option(
     "--brokers", type=click.IntRange(1, 100), help="How many (default: 3, or as many as last time)."
 )
@@ -179,7 +195,7 @@ def up(
 
 
 @cluster.command()
-@cluster_option
+@_cluster_option
 @_json_option
 def status(name: str, json_file: Path | None) -> None:
     """Show the state of a cluster, and the names of the others.
@@ -212,7 +228,7 @@ def status(name: str, json_file: Path | None) -> None:
 
 
 @cluster.command()
-@cluster_option
+@_cluster_option
 @click.option(
     "--delete", is_flag=True, help="Forget the cluster: remove its topics, records and settings."
 )
@@ -235,7 +251,7 @@ def down(name: str, delete: bool, all_: bool) -> None:
 
 def _act_command(action: str, help_: str) -> Callable[[str, str], None]:
     @cluster.command(action, help=help_)
-    @cluster_option
+    @_cluster_option
     @click.argument("who", metavar="ID")
     def command(name: str, who: str) -> None:
         with _told(), contextlib.closing(attach(name)) as found:
