@@ -14,7 +14,7 @@ from kafka.protocol.consumer.fetch import FetchRequest as PythonFetchRequest
 from kafka.protocol.producer.produce import ProduceRequest as PythonProduceRequest
 
 from kafka_edu.cli.report import Report
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafka_edu.protocol.messages.produce import (
     PartitionProduceData,

@@ -41,7 +41,7 @@ from kazoo.exceptions import KazooException  # type: ignore[import-untyped]  # k
 from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]  # nor here
 
 from kafka_edu.cli.report import Report
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster import ClusterError
 from kafka_edu.zk.apache import ApacheZooKeeperError
 

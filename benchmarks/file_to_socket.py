@@ -30,7 +30,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kafka_edu.cli.report import Report
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.common.socket_transport import SMALL_REGION_BYTES
 
 from .options import add_repeats

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kafka_edu.cli.report import Report
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster import ClusterError, running_cluster
 
 from .apache_kafka import ApacheKafka, PeerMissing, kafka_jars

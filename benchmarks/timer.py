@@ -30,7 +30,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from kafka_edu.cli.report import Report, number
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 
 from .options import add_repeats
 from .timer_contestants import (

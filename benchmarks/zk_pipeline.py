@@ -34,7 +34,7 @@ from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-un
 
 from kafka_edu.cli.report import Report
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.common.time import SystemTime
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.server.kafka_config import default_config

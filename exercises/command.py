@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 
 from .runner.check import Verdict, check_public, live_part
 from .runner.manifest import Exercise, UnknownExerciseError, find_exercise, load_manifest

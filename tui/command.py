@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 
 #: How long to watch a live cluster before drawing its picture, counted from the first events of its

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.common.time import MockTime
 from kafka_edu.timer.delay_queue import DelayQueue
 from kafka_edu.timer.system_timer import SystemTimer

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command
 from kafka_edu.cli.report import Report, number
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.sim.watches_exhibit import Cost, Exhibit, measure
 
 SIZES: Final = ((3, 100), (10, 100), (10, 1000))

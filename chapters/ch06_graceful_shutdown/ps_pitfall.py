@@ -27,7 +27,7 @@ from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command
 from kafka_edu.cli.report import Report
-from kafka_edu.common import program
+from kafka_edu.common import python_process
 from kafka_edu.tools.server_stop import all_commands
 
 #: What Linux before 4.2 gave of a command line: `len > PAGE_SIZE` in fs/proc/base.c.
@@ -205,6 +205,6 @@ def ps_pitfall(console: Console) -> Report:
         why="Before 4.2 the kernel kept only the first 4,096 bytes of a command line, and the class"
         " name kafka.Kafka stands at its end.",
         look_next="Stop a broker the safe way, which compares whole arguments:"
-        f" {program.command_line('server-stop')}. Book 000 §6.4.2 tells the story.",
+        f" {python_process.command_line('server-stop')}. Book 000 §6.4.2 tells the story.",
     )
     return report

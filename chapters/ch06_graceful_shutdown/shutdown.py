@@ -35,7 +35,7 @@ from kafka_edu.cli.demo_topic import (
     wait_until_in_sync,
 )
 from kafka_edu.cli.report import Report, number
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.reader import open_recording

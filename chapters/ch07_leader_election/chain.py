@@ -22,7 +22,7 @@ from rich.text import Text
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic
 from kafka_edu.cli.report import Report
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.common.time import SystemTime
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.chain_links import LinkKind

@@ -32,7 +32,7 @@ from kafka_edu.cli.demo_topic import (
 )
 from kafka_edu.cli.report import Report
 from kafka_edu.clients.web_log import WebLog
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.supervisor.running_proxy import RunningProxy, running_proxy

@@ -40,7 +40,7 @@ from kafka_edu.cli.report import Report
 from kafka_edu.clients.admin import AdminTimeoutError
 from kafka_edu.clients.admin.brokers import connect_brokers
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,

@@ -28,8 +28,7 @@ from kafka_edu.cli.demo_topic import (
 )
 from kafka_edu.cli.report import Report
 from kafka_edu.common.files import FileLockedError, OsFileSystem
-from kafka_edu.common.program import command_line
-from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.common.python_process import command_line, python_command, python_environment
 from kafka_edu.log.log_dirs import LOCK_FILE
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 

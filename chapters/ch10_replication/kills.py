@@ -24,7 +24,7 @@ from kafka_edu.cli.demo_topic import (
     wait_until_in_sync,
 )
 from kafka_edu.cli.report import Report
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
 from ..demo_parts.numbered_clients import ConfluentProducer, NumberedProducer, PythonProducer

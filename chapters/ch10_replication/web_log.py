@@ -23,7 +23,7 @@ from kafka_edu.cli.demo_frame import json_option, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic
 from kafka_edu.cli.report import Report
 from kafka_edu.clients.web_log import WebLog
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, is_up, start_cluster
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish

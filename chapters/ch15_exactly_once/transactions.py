@@ -29,8 +29,7 @@ from kafka_edu.cli.demo_frame import demo_command, wait_until, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic, wait_until_in_sync
 from kafka_edu.cli.maven_jars import PeerMissing, compiled, maven_jars
 from kafka_edu.cli.report import Report
-from kafka_edu.common.program import command_line
-from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.common.python_process import command_line, python_command, python_environment
 from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME
 from kafka_edu.coordinator.coordinator_type import partition_for
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster

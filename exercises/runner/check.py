@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 
 from .manifest import Exercise
 from .public_tests import Outcome, run_public_tests

@@ -25,7 +25,7 @@ from rich.table import Table
 from kafka_edu.common.java import NoJavaError, find_any_java
 from kafka_edu.common.package_group import how_to_install
 from kafka_edu.common.ports import BROKER_PORT, ZOOKEEPER_PORT
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.common.user_files import state_folder
 
 #: The memory of three brokers with their ZooKeeper and two clients, with room to spare.

@@ -15,8 +15,7 @@ from kafka_edu.common.output import (
     end_when_output_closes,
     flush_output,
 )
-from kafka_edu.common.program import command_line, program
-from kafka_edu.common.python_process import EXIT_INTERRUPTED
+from kafka_edu.common.python_process import EXIT_INTERRUPTED, command_line, program
 
 VERSION = "0.1.0"
 

@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 
 from kafka_edu.common.environment_setup import STAMPS, SetupError, install_groups
-from kafka_edu.common.program import command_line
-from kafka_edu.common.python_process import checkout
+from kafka_edu.common.python_process import checkout, command_line
 
 
 class PackageGroupError(Exception):

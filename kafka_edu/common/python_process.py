@@ -1,5 +1,6 @@
-"""How this program starts Python processes of its own: the same Python, the same packages, nothing
-from the folder it happens to stand in.
+"""Name this program as the reader calls it, and start Python processes of its own.
+
+They use the same Python and the same packages, and import nothing from the current folder.
 """
 
 import os
@@ -23,6 +24,19 @@ def checkout() -> Path | None:
         if (_CHECKOUT / "pyproject.toml").is_file() and (_CHECKOUT / "kafka-edu").is_file()
         else None
     )
+
+
+def program() -> str:
+    """Return `./kafka-edu` in a checkout, and `kafka-edu` where the package is installed."""
+    return "kafka-edu" if checkout() is None else "./kafka-edu"
+
+
+def command_line(words: str) -> str:
+    """Return the command that a reader can type here: the program's name and `words`.
+
+    Every message that names a command of ours uses this function.
+    """
+    return f"{program()} {words}"
 
 
 def run_to_its_end(

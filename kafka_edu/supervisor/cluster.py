@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_edu.common.package_group import PackageGroupError, ensure_group
-from kafka_edu.common.program import command_line
-from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.common.python_process import command_line, python_command, python_environment
 from kafka_edu.supervisor.action_client import (
     NEXT_BROKER_AFTER_S,
     READY_TIMEOUT_S,

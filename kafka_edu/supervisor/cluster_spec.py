@@ -16,7 +16,7 @@ from kafka_edu.common.ports import (
     free_ports,
     is_free,
 )
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.common.words import plural
 from kafka_edu.server.listener_settings import listener_settings
 from kafka_edu.server.properties_file import format_properties

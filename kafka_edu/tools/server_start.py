@@ -14,8 +14,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from kafka_edu.common.program import command_line
-from kafka_edu.common.python_process import BROKER_MODULE, python_command, python_environment
+from kafka_edu.common.python_process import (
+    BROKER_MODULE,
+    command_line,
+    python_command,
+    python_environment,
+)
 from kafka_edu.common.user_files import state_folder
 from kafka_edu.tools.tool import ToolCommand
 

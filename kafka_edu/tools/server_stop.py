@@ -14,8 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafka_edu.common.program import command_line
-from kafka_edu.common.python_process import BROKER_MODULE
+from kafka_edu.common.python_process import BROKER_MODULE, command_line
 from kafka_edu.tools.tool import ToolCommand
 
 PURPOSE: Final = (

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.tools.options import NumberError, java_integer
 from kafka_edu.tools.tool import ToolCommand, ToolError, java_class
 

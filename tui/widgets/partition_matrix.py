@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.events import Resize
 
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 
 from ..model import Model
 from ..subjects import PARTITIONS

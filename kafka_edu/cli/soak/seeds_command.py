@@ -14,7 +14,7 @@ from rich.console import Console
 from kafka_edu.cli.demo_frame import json_option
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.soak.progress import Progress
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 from kafka_edu.sim.seed_search import SeedResult, play
 
 FIRST_SEED: Final = 1

@@ -9,7 +9,7 @@ from rich.table import Table
 from kafka_edu.cli.report import Report, number
 from kafka_edu.cli.soak.memory import FLAT_GROWTH_PERCENT, SHOWS_FROM_S
 from kafka_edu.cli.soak.state import Part, SoakState
-from kafka_edu.common.program import command_line
+from kafka_edu.common.python_process import command_line
 
 LONGEST_SHOWN: Final = 5
 

@@ -15,7 +15,7 @@ from benchmarks.options import add_repeats
 from kafka_edu.cli.cluster_command import cluster
 from kafka_edu.cli.command_table import COMMANDS, read_group
 from kafka_edu.cli.main import build
-from kafka_edu.common import program, python_process
+from kafka_edu.common import python_process
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND_NAMES = "|".join(read_group(COMMANDS))
@@ -63,9 +63,9 @@ def test_the_old_spelling_of_repeats_works() -> None:
 
 
 def test_the_program_is_called_as_the_reader_types_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert program.command_line("demo") == "./kafka-edu demo"
+    assert python_process.command_line("demo") == "./kafka-edu demo"
     monkeypatch.setattr(python_process, "_CHECKOUT", Path("/nowhere"))
-    assert program.command_line("demo") == "kafka-edu demo"
+    assert python_process.command_line("demo") == "kafka-edu demo"
 
 
 def texts(module: Path) -> Iterator[str]:
@@ -98,5 +98,5 @@ def test_every_message_gets_the_programs_name_from_one_function(folder: str) -> 
 
 
 def test_usage_begins_with_what_the_reader_typed() -> None:
-    with click.Context(build(), info_name=program.program()) as context:
+    with click.Context(build(), info_name=python_process.program()) as context:
         assert context.get_usage().startswith("Usage: ./kafka-edu ")
