@@ -22,7 +22,7 @@ from kafka_edu.replication.partitions import Partitions
 
 
 class Fetch:
-    """The one way to the records for fetch requests."""
+    """Serve the records of all fetch requests."""
 
     def __init__(
         self,
@@ -42,15 +42,16 @@ class Fetch:
         session: FetchSession | None = None,
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Read what is wanted; `respond` is called once: now, or when there are `min_bytes`, or
-        after `max_wait_ms`.
+        """Read the wanted partitions, and call `respond` once.
+
+        `respond` is called now, or when there are `min_bytes`, or after `max_wait_ms`.
 
         `session` is the session whose `infos` these are. A change of any other of its partitions
         also wakes the fetch while it waits.
 
-        A follower's fetch first says where the follower is (book 001). The answer comes at once if
-        there is no time to wait, nothing is wanted, there are enough bytes, or there is an error or
-        a diverging epoch.
+        A follower's fetch first reports the follower's position (book 001). The response is
+        immediate if there is no time to wait, nothing is wanted, there are enough bytes, or there
+        is an error or a diverging epoch.
         """
         now_ms = self._time.hi_res_clock_ms()
         if session is not None:
@@ -79,8 +80,9 @@ class Fetch:
     def _update_follower_fetch_state(
         self, follower_id: int, infos: FetchInfos, results: FetchResults, now_ms: int
     ) -> None:
-        """Each partition learns where the follower is. A stranger (not assigned, so it should not
-        fetch) is given nothing.
+        """Report the follower's position to each partition.
+
+        A broker that is not assigned to the partition should not fetch it, and gets no records.
         """
         for i, (tp, read) in enumerate(results):
             wanted = infos[i][1]

@@ -1,17 +1,16 @@
-"""What one fetch request means in its session (Kafka: FetchManager and the FetchContexts in
-FetchSession.scala; KIP-227).
+"""Find the meaning of one fetch request in its session (Kafka: FetchManager and the FetchContexts
+in FetchSession.scala; KIP-227).
 
-    session id, epoch      context         reads                  the answer names
-    any,  -1               sessionless     what is named          all
-    any,   0               full            what is named          all; opens a session, if there is
-    a slot
-    known, the next one    incremental     all of the session     what is new
-    known, another one     error           -                      INVALID_FETCH_SESSION_EPOCH; the
-    epoch is not used up
-    unknown, > 0           error           -                      FETCH_SESSION_ID_NOT_FOUND
+    session id, epoch     context       reads                the response names
+    any,  -1              sessionless   what is named        all
+    any,   0              full          what is named        all
+    known, the next one   incremental   all of the session   what is new
+    known, another one    error         -                    INVALID_FETCH_SESSION_EPOCH
+    unknown, > 0          error         -                    FETCH_SESSION_ID_NOT_FOUND
 
-A full or sessionless fetch closes the session that it names. A session whose last partition is
-forgotten ends.
+A full fetch opens a session, if there is a slot. A wrong epoch does not use up the session's epoch.
+A full or sessionless fetch closes the session that it names. A session ends when its last partition
+is forgotten.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,25 +42,25 @@ class FetchContext(Protocol):
 
     @property
     def error(self) -> Errors:
-        """An error of the session: nothing is to be read."""
+        """The session's error. With an error, nothing is read."""
         ...
 
     @property
     def session(self) -> FetchSession | None:
-        """The session, where all of it is read though not all is named."""
+        """The session, if all of it is read although the request names only a part."""
         ...
 
     def infos(self) -> FetchInfos:
-        """What is to be looked at now, in order."""
+        """Return the partitions to read now, in order."""
         ...
 
     def response(self, results: FetchResults, now_ms: int) -> FetchResponse:
-        """The answer, from the results of all `infos`; called once."""
+        """Return the response, made from the results of all `infos`. Called once."""
         ...
 
 
 class SessionErrorContext:
-    """The session is not there, or its epoch is another."""
+    """A fetch whose session does not exist or has another epoch."""
 
     session: Final = None
 
@@ -76,7 +75,7 @@ class SessionErrorContext:
 
 
 class SessionlessFetchContext:
-    """All is named, nothing is remembered."""
+    """A fetch that names all its partitions. The broker remembers nothing of it."""
 
     error: Final = Errors.NONE
     session: Final = None
@@ -92,7 +91,7 @@ class SessionlessFetchContext:
 
 
 class FullFetchContext:
-    """All is named, and remembered from the answer on, if there is a slot."""
+    """A fetch that names all its partitions. If there is a slot, the response opens a session."""
 
     error: Final = Errors.NONE
     session: Final = None
@@ -126,7 +125,9 @@ class FullFetchContext:
 
 
 class IncrementalFetchContext:
-    """Only what changed is named; all of the session is read; only what is new is told."""
+    """A fetch that names only what changed. It reads the whole session and answers only what is
+    new.
+    """
 
     error: Final = Errors.NONE
 
@@ -138,7 +139,7 @@ class IncrementalFetchContext:
         return self.session.infos()
 
     def response(self, results: FetchResults, now_ms: int) -> FetchResponse:
-        """INVALID_FETCH_SESSION_EPOCH if another fetch of the session came while this one
+        """Return INVALID_FETCH_SESSION_EPOCH if another fetch of the session arrived while this one
         waited.
         """
         session = self.session
@@ -152,7 +153,7 @@ class IncrementalFetchContext:
 
 
 class FetchManager:
-    """Makes the context of each fetch. Owned by the broker's loop."""
+    """Create the context of each fetch. Owned by the broker's loop."""
 
     def __init__(self, cache: FetchSessionCache) -> None:
         self.cache = cache
@@ -167,8 +168,9 @@ class FetchManager:
         from_follower: bool,
         now_ms: int,
     ) -> FetchContext:
-        """See the table above. Versions below 7 know no sessions: give them epoch -1. O(partitions
-        named).
+        """Return the fetch's context, by the table above. O(partitions named).
+
+        Versions below 7 have no sessions: pass epoch -1 for them.
         """
         if session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session_id != NO_SESSION:
@@ -191,7 +193,7 @@ class FetchManager:
 
 
 def fetch_response(session_id: int, results: FetchResults) -> FetchResponse:
-    """The results as they go on the wire, by topic. `records` are passed on as they are.
+    """Group the results by topic, as the response has them. `records` are passed on unchanged.
     O(partitions).
     """
     topics: dict[str, FetchableTopicResponse] = {}

@@ -13,12 +13,12 @@ def read_from_local_log(
     infos: FetchInfos,
     session: FetchSession | None = None,
 ) -> FetchResults:
-    """One read of each partition, in order, within `max_bytes` together; the first with records
-    may exceed all limits by one batch.
+    """Read each partition once, in order, within `max_bytes` together.
 
-    A negative limit spoils the partition whose limit it is. A negative `max_bytes` is the first
-    partition's limit; for the others it is 0. `session` is the session whose partitions these are:
-    it may leave out those that it has read to their end.
+    The first partition with records may exceed all limits by one batch. A negative limit makes only
+    its own partition fail. A negative `max_bytes` is the first partition's limit; for the others it
+    is 0. `session` is the session whose partitions these are. It may leave out those that it has
+    read to their end.
     """
     left = params.max_bytes
     if left < 0 and session is not None and not session.begins_with(infos):

@@ -19,15 +19,17 @@ class FetchClock:
 
 
 class Replica:
-    """How far one follower has come, learned from its fetches alone: a fetch *from* offset n says
-    that all below n is stored there.
+    """One follower's progress, learned from its fetches alone.
 
-    Kept by the leader for every assigned follower. Times are the leader's monotonic ms. Owned by
+    A fetch *from* offset n says that the follower has stored all records below n.
+
+    The leader keeps one for every assigned follower. Times are the leader's monotonic ms. Owned by
     its Partition, which is the only writer.
 
-    *Caught up* does not mean "has the leader's last record now": under load no follower ever has. A
-    follower has caught up, as of its previous fetch, when it now asks from where the leader's log
-    ended *at that previous fetch*. So a follower that is always one fetch behind is in sync.
+    *Caught up* does not mean "has the leader's last record now": under load no follower ever has
+    it. A fetch shows that the follower had caught up at its previous fetch, if it starts where the
+    leader's log ended *at that previous fetch*. So a follower that is always one fetch behind is in
+    sync.
     """
 
     __slots__ = (
@@ -43,8 +45,8 @@ class Replica:
     def __init__(self, broker_id: int) -> None:
         self.broker_id = broker_id
         self.log_end_offset = UNKNOWN_OFFSET
-        """The follower's LEO with its place in the *leader's* segments; offset -1 until its first
-        fetch of this epoch.
+        """The follower's LEO with its place in the *leader's* segments. Its offset is -1 until the
+        first fetch of this epoch.
         """
         self.log_start_offset = -1
         self.last_fetch_leader_log_end_offset = 0
@@ -56,7 +58,7 @@ class Replica:
 
     @property
     def last_fetch_time_ms(self) -> int:
-        """When the follower fetched last, whether or not its session left out the partition."""
+        """The follower's last fetch, whether or not its session left out the partition."""
         return (
             self._fetched_ms
             if self._clock is None
@@ -65,8 +67,10 @@ class Replica:
 
     @property
     def last_caught_up_time_ms(self) -> int:
-        """When the follower had all that the leader had. Each fetch of a session that leaves out
-        the partition counts: the follower has had all there is since.
+        """The time when the follower last had all of the leader's records.
+
+        Each fetch of a session that leaves out the partition counts, because the follower has had
+        all records since then.
         """
         return (
             self._caught_up_ms
@@ -75,13 +79,14 @@ class Replica:
         )
 
     def go_by(self, clock: FetchClock) -> None:
-        """Count each fetch of a session as a fetch from the leader's end, until the next
-        `update_fetch_state`, `reset` or `settle`.
+        """Count each fetch of a session as a fetch from the leader's end.
+
+        This lasts until the next `update_fetch_state`, `reset` or `settle`.
         """
         self._clock = clock
 
     def settle(self) -> None:
-        """Take over the times of the session's clock, and go by it no more."""
+        """Take over the times of the session's clock, and stop using the clock."""
         if self._clock is not None:
             self._fetched_ms, self._caught_up_ms = (
                 self.last_fetch_time_ms,
@@ -96,10 +101,11 @@ class Replica:
         now_ms: int,
         leader_end_offset: int,
     ) -> None:
-        """Take over what a fetch at `now_ms` tells. O(1).
+        """Record a fetch at `now_ms`. O(1).
 
-        From the leader's end: caught up now. From where the leader ended at the fetch before:
-        caught up at that time. Else: not yet, again.
+        If it starts at the leader's end, the follower is caught up now. If it starts where the
+        leader ended at the previous fetch, the follower was caught up at that time. Otherwise it
+        has not caught up yet.
         """
         self.settle()
         offset = fetch_offset.message_offset
@@ -113,8 +119,10 @@ class Replica:
         self._fetched_ms = now_ms
 
     def reset(self, leader_end_offset: int, now_ms: int, *, in_sync: bool) -> None:
-        """A leader's epoch begins: members of the ISR get replica.lag.time.max.ms to show
-        themselves, others have never caught up.
+        """Begin a leader's epoch.
+
+        Members of the ISR get replica.lag.time.max.ms to fetch. Other followers count as never
+        caught up.
         """
         self.last_fetch_leader_log_end_offset = leader_end_offset
         self._fetched_ms = now_ms
@@ -122,13 +130,16 @@ class Replica:
         self._clock = None
 
     def forget_offsets(self) -> None:
-        """A new leader knows nothing of its followers' offsets until they fetch."""
+        """Forget the follower's offsets. A new leader does not know them until the follower
+        fetches.
+        """
         self.log_end_offset = UNKNOWN_OFFSET
         self.log_start_offset = -1
 
     def lag(self, now_ms: int, max_lag_ms: int) -> str:
-        """Why it is out of sync, in words: stuck (no fetch at all) or slow (fetches, but never from
-        the end).
+        """Describe why the follower is out of sync.
+
+        It is stuck (it does not fetch at all) or slow (it fetches, but never from the end).
         """
         silent_ms = now_ms - self.last_fetch_time_ms
         if silent_ms > max_lag_ms:
