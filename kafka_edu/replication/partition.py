@@ -663,7 +663,7 @@ class Partition:
         )
 
     def _set_high_watermark(self, log: Log, new: LogOffsetMetadata) -> None:
-        """Door: every move of the high watermark."""
+        """Set the high watermark. Every move of it goes through here."""
         before, offset = self.high_watermark.message_offset, new.message_offset
         assert log.log_start_offset <= offset <= log.log_end_offset, (
             self.topic_partition,
@@ -695,8 +695,9 @@ class Partition:
         )
 
     def high_watermark_metadata(self) -> LogOffsetMetadata:
-        """The HW with its place in the segments, found now if it is not known: a follower is told
-        the bare offset.
+        """Return the HW with its place in the segments.
+
+        The place is looked up now if it is not known: a follower receives only the offset.
         """
         if self.high_watermark.segment_base_offset < 0:
             self.high_watermark = self.local_log().convert_to_offset_metadata(
@@ -705,8 +706,9 @@ class Partition:
         return self.high_watermark
 
     def end_for(self, isolation: FetchIsolation) -> LogOffsetMetadata:
-        """Up to where a reader may see, with its place in the segments. O(1) for recent offsets.
-        Raises REPLICA_NOT_AVAILABLE.
+        """Return the end up to which a reader may read, with its place in the segments.
+
+        O(1) for recent offsets. Raises REPLICA_NOT_AVAILABLE.
         """
         log = self.local_log()
         if isolation is FetchIsolation.LOG_END:
@@ -820,10 +822,10 @@ class Partition:
         only_from_leader: bool,
         isolation: FetchIsolation,
     ) -> int | None:
-        """How many bytes lie between `start` and the end that the reader may see, for DelayedFetch.
+        """Return how many bytes lie between `start` and the end that the reader may see.
 
-        None if they lie on different segments: the reader is far behind, or the log was truncated.
-        Raises what `log_for_request` raises.
+        DelayedFetch uses this. Returns None if they lie on different segments: the reader is far
+        behind, or the log was truncated. Raises what `log_for_request` raises.
         """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
         offset = start.message_offset
