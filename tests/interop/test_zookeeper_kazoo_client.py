@@ -6,6 +6,7 @@ import gc
 import weakref
 from collections.abc import Awaitable
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -308,6 +309,72 @@ def test_kazoo_client_notifies_what_changed_while_it_was_away(server: Server, ro
             WatchedEvent(WatchType.CREATED, "/none"),
         ]
         assert len([news for news in told.all if isinstance(news, WatchedEvent)]) == len(missed) + 2
+        await client.close()
+        await other.close()
+        await gate.close()
+
+    asyncio.run(use())
+
+
+def test_kazoo_client_loses_no_answer_and_no_change_over_many_reconnects(
+    server: Server, root: str
+) -> None:
+    """Bursts of requests meet a connection that ends again and again. Every request ends, and a
+    mirror that reads what its watches name shows what ZooKeeper has.
+    """
+    paths = [f"/{number}" for number in range(100)]
+    random = Random(7)
+
+    async def use() -> None:
+        gate = Gate(server.port)
+        await gate.start()
+        connected = asyncio.Event()
+        mirror: dict[str, bytes] = {}
+        reading: set[asyncio.Task[None]] = set()
+
+        def on_session(state: SessionState) -> None:
+            assert state is not SessionState.EXPIRED
+            (connected.set if state is SessionState.CONNECTED else connected.clear)()
+
+        def on_watch(event: WatchedEvent) -> None:
+            assert event.type is WatchType.DATA_CHANGED
+            task = asyncio.create_task(read(event.path, watch=True))
+            reading.add(task)
+            task.add_done_callback(reading.discard)
+
+        async def read(path: str, watch: bool) -> None:
+            while True:
+                await connected.wait()
+                try:
+                    data, _ = await client.get(path, watch=watch)
+                except ZkError as error:
+                    if error.code is not ZkErrorCode.CONNECTION_LOSS:
+                        raise
+                    await asyncio.sleep(0)
+                else:
+                    if watch:
+                        mirror[path] = data
+                    return
+
+        client = KazooZkClient(f"127.0.0.1:{gate.port}{root}", SESSION_MS)
+        other = await kazoo_client(server.port, root, Told())
+        await client.start(on_watch, on_session, PATIENCE_S * 1000)
+        await asyncio.gather(*(other.create(path, b"0") for path in paths))
+        await asyncio.gather(*(read(path, watch=True) for path in paths))
+        for number in range(20):
+            burst = asyncio.gather(*(read(path, watch=False) for path in paths * 6))
+            changed = random.sample(paths, 30)
+            await asyncio.gather(*(other.set(path, b"%d" % number) for path in changed))
+            gate.shut()
+            await asyncio.sleep(0)
+            await asyncio.gather(*(other.set(path, b"%d!" % number) for path in changed[:9]))
+            gate.open()
+            async with asyncio.timeout(PATIENCE_S):
+                await burst
+        held = [data for data, _ in await asyncio.gather(*map(other.get, paths))]
+        async with asyncio.timeout(PATIENCE_S):
+            while reading or [mirror[path] for path in paths] != held:
+                await read(paths[0], watch=False)
         await client.close()
         await other.close()
         await gate.close()
