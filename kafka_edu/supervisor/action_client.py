@@ -1,16 +1,20 @@
-"""Asks a cluster's supervisor to act: the other end of its action socket. The command line, the
+"""Ask a cluster's supervisor to act: the client's side of its action socket. The command line, the
 dashboard and tests use it.
 
 One line of JSON each way, over loopback:
 
     → {"token": "…", "id": 1, "action": "kill", "broker": 0}
-    ← {"id": 1, "ok": true, "message": "broker 0 killed with SIGKILL"}          or {"id": 1, "ok":
-    false, "error": "…"}
+    ← {"id": 1, "ok": true, "message": "broker 0 killed with SIGKILL"}
+    or {"id": 1, "ok": false, "error": "…"}
 
-The token stands in a file that only the owner can read. What came of an action is told as an event
-too (supervisor events, broker id -1). Actions: status, which adds `status` to its answer; stop,
-start, kill, pause, resume with `broker` (an id; from -2 down a server of ZooKeeper); wait-ready
-with `timeout_s`; release (from the process that started it); down with `delete`.
+The token is in a file that only the owner can read. The supervisor also emits an event with the
+result of an act. The actions:
+
+    status                            the answer also has `status`
+    stop, start, kill, pause, resume  with `broker` or `zookeeper`: the id of the process
+    wait-ready                        with `timeout_s`
+    release                           from the process that started the supervisor
+    down                              with `delete`
 """
 
 import json
@@ -26,7 +30,8 @@ READY_TIMEOUT_S: Final = 60.0
 #: At `down` brokers stop one after another, but none waits longer than this for the earlier ones.
 NEXT_BROKER_AFTER_S: Final = 10.0
 
-#: A stop waits for a broker's controlled shutdown, which may take three tries of five seconds.
+#: The limit for one action. A single stop takes at most about 30 s (BROKER_PATIENCE_S), because the
+#: broker shuts down in a controlled way and flushes its logs.
 ACTION_TIMEOUT_S: Final = 90.0
 
 

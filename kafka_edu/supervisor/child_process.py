@@ -88,7 +88,9 @@ class ChildProcess:
         self._ended.set()
         self._asked = False
         self._asked_told = 0
-        """The act that requested its end: the cause of ProcessEnded."""
+        """The sequence number of the event that requested its end. ProcessEnded names it as its
+        cause.
+        """
         self._log_start = 0
         self._watcher: asyncio.Task[None] | None = None
 

@@ -163,7 +163,9 @@ class Cluster:
         self._client = client
         self._supervisor = supervisor
         self.warnings: tuple[str, ...] = ()
-        """What its settings ask for but do not get, for the code that started it."""
+        """Settings that are unknown or have no effect, in words, for the code that started the
+        cluster.
+        """
 
     @property
     def name(self) -> str:
@@ -204,7 +206,7 @@ class Cluster:
             except FileNotFoundError:
                 if time.monotonic() > end or self.status().broker(broker_id).state == "stopped":
                     raise ClusterError(
-                        f"broker {broker_id} tells no events: it is not up"
+                        f"broker {broker_id} sends no events, because it is not up; start it first"
                     ) from None
             time.sleep(_LOOK_EVERY_S)
 
@@ -368,8 +370,7 @@ def start_cluster(
         remembered = ClusterSpec.load(folder)
         if remembered is not None and temporary:
             raise ClusterError(
-                f"there is a cluster '{name}' that is to be kept; a temporary one needs another"
-                " name"
+                f"cluster '{name}' exists and must be kept; give the temporary cluster another name"
             )
         spec = plan(name, wish, remembered, home)
         warnings = spec.check_settings(folder)
@@ -382,7 +383,7 @@ def start_cluster(
         raise ClusterError(str(error)) from error
     except OSError as error:
         raise ClusterError(
-            f"cannot write {error.filename}: {error.strerror}; KAFKA_EDU_HOME names another place"
+            f"cannot write {error.filename}: {error.strerror}; set KAFKA_EDU_HOME to another folder"
         ) from error
     folder.action_address.unlink(missing_ok=True)  # left by a supervisor that was killed
     with folder.supervisor_log.open("wb") as log:

@@ -103,8 +103,8 @@ class ZooKeeperSpec(NamedTuple):
             name, colon, port = host.rpartition(":")
             if not name or not colon or not port.isdigit() or not 0 < int(port) < 65536:
                 raise ClusterSpecError(
-                    f"'{text}' is no ZooKeeper: give embedded, apache, or HOST:PORT/chroot of one"
-                    " that runs"
+                    f"'{text}' is not a ZooKeeper: give embedded, apache, or HOST:PORT/chroot of"
+                    " a running one"
                 )
         return ZooKeeperSpec("external", text)
 
@@ -293,7 +293,8 @@ class ClusterSpec(NamedTuple):
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ClusterSpecError(
-                f"{folder.spec} cannot be read ({error}); to begin anew remove {folder.path}"
+                f"{folder.spec} cannot be read ({error}); remove {folder.path} to start"
+                " from nothing"
             ) from error
 
 
@@ -392,17 +393,16 @@ def _wished_zookeeper(wish: Wish, remembered: ClusterSpec | None) -> tuple[ZooKe
     count = wish.zookeepers if wish.zookeepers is not None else kept or 1
     if not 1 <= count <= MAX_ZOOKEEPERS:
         raise ClusterSpecError(
-            f"an ensemble has 1 to {MAX_ZOOKEEPERS} servers, not {count}; three bear the loss"
-            " of one"
+            f"an ensemble has 1 to {MAX_ZOOKEEPERS} servers, not {count}; three can lose one"
         )
     if wish.zookeepers is not None and not zookeeper.ours:
         raise ClusterSpecError(
-            f"--zookeepers is for those that are started here, and {zookeeper.connect} is not: name"
-            " all its servers in --zookeeper HOST:PORT,HOST:PORT"
+            f"--zookeepers counts servers that this command starts, but {zookeeper.connect} is an"
+            " external ZooKeeper: name all its servers in --zookeeper HOST:PORT,HOST:PORT"
         )
     if zookeeper.kind == "embedded" and count > 1:
         raise ClusterSpecError(
-            "the embedded ZooKeeper is one server: leave --zookeepers out, or say --zookeeper"
+            "the embedded ZooKeeper is one server: leave --zookeepers out, or use --zookeeper"
             f" apache --zookeepers {count}"
         )
     if kept and count != kept:

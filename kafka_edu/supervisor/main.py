@@ -159,7 +159,9 @@ class Supervisor:
             raise failure
 
     def _watch_owner(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Standard input is a pipe to which nobody writes. Its end means the owner's end."""
+        """End everything when the owner has ended, unless the cluster was released. Standard input
+        is a pipe to which nobody writes, so it ends only with the owner.
+        """
 
         def gone() -> None:
             loop.remove_reader(sys.stdin)
@@ -184,11 +186,11 @@ class Supervisor:
     async def _start_all(self) -> None:
         """Start ZooKeeper, then the brokers."""
         if not await self._zookeepers.start():
-            self._all_started.set()  # nobody starts; `wait-ready` reports how ZooKeeper ended
+            self._all_started.set()  # no broker starts; `wait-ready` reports how ZooKeeper ended
             return
         for broker in self._brokers.values():
             async with self._locks[broker.source]:
-                # otherwise someone has requested it already
+                # a broker that is not stopped was started on request meanwhile
                 if broker.state is ProcessState.STOPPED:
                     self._folder.broker_events(broker.source.id).unlink(missing_ok=True)
                     await broker.start()
@@ -200,10 +202,11 @@ class Supervisor:
             self._end.set()
 
     async def _stop_all(self) -> None:
-        """Stop brokers one after another, then ZooKeeper, which they need for stopping.
+        """Stop brokers one after another, then ZooKeeper, because the brokers need it to stop.
 
         If all brokers stopped at once, two that lead for each other could not hand over. Each would
-        warn of a failed controlled shutdown. A cluster that will be deleted needs no such care.
+        warn of a failed controlled shutdown. If the cluster will be deleted, all processes are
+        killed instead.
         """
         running = [
             broker for broker in self._brokers.values() if broker.state is not ProcessState.STOPPED
@@ -219,8 +222,8 @@ class Supervisor:
         await self._zookeepers.stop()
 
     def _on_end(self, child: ChildProcess) -> None:
-        """Note a child's end. Its event reports it, and the events file of a dead child would
-        mislead.
+        """Remove the events file of a child that has ended, because its address leads nowhere.
+        ChildProcess emits the event about the end.
         """
         path = (
             self._folder.broker_events(child.source.id)
@@ -230,7 +233,9 @@ class Supervisor:
         path.unlink(missing_ok=True)
 
     async def _act(self, action: str, request: Request) -> Answer:
-        """Carry out an act. Every act emits an event before and after."""
+        """Carry out an act. An event is emitted before and after it, except for `status` and
+        `wait-ready`.
+        """
         if action == "status":
             return {"status": self._status()}
         if action == "wait-ready":

@@ -122,7 +122,9 @@ def _missing(unknown: set[int], controller_id: int) -> str:
         )
     if controller_id < 0:
         parts.append("it knows no controller")
-    return " and ".join(parts) or f"it takes {controller_id} for the controller, which does not run"
+    return (
+        " and ".join(parts) or f"it names broker {controller_id}, which does not run, as controller"
+    )
 
 
 def _is_open(host: str, port: int) -> bool:

@@ -39,7 +39,7 @@ async def diagnose(folder: ClusterFolder, brokers: Sequence[int], seen: Mapping[
 
 def _lines(broker_id: int, story: Story, seen: str) -> list[str]:
     if not story.state:
-        says = "it does not tell its events: it hangs, or has not come so far"
+        says = "it sends no events: it hangs, or its start has not come so far"
     elif not story.registered:
         says = f"it is not registered in ZooKeeper; its state is {story.state}"
     else:

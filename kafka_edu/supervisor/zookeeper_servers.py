@@ -28,8 +28,8 @@ _ASK_MODE_EVERY_S: Final = 0.25
 
 
 class ZooKeeperServers:
-    """The children that are ZooKeeper's, by what stands for them where brokers have their ids.
-    Owned by the supervisor's loop.
+    """The children that are ZooKeeper servers, by their source of events. Owned by the supervisor's
+    loop.
     """
 
     def __init__(
@@ -50,8 +50,8 @@ class ZooKeeperServers:
                 name, source, self._command(server), folder.zookeeper_log(name)
             )
         self.modes: dict[Source, str] = dict.fromkeys(self.children, "")
-        """child id → leader, follower, or empty where it serves nobody; all empty where there is
-        but one.
+        """Source → leader or follower; empty while the server serves nobody. A single server has no
+        mode here.
         """
 
     def _command(self, server: ZooKeeperServer) -> list[str]:
@@ -95,7 +95,7 @@ class ZooKeeperServers:
         return self._servers[child.source].port
 
     def snapshot(self) -> Iterator[Event]:
-        """Yield the leader, for a late subscriber."""
+        """Yield the mode of each server of an ensemble, for a late subscriber."""
         if self._is_ensemble:
             for child in self.children.values():
                 yield ZooKeeperModeSnapshot(
@@ -105,9 +105,9 @@ class ZooKeeperServers:
     async def start(self) -> bool:
         """Start all servers. Return False if one has ended instead.
 
-        Apache's must answer before a broker comes. It may lose the request of a broker that
-        connects just when it opens its port, and that broker would wait for six seconds. The
-        embedded one accepts clients while it starts.
+        Apache's servers must answer before a broker starts. A broker may connect just when the
+        server opens its port. Its request may then be lost, and that broker would wait for six
+        seconds. The embedded one accepts clients while it starts.
         """
         await asyncio.gather(*(child.start() for child in self.children.values()))
         return self._spec.kind != "apache" or await self.answer()
@@ -126,8 +126,8 @@ class ZooKeeperServers:
         return False
 
     async def _mode(self, child: ChildProcess) -> str:
-        """Return the mode; empty for one that does not run, because a paused one would only make us
-        wait.
+        """Return the mode. A server that does not run has the empty mode: a paused one would not
+        answer.
         """
         return (
             await asyncio.to_thread(mode, HOST, self.port(child))
@@ -136,7 +136,9 @@ class ZooKeeperServers:
         )
 
     async def watch(self) -> None:
-        """Report the leader until cancelled. Returns at once if there is no ensemble."""
+        """Emit each change of a server's mode until cancelled. Return at once if there is no
+        ensemble.
+        """
         while self._is_ensemble:
             children = list(self.children.values())
             for child, now in zip(

@@ -116,7 +116,7 @@ def test_a_broker_killed_and_started_again(cluster: Cluster) -> None:
     assert not processes_of(str(cluster.folder.broker_properties(1)))
     with pytest.raises(ClusterError, match="broker-1 is stopped"):
         cluster.kill(1)
-    with pytest.raises(ClusterError, match="tells no events"):
+    with pytest.raises(ClusterError, match="sends no events"):
         cluster.events_address(1)
     cluster.start(1)
     assert cluster.pid(1) not in (0, before)

@@ -227,7 +227,7 @@ def test_what_a_person_calls_a_process(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wish", "advice"),
     [
-        (Wish(zookeepers=3), "leave --zookeepers out, or say --zookeeper apache --zookeepers 3"),
+        (Wish(zookeepers=3), "leave --zookeepers out, or use --zookeeper apache --zookeepers 3"),
         (Wish(zookeeper="h:1", zookeepers=3), "name all its servers in --zookeeper"),
         (Wish(zookeeper="apache", zookeepers=0), "an ensemble has 1 to 7 servers, not 0"),
         (Wish(zookeeper="apache", zookeepers=8), "an ensemble has 1 to 7 servers, not 8"),
@@ -266,7 +266,7 @@ def test_zookeeper_elsewhere_with_chroot(tmp_path: Path) -> None:
     "text", ["", "nonsense", "host", "host:", "host:0", "host:70000", ":2181", "host:21x/chroot"]
 )
 def test_zookeeper_that_is_none(text: str) -> None:
-    with pytest.raises(ClusterSpecError, match="is no ZooKeeper"):
+    with pytest.raises(ClusterSpecError, match="is not a ZooKeeper"):
         ZooKeeperSpec.parse(text)
 
 
