@@ -111,28 +111,30 @@ def cluster() -> None:
 @cluster.command()
 @_cluster_option
 @click.option(
-    "--brokers", type=click.IntRange(1, 100), help="How many (default: 3, or as many as last time)."
+    "--brokers",
+    type=click.IntRange(1, 100),
+    help="The number of brokers (default: 3, or as last time).",
 )
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    help="Of broker 0; the others follow it (default: as last time, or free ones).",
+    help="The port of broker 0; the others get the next ones (default: as last time, or free).",
 )
 @click.option(
     "--zookeeper",
     metavar="WHICH",
-    help="embedded (default), apache, or HOST:PORT/chroot of one that runs.",
+    help="embedded (default), apache, or the HOST:PORT/chroot of a running ZooKeeper.",
 )
 @click.option(
     "--zookeepers",
     type=int,
     metavar="N",
-    help="How many servers of Apache's, which make an ensemble (default: 1, or as last time).",
+    help="The number of Apache's servers, which form an ensemble (default: 1, or as last time).",
 )
 @click.option(
     "--api-level",
     type=click.Choice(["2.0", "2.8"]),
-    help="Which Kafka the brokers are to clients (default: 2.8, or as last time).",
+    help="The Kafka release whose API versions clients get (default: 2.8, or as last time).",
 )
 @click.option(
     "--prop",
@@ -281,9 +283,9 @@ def _wait_for_start(found: Cluster) -> None:
 _ID = "ID is a broker's, or zookeeper, in an ensemble zookeeper-1 and so on."
 _act_command("stop", f"Stop broker ID with SIGTERM: it hands its leaders over first.\n\n{_ID}")
 _act_command("start", f"Start broker ID again.\n\n{_ID}")
-_act_command("kill", f"Kill broker ID with SIGKILL: no goodbye to anybody.\n\n{_ID}")
-_act_command("pause", f"Pause broker ID with SIGSTOP: it lives, and answers nothing.\n\n{_ID}")
-_act_command("resume", f"Let a paused broker ID go on.\n\n{_ID}")
+_act_command("kill", f"Kill broker ID with SIGKILL: it closes nothing.\n\n{_ID}")
+_act_command("pause", f"Pause broker ID with SIGSTOP: it lives but answers nothing.\n\n{_ID}")
+_act_command("resume", f"Resume broker ID, which was paused.\n\n{_ID}")
 
 
 def _folder(name: str) -> ClusterFolder:

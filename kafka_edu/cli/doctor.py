@@ -58,7 +58,7 @@ class Finding(NamedTuple):
 def check_python() -> Iterator[Finding]:
     seen = f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}"
     if platform.python_implementation() != "CPython":
-        yield Finding("Python", Verdict.NOTE, seen, "is tested on CPython alone")
+        yield Finding("Python", Verdict.NOTE, seen, "tested only on CPython")
     else:
         yield Finding("Python", Verdict.OK, seen)
 
@@ -87,7 +87,7 @@ def check_java() -> Iterator[Finding]:
             "Java",
             Verdict.NOTE,
             "none",
-            "only Spark and --zookeeper apache need it; they bring one when first asked for",
+            "only Spark and --zookeeper apache need it; they fetch one at their first use",
         )
         return
     try:
@@ -109,7 +109,7 @@ def check_java() -> Iterator[Finding]:
             "Java",
             Verdict.NOTE,
             f"{first}, {program}",
-            "Spark wants 17 or newer; set JAVA_HOME to one",
+            "Spark needs Java 17 or newer; set JAVA_HOME to one",
         )
     else:
         yield Finding("Java", Verdict.OK, f"{first}, {program}")
@@ -123,7 +123,7 @@ def check_group(group: str, module: str, purpose: str, names: str) -> Iterator[F
             names,
             Verdict.NOTE,
             "not installed",
-            f"comes when first asked for ({purpose}), or now by {how_to_install(group)}",
+            f"fetched at the first use ({purpose}), or now by {how_to_install(group)}",
         )
 
 
@@ -179,16 +179,16 @@ def check_memory() -> Iterator[Finding]:
         yield Finding(
             "Memory",
             Verdict.NOTE,
-            "this system does not tell how much is free",
-            f"three brokers want about {NEEDED_MEMORY_MB} MB",
+            "this system does not report how much is free",
+            f"three brokers need about {NEEDED_MEMORY_MB} MB",
         )
     elif available < NEEDED_MEMORY_MB:
         yield Finding(
             "Memory",
             Verdict.NOTE,
             f"{available} MB free",
-            f"three brokers want about {NEEDED_MEMORY_MB} MB;"
-            f" `{command_line('cluster up --brokers 1')}` takes a third",
+            f"three brokers need about {NEEDED_MEMORY_MB} MB;"
+            f" `{command_line('cluster up --brokers 1')}` needs a third",
         )
     else:
         yield Finding("Memory", Verdict.OK, f"{available} MB free")
@@ -213,7 +213,7 @@ def check_disk(home: Path) -> Iterator[Finding]:
             "Disk",
             Verdict.NOTE,
             f"{free_mb} MB free in {home}",
-            "clear some, or set KAFKA_EDU_HOME to another disk",
+            "free some space, or set KAFKA_EDU_HOME to another disk",
         )
     else:
         yield Finding("Disk", Verdict.OK, f"{free_mb} MB free in {home}")
@@ -221,8 +221,8 @@ def check_disk(home: Path) -> Iterator[Finding]:
         yield Finding(
             "File names",
             Verdict.NOTE,
-            "upper and lower case are one here",
-            "topics whose names differ in case alone collide; KAFKA_EDU_HOME moves them",
+            "upper and lower case are the same here",
+            "topics whose names differ only in case collide; set KAFKA_EDU_HOME to another disk",
         )
     else:
         yield Finding("File names", Verdict.OK, "upper and lower case differ")
@@ -237,14 +237,14 @@ def check_file_handles() -> Iterator[Finding]:
             "File handles",
             Verdict.BAD,
             seen,
-            f"a broker needs {LEAST_FILE_HANDLES} at least: ulimit -n {GOOD_FILE_HANDLES}",
+            f"a broker needs at least {LEAST_FILE_HANDLES}: run ulimit -n {GOOD_FILE_HANDLES}",
         )
     elif soft < GOOD_FILE_HANDLES:
         yield Finding(
             "File handles",
             Verdict.NOTE,
             seen,
-            f"enough for some hundred partitions; for more: ulimit -n {GOOD_FILE_HANDLES}",
+            f"enough for a few hundred partitions; for more, run ulimit -n {GOOD_FILE_HANDLES}",
         )
     else:
         yield Finding("File handles", Verdict.OK, seen)
@@ -259,7 +259,7 @@ def check_locale() -> Iterator[Finding]:
             "Locale",
             Verdict.NOTE,
             encoding,
-            "the dashboard draws with Unicode: export LANG=C.UTF-8",
+            "the dashboard draws with Unicode: run export LANG=C.UTF-8",
         )
 
 
@@ -270,7 +270,7 @@ def check_terminal() -> Iterator[Finding]:
     columns, rows = shutil.get_terminal_size()
     if columns < 80 or rows < 24:
         yield Finding(
-            "Terminal", Verdict.NOTE, f"{columns} × {rows}", "the dashboard wants 80 × 24 at least"
+            "Terminal", Verdict.NOTE, f"{columns} × {rows}", "the dashboard needs at least 80 × 24"
         )
     else:
         yield Finding("Terminal", Verdict.OK, f"{columns} × {rows}")
@@ -323,7 +323,7 @@ def doctor(json_file: Path | None) -> None:
     Console().print(table)
     bad = [finding for finding in findings if finding.verdict is Verdict.BAD]
     click.echo(
-        "The main job cannot run yet: see the lines marked ✕."
+        "A cluster cannot run here yet: see the lines marked ✕."
         if bad
         else f"All that `{command_line('demo')}` needs is here."
     )

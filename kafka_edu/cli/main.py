@@ -42,8 +42,8 @@ class LazyGroup(click.Group):
         command = entry.load()
         if not isinstance(command, click.Command):
             raise click.ClickException(
-                f"the command '{cmd_name}' is broken: {entry.module}:{entry.attribute} is no click"
-                " command"
+                f"the command '{cmd_name}' is broken: {entry.module}:{entry.attribute} is not a"
+                " click command"
             )
         return command
 

@@ -81,7 +81,7 @@ def make_targets(
     for number, (name, text) in enumerate([*given, *replayed], 1):
         name = name or f"cluster-{number}"
         if name in targets:
-            raise click.UsageError(f"two clusters are called {name}")
+            raise click.UsageError(f"two clusters are called {name}: give each its own NAME=")
         if number <= len(given):
             targets[name] = Target(
                 name, [ADDRESS.convert(address, None, None) for address in text.split(",")], trace
@@ -98,7 +98,10 @@ def _read(path: Path) -> MetadataCopy:
     except OSError as error:
         raise click.ClickException(f"cannot read {path}: {error.strerror}") from error
     except RecordingError as error:
-        raise click.ClickException(f"{path} is no recording of metadata: {error}") from error
+        raise click.ClickException(
+            f"{path} is not a recording of metadata: {error}; choose another file, or write one"
+            " with --record FILE"
+        ) from error
 
 
 def make_routes(rules: Sequence[str], file: Path | None, targets: Sequence[Target]) -> Routes:
@@ -149,12 +152,15 @@ def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -
     Raises click.ClickException.
     """
     if len(targets) != 1:
-        raise click.UsageError("--record takes a copy of one --target")
+        raise click.UsageError("--record copies one cluster: give exactly one --target")
     (target,) = targets
     asyncio.run(take_copies(targets, timeout_ms))
     copy = target.copy
     if copy is None:
-        raise click.ClickException(f"there is nothing to record: {target.last_error}")
+        raise click.ClickException(
+            f"nothing was recorded, because no broker of {target.name} gave its metadata:"
+            f" {target.last_error}. Check --target"
+        )
     temporary = path.with_name(path.name + ".tmp")
     try:
         temporary.write_bytes(write_recording(copy))
@@ -162,7 +168,7 @@ def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
     say(
-        f"recorded in {path}: {plural(len(copy.brokers), 'broker')}, {_counts(copy)}, told by"
+        f"recorded in {path}: {plural(len(copy.brokers), 'broker')}, {_counts(copy)}, according to"
         f" {copy.source}"
     )
     played_back = Target(target.name, [], None)
@@ -179,14 +185,14 @@ def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -
     "given",
     multiple=True,
     type=Named("HOST:PORT[,HOST:PORT…]"),
-    help="A cluster to speak for: some of its brokers.",
+    help="A cluster to represent: the addresses of some of its brokers.",
 )
 @click.option(
     "--replay",
     "replayed",
     multiple=True,
     type=Named("FILE"),
-    help="A cluster to speak for, as --record wrote it down.",
+    help="A cluster to represent, from a file that --record wrote.",
 )
 @click.option(
     "--record",
@@ -199,7 +205,7 @@ def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -
     "rules",
     multiple=True,
     metavar="RULE",
-    help="'client=PATTERN topic=PATTERN to=NAME[,NAME…]': who is led to which cluster.",
+    help="'client=PATTERN topic=PATTERN to=NAME[,NAME…]': which clients go to which cluster.",
 )
 @click.option(
     "--routes",
@@ -207,13 +213,15 @@ def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -
     type=click.Path(dir_okay=False, path_type=Path),
     help="A file of such rules, one a line.",
 )
-@click.option("--find-coordinator", is_flag=True, help="Answer FindCoordinator too, by the copy.")
+@click.option(
+    "--find-coordinator", is_flag=True, help="Also answer FindCoordinator, from the copy."
+)
 @click.option(
     "--target-versions",
     is_flag=True,
     help=(
-        "List in ApiVersions what the target serves: some clients take the first server's word for"
-        " all."
+        "List in ApiVersions all that the target serves, because some clients apply the first"
+        " server's answer to the whole cluster."
     ),
 )
 @click.option(
@@ -221,19 +229,19 @@ def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -
     type=click.IntRange(10),
     default=REFRESH_MS,
     show_default=True,
-    help="How often a target is asked anew.",
+    help="The time between two requests for a target's metadata.",
 )
 @click.option(
     "--timeout-ms",
     type=click.IntRange(1),
     default=TIMEOUT_MS,
     show_default=True,
-    help="How long one of its brokers has to answer.",
+    help="How long each of its brokers has to answer.",
 )
 @click.option(
     "--health",
     is_flag=True,
-    help="Ask each target once, show what it says, and exit: with 1 when one does not answer.",
+    help="Ask each target once, show its answer, and exit: with 1 if one does not answer.",
 )
 @click.option(
     "--events",
@@ -262,7 +270,7 @@ def proxy(
     brokers answers. Without a rule, clients are spread over all clusters.
     """
     if not given and not replayed:
-        raise click.UsageError("for which cluster? Give --target HOST:PORT, or --replay FILE")
+        raise click.UsageError("no cluster is named: give --target HOST:PORT, or --replay FILE")
     process = ProxyProcess(lambda line: click.echo(line), events_file)
     targets = make_targets(
         given, replayed, None if health or record_to is not None else process.tracer
@@ -278,7 +286,7 @@ def proxy(
         if listen is None:
             return
     if listen is None:
-        raise click.UsageError("where shall it listen? Give --listen HOST:PORT")
+        raise click.UsageError("no address to listen on: give --listen HOST:PORT")
     core = MetadataProxy(
         targets, routes, find_coordinator=find_coordinator, target_versions=target_versions
     )

@@ -26,7 +26,7 @@ def spark() -> None:
 @click.option(
     "--bootstrap-server",
     metavar="HOST:PORT,…",
-    help="Use this cluster; else one is started, and stopped again.",
+    help="Use this cluster. Without it one is started, and stopped at the end.",
 )
 @click.option("--topic", default="web-log", show_default=True)
 @click.option(
@@ -37,7 +37,10 @@ def spark() -> None:
     help="Lines of web log to write.",
 )
 @click.option(
-    "--seed", default=1, show_default=True, help="Of the generator: the same seed, the same log."
+    "--seed",
+    default=1,
+    show_default=True,
+    help="The generator's seed. The same seed gives the same log.",
 )
 @click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
 @click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False, writable=True))

@@ -34,8 +34,7 @@ def _state_of(state_file: Path | None, resume: bool) -> SoakState:
         return SoakState()
     if not resume:
         raise click.ClickException(
-            f"{state_file} holds a soak already; add --resume to go on with it, or name another"
-            " file"
+            f"{state_file} holds a soak already; add --resume to continue it, or name another file"
         )
     return SoakState.load(state_file)
 
@@ -83,18 +82,18 @@ def run(
     type=click.FloatRange(0, min_open=True),
     default=60.0,
     show_default=True,
-    help="How long in all, over all parts.",
+    help="The length of all parts together.",
 )
 @click.option(
     "--state",
     "state_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Keep what was found in this file, to go on later.",
+    help="Keep the results in this file, to continue later.",
 )
 @click.option(
     "--resume",
     is_flag=True,
-    help="Go on with the soak in --state FILE until it has lasted --minutes.",
+    help="Continue the soak in --state FILE until it has lasted --minutes.",
 )
 @click.option(
     "--rate",
@@ -109,7 +108,7 @@ def run(
     default=20.0,
     show_default=True,
     metavar="SECONDS",
-    help="Rest between two acts.",
+    help="The rest between two acts.",
 )
 @click.option(
     "--disk-writers",
@@ -125,7 +124,9 @@ def run(
     show_default=True,
     help="Processes that keep the processor busy.",
 )
-@click.option("--seed", type=int, default=7, show_default=True, help="Of the probe requests.")
+@click.option(
+    "--seed", type=int, default=7, show_default=True, help="The seed of the probe requests."
+)
 @click.option(
     "--prop",
     "props",
@@ -165,7 +166,7 @@ def soak(
     except (ClusterError, SoakStateError) as error:
         raise click.ClickException(str(error)) from error
     if not finished:
-        again = f"; go on with --state {state_file} --resume" if state_file is not None else ""
+        again = f"; continue with --state {state_file} --resume" if state_file is not None else ""
         click.echo(
             f"stopped after {state.seconds / 60:.1f} of {minutes:g} minutes{again}", err=True
         )

@@ -129,6 +129,6 @@ class Prober:
         try:
             await client.send(probe.request, probe.version, GIVE_UP_MS)
         except (OSError, ProtocolError):
-            # the connection has closed, which is an answer: `closed` counts the requests in flight
+            # A closed connection counts as an answer: `closed` counts the requests in flight.
             return
         deadlines.answered(now_ms())

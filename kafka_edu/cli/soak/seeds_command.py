@@ -70,7 +70,7 @@ def replay_command(seed: int) -> str:
 
 def show_failure(result: SeedResult, console: Console) -> None:
     console.print(
-        f"[red]✕[/] seed {result.seed}: {len(result.failures)} failures; play it again with"
+        f"[red]✕[/] seed {result.seed}: {len(result.failures)} failures; replay it with"
         f" {replay_command(result.seed)}",
         soft_wrap=True,
     )
@@ -129,7 +129,7 @@ def replay(seed: int, console: Console) -> SeedResult:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Keep each seed's result in this file; seeds in it are not run again.",
 )
-@click.option("--seed", type=int, help="Play this one again and tell what happens in it.")
+@click.option("--seed", type=int, help="Play only this seed again, and print its story.")
 @json_option
 def seeds(
     seeds: int, first: int, state_file: Path | None, seed: int | None, json_file: Path | None
@@ -163,9 +163,7 @@ def seeds(
                 progress.show(f"seed {number}: {len(done)} tried, {failed} failed")
                 result = play(number)
                 if result.holds:
-                    result = result._replace(
-                        acts=()
-                    )  # the story of a seed is told again by its number
+                    result = result._replace(acts=())  # replaying the seed gives its story again
                 else:
                     show_failure(result, console)
                 done[number] = result
@@ -173,7 +171,9 @@ def seeds(
                     save(state_file, list(done.values()))
         except KeyboardInterrupt:
             again = (
-                f"; the same command goes on with {state_file}" if state_file is not None else ""
+                f"; repeat the command to continue with {state_file}"
+                if state_file is not None
+                else ""
             )
             click.echo(
                 f"stopped after {sum(number in done for number in wanted)} of {seeds} seeds{again}",

@@ -44,12 +44,12 @@ STALLS_KEPT: Final = 10
 _DRAIN_S: Final = 90.0
 _PROBES_END_S: Final = 30.0
 _HURRIED_S: Final = 10.0
-"""After Ctrl-C, in place of them all."""
+"""The time limit after Ctrl-C, instead of the two limits above; the probes get a quarter of it."""
 _LOOK_EVERY_S: Final = 0.5
 
 
 class Plan(NamedTuple):
-    """How a part is to be run."""
+    """The settings of one part."""
 
     records_a_second: int
     act_every_s: float
@@ -61,7 +61,9 @@ class Plan(NamedTuple):
 
 
 class SoakPart:
-    """Runs one part and keeps `part` up to date: whoever saves it between may stop at any time."""
+    """Runs one part and keeps `part` up to date. It can be saved at any time, so a killed soak
+    loses little.
+    """
 
     def __init__(self, cluster: Cluster, plan: Plan, folder: Path, number: int) -> None:
         self.part = Part(time.strftime("%Y-%m-%d %H:%M:%S"))
@@ -93,7 +95,7 @@ class SoakPart:
 
     @property
     def now(self) -> str:
-        """One line of how it stands."""
+        """Return one line about the present state."""
         part = self.part
         return (
             f"acked {part.records_acked:,} · read {part.records_read:,} · answered"
@@ -104,8 +106,8 @@ class SoakPart:
         )
 
     def run(self, seconds: float, tick: Callable[[str], None]) -> None:
-        """Work for so long. `tick(doing)` is called every half second; KeyboardInterrupt passes
-        through after a hurried end.
+        """Work for `seconds`. `tick(doing)` is called every half second. After a KeyboardInterrupt
+        the part ends in a hurry, and the exception is raised again.
         """
         create_topic(self._admin, TOPIC, PARTITIONS)
         create_topic(self._admin, PROBE_TOPIC, PROBE_PARTITIONS)
@@ -220,7 +222,7 @@ class SoakPart:
             }:
                 woken_ms = now_ms() - (time.time() * 1000 - wall_ms)
                 if self._pauses.within(broker, woken_ms - stalled_ms, woken_ms) > 0:
-                    return  # our own pause
+                    return  # this stall is a pause that we made
                 part.loop_stalls += 1
                 longest = [*part.longest_stalls, line]
                 longest.sort(key=lambda stall: -int(str(stall.get("stalled_ms", 0))))
@@ -230,7 +232,7 @@ class SoakPart:
                 part.broker_stuck_events = [*part.broker_stuck_events, line][:TROUBLES_KEPT]
             case {"event": str(name)}:
                 part.troubles = {**part.troubles, name: part.troubles.get(name, 0) + 1}
-                if name != "SessionLost":  # that is what the pauses are for
+                if name != "SessionLost":  # sessions are lost on purpose, by the pauses
                     part.trouble_events = [*part.trouble_events, line][:TROUBLES_KEPT]
 
     def _on_disk(self, line: dict[str, object]) -> None:
@@ -257,9 +259,9 @@ class SoakPart:
         self._acted("kill -9 and restart")
         self._pids.pop(victim, None)
         self._tell(f"kill -9 of broker {victim}")
-        # from its last instruction on, which on a busy machine is a second before the kernel closes
-        # its connections, a dead broker answers nobody; nor does one that is starting, though its
-        # port takes connections: Kafka's does the same
+        # A killed broker answers nobody after its last instruction. On a busy machine the kernel
+        # closes its connections a second later. A starting broker does not answer either, although
+        # its port accepts connections, as in Kafka. Requests to them do not count as stuck.
         self._pauses.paused(victim, now_ms())
         self._cluster.kill(victim)
         self._stay(AWAY_S, f"broker {victim} was killed", tick)
@@ -320,7 +322,7 @@ class SoakPart:
 
 @contextlib.contextmanager
 def soak_part(plan: Plan, number: int) -> Iterator[SoakPart]:
-    """A cluster of its own in a temporary folder, for the length of a block."""
+    """Run a cluster in a temporary folder during the block, and give the part that works on it."""
     props = {
         "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
         "offsets.topic.replication.factor": str(BROKERS),

@@ -41,7 +41,7 @@ def test_entry_that_is_no_command_says_so() -> None:
         LazyGroup({"odd": CommandEntry("odd", "kafka_edu.cli.main", "VERSION")}), ["odd"]
     )
     assert result.exit_code == 1
-    assert "is no click command" in result.output
+    assert "is not a click command" in result.output
 
 
 @pytest.fixture

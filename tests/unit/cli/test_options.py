@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 COMMAND_NAMES = "|".join(read_group(COMMANDS))
 #: Texts that are titles, not commands to type.
 TITLES = {"kafka-edu dashboard", "kafka-edu chapter "}
-#: What to do elsewhere: in a clone that the reader does not have yet.
+#: A command to type elsewhere: in a clone that the reader does not have yet.
 ELSEWHERE = "clone the repository and run ./kafka-edu test"
 
 

@@ -100,12 +100,12 @@ def test_rules_of_options_go_before_those_of_the_file_and_errors_say_where(tmp_p
     [
         (
             ["--listen", "127.0.0.1:0"],
-            "for which cluster? Give --target HOST:PORT, or --replay FILE",
+            "no cluster is named: give --target HOST:PORT, or --replay FILE",
         ),
-        (["--target", "127.0.0.1:1"], "where shall it listen? Give --listen HOST:PORT"),
+        (["--target", "127.0.0.1:1"], "no address to listen on: give --listen HOST:PORT"),
         (
             ["--target", "a=h:1", "--target", "b=h:1", "--record", "x"],
-            "--record takes a copy of one --target",
+            "--record copies one cluster: give exactly one --target",
         ),
         (
             ["--replay", "nowhere.json", "--listen", "127.0.0.1:0"],
@@ -124,7 +124,7 @@ def test_a_file_that_is_no_recording(tmp_path):
     path.write_text("[]")
     result = CliRunner().invoke(proxy, ["--replay", str(path), "--listen", "127.0.0.1:0"])
     assert result.exit_code == 1
-    assert f"{path} is no recording of metadata: it must be an object" in result.output
+    assert f"{path} is not a recording of metadata: it must be an object" in result.output
 
 
 def test_health_of_a_recording_and_of_nobody(recording):
@@ -146,7 +146,7 @@ def test_nothing_is_recorded_when_nobody_answers(tmp_path: Path):
     path = tmp_path / "meta.json"
     result = CliRunner().invoke(proxy, ["--target", "127.0.0.1:1", "--record", str(path)])
     assert result.exit_code == 1
-    assert "there is nothing to record: 127.0.0.1:1: " in result.output
+    assert "no broker of cluster-1 gave its metadata: 127.0.0.1:1: " in result.output
     assert not path.exists()
 
 
