@@ -95,8 +95,8 @@ def _shown(value: str | None) -> str:
 
 
 async def _alter(brokers: Brokers, o: "ConfigOptions", given: OptionSet, name: str) -> None:
-    """AlterConfigs replaces a broker's whole dynamic configuration, so the present one is read
-    first.
+    """Alter one broker's dynamic configs. AlterConfigs replaces all of them, so the present ones
+    are read first.
     """
     from kafka_edu.tools.configs import configs_to_add
 

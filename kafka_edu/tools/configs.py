@@ -52,7 +52,7 @@ class ConfigOptions:
     def __init__(self) -> None:
         self.parser = parser = OptionParser()
         self.zookeeper = parser.text(
-            "zookeeper", "REQUIRED, but for brokers: ZooKeeper's host:port, or several.", "urls"
+            "zookeeper", "REQUIRED, except for brokers: ZooKeeper's host:port, or several.", "urls"
         )
         self.bootstrap_server = parser.text(
             "bootstrap-server",
@@ -72,15 +72,15 @@ class ConfigOptions:
         self.entity_name = parser.text("entity-name", "Which topic, client id, user or broker id.")
         self.entity_default = parser.flag(
             "entity-default",
-            "What holds for all clients, users or brokers that have nothing of their own.",
+            "The defaults of all clients, users or brokers that have no configs of their own.",
         )
         self.add_config = parser.text("add-config", _add_help)
         self.delete_config = parser.text("delete-config", "Keys to remove: 'k1,k2'.", separator=",")
         parser.flag("help", "Show these options.")
-        parser.flag("force", "Ask nothing.")
+        parser.flag("force", "Do not ask for a confirmation.")
 
     def check(self, given: OptionSet) -> None:
-        """Raises UsageError, ToolError(IllegalArgumentException)."""
+        """Check the command line. Raises UsageError, ToolError(IllegalArgumentException)."""
         if given.has(self.alter) == given.has(self.describe):
             raise UsageError("Command must include exactly one action: --describe, --alter")
         check_invalid(given, self.describe, (self.add_config, self.delete_config))
@@ -148,13 +148,13 @@ def _add_help() -> str:
         for kind, names in keys.items()
     )
     return (
-        "What to set: 'k1=v1,k2=[v1,v2],k3=v3', with brackets around a value that holds"
+        "The configs to set: 'k1=v1,k2=[v1,v2],k3=v3', with brackets around a value that holds"
         f" commas.\n{listed}"
     )
 
 
 def configs_to_add(given: OptionSet, o: ConfigOptions) -> dict[str, str]:
-    """Raises ToolError."""
+    """Return the checked configs of --add-config. Raises ToolError."""
     configs: dict[str, str] = {}
     if not given.has(o.add_config):
         return configs

@@ -62,7 +62,7 @@ class ConsumerOptions:
         )
         self.consumer_config = parser.text(
             "consumer.config",
-            "A file of the consumer's properties; --consumer-property goes above it.",
+            "A file of the consumer's properties; --consumer-property overrides it.",
             "config file",
         )
         self.formatter = parser.text(
@@ -78,16 +78,16 @@ class ConsumerOptions:
         )
         self.from_beginning = parser.flag(
             "from-beginning",
-            "Where the group has committed nothing, begin with the first record there is.",
+            "If the group has committed nothing, begin with the first record.",
         )
         self.max_messages = parser.integer(
-            "max-messages", "End after so many records.", "num_messages"
+            "max-messages", "End after this number of records.", "num_messages"
         )
         self.timeout_ms = parser.integer(
-            "timeout-ms", "End when no record has come for so long.", "timeout_ms"
+            "timeout-ms", "End when no record has arrived for this time, in ms.", "timeout_ms"
         )
         self.skip_on_error = parser.flag(
-            "skip-message-on-error", "Go on behind a record that cannot be shown."
+            "skip-message-on-error", "Skip a record that cannot be shown."
         )
         self.bootstrap_server = parser.text(
             "bootstrap-server", "REQUIRED: The brokers to ask.", "server to connect to"
@@ -221,7 +221,7 @@ def _settings(o: ConsumerOptions, given: OptionSet) -> dict[str, object]:
 
 
 class ConflictingResetError(Exception):
-    """--from-beginning, and a property that contradicts it."""
+    """--from-beginning, together with a property that contradicts it."""
 
 
 class ClientError(Exception):
@@ -269,7 +269,7 @@ class RecordReader:
                 raise TimeoutError
 
     def close(self) -> None:
-        """Do not commit what was fetched but not shown."""
+        """Close the consumer. Records that were fetched but not shown are not committed."""
         from kafka import TopicPartition
 
         first = {

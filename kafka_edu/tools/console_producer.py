@@ -63,13 +63,13 @@ class ProducerOptions:
             takes=Takes.OPTIONAL,
         )
         self.batch_size = parser.integer(
-            "batch-size", "Taken, without effect (as in 2.0).", "size", default=200
+            "batch-size", "Accepted, but without effect (as in 2.0).", "size", default=200
         )
         self.retries = parser.integer(
-            "message-send-max-retries", "How often a record is sent again.", default=3
+            "message-send-max-retries", "How many times a record is sent again.", default=3
         )
         self.retry_backoff = parser.integer(
-            "retry-backoff-ms", "How long to wait before that.", default=100
+            "retry-backoff-ms", "How long to wait before that, in ms.", default=100
         )
         self.timeout = parser.integer(
             "timeout",
@@ -85,7 +85,7 @@ class ProducerOptions:
         )
         self.metadata_expiry = parser.long(
             "metadata-expiry-ms",
-            "When metadata is read anew.",
+            "The age in ms at which metadata is read again.",
             "metadata expiration interval",
             default=300_000,
         )
@@ -97,7 +97,7 @@ class ProducerOptions:
         )
         self.max_memory = parser.long(
             "max-memory-bytes",
-            "Taken, without effect.",
+            "Accepted, but without effect.",
             "total memory in bytes",
             default=32 * 1024 * 1024,
         )
@@ -109,7 +109,7 @@ class ProducerOptions:
         )
         self.line_reader = parser.text(
             "line-reader",
-            "What reads the lines; there is one.",
+            "The class that reads the lines. There is only one.",
             "reader_class",
             default=LINE_READER,
         )
@@ -127,7 +127,7 @@ class ProducerOptions:
         )
         self.producer_config = parser.text(
             "producer.config",
-            "A file of the producer's properties; --producer-property goes above it.",
+            "A file of the producer's properties; --producer-property overrides it.",
             "config file",
         )
 

@@ -76,9 +76,9 @@ class GroupOptions:
         )
         self.reset = parser.flag(
             "reset-offsets",
-            "Reset a group's offsets: which, by --topic or --all-topics; whither, by one of"
-            " --to-offset, --to-earliest, --to-latest, --to-current, --shift-by, --to-datetime,"
-            " --by-duration, --from-file. The group must have no members.",
+            "Reset a group's offsets. --topic or --all-topics selects them. The new offsets come"
+            " from --to-offset, --to-earliest, --to-latest, --to-current, --shift-by,"
+            " --to-datetime, --by-duration or --from-file. The group must have no members.",
         )
         self.dry_run = parser.flag(
             "dry-run", "With --reset-offsets: only show what it would do. The default."
@@ -137,7 +137,7 @@ class GroupOptions:
         )
 
     def check(self, given: OptionSet) -> None:
-        """Raises UsageError."""
+        """Check the command line. Raises UsageError."""
         actions = (self.list, self.describe, self.delete, self.reset)
         if sum(map(given.has, actions)) != 1:
             raise UsageError(

@@ -33,11 +33,14 @@ class PerfOptions:
         self.parser = parser = OptionParser()
         self.messages = parser.long("messages", "REQUIRED: How many records to read.", "count")
         self.interval = parser.integer(
-            "reporting-interval", "How often progress is told, in ms.", "interval_ms", default=5000
+            "reporting-interval",
+            "How often progress is printed, in ms.",
+            "interval_ms",
+            default=5000,
         )
         self.date_format = parser.text(
             "date-format",
-            "As java.text.SimpleDateFormat.",
+            "The form of dates, as for java.text.SimpleDateFormat.",
             "date format",
             default="yyyy-MM-dd HH:mm:ss:SSS",
         )
@@ -55,22 +58,22 @@ class PerfOptions:
             "fetch-size", "How much of a partition to fetch at once.", "size", default=MB
         )
         self.from_latest = parser.flag(
-            "from-latest", "Where the group has committed nothing, begin at the end."
+            "from-latest", "If the group has committed nothing, begin at the end."
         )
         self.socket_buffer = parser.integer(
             "socket-buffer-size", "The socket's receive buffer.", "size", default=2 * MB
         )
-        parser.integer("threads", "Taken, without effect (as in 2.0).", "count", default=10)
+        parser.integer("threads", "Accepted, but without effect (as in 2.0).", "count", default=10)
         parser.integer(
-            "num-fetch-threads", "Taken, without effect (as in 2.0).", "count", default=1
+            "num-fetch-threads", "Accepted, but without effect (as in 2.0).", "count", default=1
         )
         self.config = parser.text(
             "consumer.config", "A file of the consumer's properties.", "config file"
         )
-        self.detailed = parser.flag("show-detailed-stats", "Tell of each interval.")
+        self.detailed = parser.flag("show-detailed-stats", "Print a line for each interval.")
         self.timeout = parser.long(
             "timeout",
-            "End when no record has come for so long, in ms.",
+            "End when no record has arrived for this time, in ms.",
             "milliseconds",
             default=10_000,
             takes=Takes.OPTIONAL,

@@ -75,13 +75,11 @@ async def shut_down(
         print(f"Partitions remaining: {_listed(remaining)}")
         alone = await _led_alone(brokers, broker_id)
         if alone:
-            print(
-                f"Not among them, for there is no other replica that could lead: {_listed(alone)}"
-            )
+            print(f"Not counted, because no other replica could lead: {_listed(alone)}")
         if not remaining:
             print(
-                f"Broker {broker_id} runs on. The controller lets it lead nothing more until it is"
-                " started again, or the controller changes."
+                f"Broker {broker_id} keeps running. The controller gives it no leadership until it"
+                " is started again, or the controller changes."
             )
     return remaining
 
@@ -121,7 +119,7 @@ def main(words: Sequence[str]) -> int:
         " controller. Without it, -1 is sent.",
         "hosts",
     )
-    client_id = parser.text("client-id", "What the tool calls itself.", "id")
+    client_id = parser.text("client-id", "The client id of the tool.", "id")
 
     def run() -> int:
         given = parser.parse(words)

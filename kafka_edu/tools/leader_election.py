@@ -65,13 +65,13 @@ class LeaderElectionOptions:
         )
         self.partition = parser.integer("partition", "That partition's number.", "partition id")
         self.all = parser.flag(
-            "all-topic-partitions", "All partitions are meant that need such an election."
+            "all-topic-partitions", "Elect for all partitions that need such an election."
         )
         self.type: Option[str] = parser.choice(
             "election-type",
-            "REQUIRED: preferred: where another than the first of the replicas leads, the first is"
-            " to lead. unclean: where nobody leads, anybody is to lead who is alive, though records"
-            " may be lost.",
+            "REQUIRED: preferred: if a replica other than the first leads, the first takes over."
+            " unclean: if no replica leads, any live replica becomes leader, and records may be"
+            " lost.",
             _election_type,
             "[PREFERRED,UNCLEAN]",
             "election type",
@@ -80,7 +80,7 @@ class LeaderElectionOptions:
         self.version = parser.flag("version", "Show the version of Kafka that this is like.")
 
     def check(self, given: OptionSet) -> None:
-        """Raises ToolError."""
+        """Check the command line. Raises ToolError."""
         missing = [
             option.name for option in (self.bootstrap_server, self.type) if not given.has(option)
         ]

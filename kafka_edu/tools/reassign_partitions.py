@@ -98,7 +98,7 @@ class ReassignPartitionsOptions:
         )
 
     def check(self, given: OptionSet) -> None:
-        """Raises UsageError."""
+        """Check the command line. Raises UsageError."""
         if given.has(self.zookeeper) or not given.has(self.bootstrap_server):
             self._check_2_0(given)
         else:

@@ -1,8 +1,9 @@
-"""The JSON files of reassign-partitions: which topics to move, and which brokers shall hold each
+"""The JSON files of reassign-partitions: which topics to move, and which brokers will hold each
 partition.
 
-{"version":1,"topics":[{"topic":"web"}]}
-{"version":1,"partitions":[{"topic":"web","partition":0,"replicas":[2,0],"log_dirs":["any","/data/b"]}]}
+    {"version":1,"topics":[{"topic":"web"}]}
+    {"version":1,"partitions":[
+        {"topic":"web","partition":0,"replicas":[2,0],"log_dirs":["any","/data/b"]}]}
 """
 
 from collections.abc import Mapping, Sequence

@@ -30,10 +30,10 @@ class LogDirs(NamedTuple):
 
 
 async def alter_log_dirs(brokers: Brokers, wanted: Mapping[Replica, str]) -> set[Replica]:
-    """Ask for each replica in its dir. Return those that are there or on their way.
+    """Order each replica into its log dir. Return the replicas that are there or on their way.
 
-    A replica that its broker does not have yet is left out. Raises ToolError for one that is
-    refused.
+    A replica that its broker does not have yet is left out. Raises ToolError for a replica that the
+    broker refuses.
     """
     accepted: set[Replica] = set()
     for broker_id in sorted({replica.broker_id for replica in wanted}):

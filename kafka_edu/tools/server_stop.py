@@ -65,7 +65,9 @@ def _commands_from_proc() -> Iterator[tuple[int, list[str]]]:
 
 
 def _commands_from_ps() -> Iterator[tuple[int, list[str]]]:
-    """Without /proc, use `ps` with uncut lines. Arguments with blanks fall apart."""
+    """Yield the processes from `ps` with uncut lines, on systems without /proc. An argument with
+    blanks becomes several.
+    """
     listed = subprocess.run(
         ["ps", "-xww", "-o", "pid=,args="], check=True, capture_output=True, text=True
     ).stdout

@@ -109,7 +109,7 @@ class TopicOptions:
         return self.alter, self.create, self.describe, self.list, self.delete
 
     def check(self, given: OptionSet) -> None:
-        """Raises UsageError."""
+        """Check the command line. Raises UsageError."""
         if sum(map(given.has, self.actions())) != 1:
             raise UsageError(
                 "Command must include exactly one action: --list, --describe, --create, --alter or"

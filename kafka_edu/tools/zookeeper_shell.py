@@ -71,7 +71,7 @@ class ZooKeeperShell:
             self._session.close()
 
     def _close(self) -> None:
-        """Close on request, which 3.5 reports."""
+        """Close the session because the user asked for it. The shell of 3.5 prints a message."""
         if self._session is not None and self._session.alive:
             self.close()
             if self._release == "3.5":

@@ -78,10 +78,10 @@ def test_the_broker_leads_nothing_and_runs_on(
     told = capsys.readouterr().out.splitlines()
     assert told[1:] == [
         "Partitions remaining: none",
-        "Not among them, for there is no other replica that could lead: alone-0",
+        "Not counted, because no other replica could lead: alone-0",
         (
-            f"Broker {broker} runs on. The controller lets it lead nothing more until it is started"
-            " again, or the controller changes."
+            f"Broker {broker} keeps running. The controller gives it no leadership until it is"
+            " started again, or the controller changes."
         ),
     ]
     assert f"(id: {controller} rack: null) moved the leaders of broker {broker} away." in told[0]
@@ -150,4 +150,4 @@ def test_apache_kafkas_controller_does_it_too(capsys: pytest.CaptureFixture[str]
         for number in range(2):
             producer.produce(TOPIC, b"after", partition=number)
         assert producer.flush(PATIENCE_S) == 0
-        wait_for(lambda: list(leaders(admin).values()) == [0, 0], "clients are told of it")
+        wait_for(lambda: list(leaders(admin).values()) == [0, 0], "all brokers report it")
