@@ -2,8 +2,8 @@
 checkpoints, flush, ISR expiration.
 
 Each piece of work is a task that waits on the handed-in Time. So the simulator's clock drives it,
-and `crash` drops it. A run that takes longer than its period delays the next run. Runs never
-overlap.
+and `crash` drops it. The period begins when a run has ended. A long run therefore delays the next
+one, and runs never overlap.
 
 Kafka logs an exception of scheduled work and continues. Here an exception stops the broker. Without
 ISR expiration, for example, a broker would acknowledge records that it must not acknowledge.

@@ -209,16 +209,16 @@ class KafkaServer:
         self._features = FinalizedFeatures(self._zk)
         self._tasks: list[asyncio.Task[None]] = []
         self._early_session_states: list[SessionState] = []
-        """The states of ZooKeeper's session since registration began, for the controller, which is
-        created later.
+        """The states of ZooKeeper's session since registration began. They are kept for the
+        controller, which is created later.
         """
         if tracer:
             tracer.on_snapshot(self._snapshot)
             tracer.on_gauges(self._gauges)
 
     def open_log_dirs(self) -> None:
-        """Create, check and lock the log dirs. Before that, nothing of another broker on them may
-        be touched, not even its events file and its recording.
+        """Create, check and lock the log dirs. Before that, this broker must not touch files of
+        another broker there, not even its events file and its recording.
 
         Raises StartupError if another broker uses one of the dirs, or if none of them is usable.
         """

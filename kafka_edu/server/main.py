@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     from kafka_edu.server.broker_process import (
         BrokerProcess,
-    )  # after the seams, because nothing of theirs may be imported earlier
+    )  # only now, because no module that a learner's code replaces may be imported earlier
 
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:

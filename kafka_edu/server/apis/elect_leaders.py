@@ -51,7 +51,7 @@ class ElectLeadersApi:
 
     async def handle(self, call: ApiCall, request: ElectLeadersRequest) -> None:
         """Hold the elections, and answer when the leaders are known. `partitions` null means all
-        partitions; the answer then leaves out those that need no election.
+        partitions. The answer then leaves out partitions that need no election.
 
         An unknown election type gets UNKNOWN_SERVER_ERROR, as in Kafka.
         """
