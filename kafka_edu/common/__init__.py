@@ -1,3 +1,3 @@
-"""What every other package stands on: errors, clocks, files, wires and names. Imports nothing of
+"""The base of all other packages: errors, clocks, files, wires and names. It imports nothing of
 ours.
 """

@@ -142,7 +142,7 @@ class Effect(StrEnum):
 
 
 class Gap(NamedTuple):
-    """What a key asks for, but this project does not have."""
+    """A feature that a key asks for and that this project does not have."""
 
     missing: str
     """A clause without a full stop, as in "there is no log cleaner"."""
@@ -171,7 +171,7 @@ class ConfigKey(NamedTuple):
     validator: Validator | None
     doc: str
     gap: Gap | None = None
-    """What is missing before this key works completely. None if it works."""
+    """The feature that is missing before this key works completely. None if it works."""
 
     @property
     def effect(self) -> Effect:
@@ -179,7 +179,7 @@ class ConfigKey(NamedTuple):
         return Effect.WORKS if self.gap is None else self.gap.effect
 
     def gap_of(self, value: ConfigValue) -> Gap | None:
-        """Return the gap that this parsed value meets, or None if the value does what it says."""
+        """Return the gap that this parsed value meets, or None if the value works."""
         return None if self.gap is None or value is None or value in self.gap.honoured else self.gap
 
     def parse(self, raw: ConfigValue) -> ConfigValue:

@@ -44,8 +44,8 @@ Install one of them and start again:
   macOS:           brew install uv"""
 ADVICE_NOT_INSTALLED: Final = """\
 could not install the packages of '{group}'; the lines above say why.
-Without a way to a package index nothing can be fetched: behind a proxy set HTTPS_PROXY, for a
-mirror set PIP_INDEX_URL. What was fetched is kept. Start again to go on."""
+If the package index cannot be reached, set HTTPS_PROXY for a proxy, or PIP_INDEX_URL for a mirror.
+Fetched packages are kept. Start again to continue."""
 
 
 class SetupError(Exception):
@@ -81,7 +81,7 @@ def set_up(venv: str) -> NoReturn:
         say(str(error))
         raise SystemExit(1) from None
     except KeyboardInterrupt:
-        say("stopped. What was fetched is kept, and the next start goes on.")
+        say("stopped. Fetched packages are kept, and the next start continues.")
         raise SystemExit(130) from None
     raise SystemExit(0)
 
@@ -263,7 +263,7 @@ def _fetch_debian_pip(target: Path) -> None:
 
 
 def _runs(*command: str) -> bool:
-    """Whether the command is there and ends well. A name on the PATH may be a stand-in."""
+    """Return whether the command exists and succeeds. A name on the PATH may be a stand-in."""
     try:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
     except OSError:

@@ -22,7 +22,7 @@ class Errors(IntEnum):
     retriable: bool
     """Whether the same request may succeed when it is sent again later."""
     message: str
-    """What went wrong, in one sentence. A response may carry a more exact sentence instead."""
+    """The error in one sentence. A response may carry a more exact sentence instead."""
 
     def __new__(cls, code: int, retriable: bool = FINAL, message: str = "") -> "Errors":
         member = int.__new__(cls, code)

@@ -17,7 +17,7 @@ if sys.version_info >= (3, 12):
 else:
     from typing import Any as Buffer
 
-#: What a shell shows for a program that died of SIGPIPE.
+#: The exit code that a shell shows for a program that died of SIGPIPE.
 EXIT_OUTPUT_CLOSED: Final = 141
 
 
@@ -49,7 +49,7 @@ class _ClosableOutput(io.FileIO):
 
 
 def _closable(stream: TextIO) -> TextIO:
-    """The same stream over a _ClosableOutput."""
+    """Return the same stream over a _ClosableOutput."""
     if not isinstance(stream, io.TextIOWrapper):  # captured, in a test
         return stream
     try:
@@ -67,11 +67,11 @@ def _closable(stream: TextIO) -> TextIO:
 
 
 def _errors(stream: TextIO) -> str:
-    """What to do with characters that the terminal cannot show: never end with a
-    UnicodeEncodeError.
+    """Return the treatment of characters that the terminal cannot show, so that no
+    UnicodeEncodeError ends the program.
 
-    An argument that is not UTF-8 leaves as it came in. A terminal without Unicode shows a question
-    mark.
+    An argument that is not UTF-8 is written as the bytes that came in. A terminal without Unicode
+    shows a question mark.
     """
     if stream.errors != "strict":
         return stream.errors or "strict"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-#: What a program that Ctrl-C has stopped ends with.
+#: The exit code of a program that Ctrl-C has stopped.
 EXIT_INTERRUPTED: Final = 130
 BROKER_MODULE: Final = "kafka_edu.server.main"
 """The module that a broker's process runs, named here so that starting one imports no broker."""
@@ -18,7 +18,7 @@ _CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
 
 def checkout() -> Path | None:
-    """The folder of the checkout that this runs from, or None when it is installed."""
+    """Return the folder of the checkout that runs, or None if the program is installed."""
     return (
         _CHECKOUT
         if (_CHECKOUT / "pyproject.toml").is_file() and (_CHECKOUT / "kafka-edu").is_file()
@@ -48,8 +48,8 @@ def run_to_its_end(
 ) -> int:
     """Run a program and return its exit code, or 130 after a Ctrl-C.
 
-    Ctrl-C at a terminal reaches the program too. It stops by itself and says so, and this process
-    waits for it: what the program has started, the program must stop.
+    Ctrl-C at a terminal reaches the program too. It stops by itself and prints its own line. This
+    process waits for it, because the program must stop everything that it has started.
     """
     interrupted = False
     with subprocess.Popen(
@@ -65,15 +65,15 @@ def run_to_its_end(
 
 
 def python_command(module: str, *arguments: str) -> list[str]:
-    """`python -m MODULE ARGUMENT …`. With -P the current folder is no place to import from: it may
-    hold a `kafka` or a `click` of its own.
+    """Return `python -m MODULE ARGUMENT …`. With -P Python imports nothing from the current folder,
+    which may hold a `kafka` or a `click` of its own.
     """
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def python_environment() -> dict[str, str]:
-    """The environment to start it in: in a checkout, PYTHONPATH must lead to it, however this
-    process found it (pytest has its own way).
+    """Return the environment for such a process. In a checkout PYTHONPATH names the checkout,
+    however this process found it (pytest has its own way).
     """
     environment = dict(os.environ)
     root = checkout()

@@ -41,8 +41,8 @@ SMALL_REGION_BYTES: Final = 72 * 1024
 """A region of a file up to this size is read, and sent together with the data around it.
 
 The size is one producer batch of 64 KiB and some headers. One more copy costs less than three
-system calls, and less than a reader that wakes twice, for the first part and for the last
-(docs/performance.md).
+system calls. It also costs less than waking a reader twice, once for the first part and once for
+the last (docs/performance.md).
 """
 MAX_READ_A_CALL: Final = 1024 * 1024
 """Stop collecting small regions for one call at this size. The kernel rarely accepts more, and what

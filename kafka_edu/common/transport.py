@@ -118,26 +118,26 @@ class WireReceiver(Protocol):
     """One connection, as its receiver sees it."""
 
     def data_received(self, data: memoryview) -> None:
-        """`data` is valid during the call only (it lies in the loop's one receive buffer): copy
-        what you keep.
+        """Take the data that arrived. `data` is valid during the call only, because it lies in the
+        loop's one receive buffer. Copy the parts that you keep.
         """
         ...
 
     def all_sent(self) -> None:
-        """All that was queued by `send` has left."""
+        """Note that everything queued by `send` has left."""
         ...
 
     def connection_lost(self, reason: str) -> None:
-        """The wire is closed, by either side; called once, and nothing after it."""
+        """Note that either side has closed the wire. This is the last call, and it comes once."""
         ...
 
 
 class Listener(Protocol):
-    """An open door."""
+    """A listening port."""
 
     @property
     def port(self) -> int:
-        """The port it listens on: the one asked for, or the free one that was picked for 0."""
+        """The port: the requested one, or the free one that was picked for 0."""
         ...
 
     def pause_accepting(self) -> None: ...
@@ -148,13 +148,14 @@ class Listener(Protocol):
 
 
 class Transport(Protocol):
-    """Opens doors and wires."""
+    """Opens listeners and connections."""
 
     async def listen(
         self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]
     ) -> Listener:
-        """Listen; each accepted connection is given to `on_wire`, which answers with who is to be
-        told. Raises OSError (port taken, no such host).
+        """Listen. For each accepted connection `on_wire` returns the receiver of its data.
+
+        Raises OSError (port taken, no such host).
         """
         ...
 

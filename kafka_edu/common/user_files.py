@@ -1,5 +1,5 @@
-"""Files of the user who runs this program: the folder for its state, and files that hold a secret
-(the addresses of event and action sockets, with their access token).
+"""Files of the user who runs this program: the folder for its state, and files with a secret
+(addresses of event and action sockets, with their access token).
 """
 
 import contextlib
@@ -24,7 +24,7 @@ def write_private_json(path: str | os.PathLike[str], fields: Mapping[str, object
 
 
 def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """$KAFKA_EDU_HOME, else kafka-edu in $XDG_STATE_HOME, else ~/.local/state/kafka-edu."""
+    """Return $KAFKA_EDU_HOME, else kafka-edu in $XDG_STATE_HOME, else ~/.local/state/kafka-edu."""
     if home := environment.get("KAFKA_EDU_HOME"):
         return Path(home).expanduser().absolute()
     if state := environment.get("XDG_STATE_HOME"):

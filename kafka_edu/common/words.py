@@ -6,14 +6,15 @@ from itertools import islice
 
 
 def plural(number: int, noun: str) -> str:
-    """`1 partition`, `2 partitions`."""
+    """Return a number with its noun: `1 partition`, `2 partitions`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def cause_of(error: OSError) -> str:
-    """What the system says, without Python's `[Errno 111]`: `Connection refused`.
+    """Return the system's words for an error without Python's `[Errno 111]`: `Connection refused`.
 
-    asyncio puts the address that it tried in the place of the words; they are asked for again.
+    asyncio replaces these words by the address that it tried. The words are then taken from the
+    number of the error.
     """
     if error.strerror is None:
         return str(error)
@@ -27,6 +28,6 @@ def cause_of(error: OSError) -> str:
 
 
 def joined(names: Collection[object], most: int = 3) -> str:
-    """`web-0, web-1, web-2 and 9 more`. O(most)."""
+    """Join the first names and count the rest: `web-0, web-1, web-2 and 9 more`. O(most)."""
     shown = ", ".join(map(str, islice(names, most)))
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown

@@ -241,6 +241,6 @@ def test_a_set_up(home: Path) -> None:
     code, said = command.interrupt()
     assert (code, said) == (
         130,
-        "kafka-edu: stopped. What was fetched is kept, and the next start goes on.\n",
+        "kafka-edu: stopped. Fetched packages are kept, and the next start continues.\n",
     )
     wait_until_none(str(home))

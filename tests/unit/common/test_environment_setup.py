@@ -158,7 +158,7 @@ def test_pip_is_tried_when_uv_fails_and_the_message_says_what_to_do(
     monkeypatch.setattr(environment_setup, "_ensured_pip", lambda venv: ["false"])
     with pytest.raises(SetupError, match="could not install the packages of 'main'") as failed:
         install_groups(first.venv, ["main"])
-    assert "for a\nmirror set PIP_INDEX_URL" in str(failed.value)
+    assert "or PIP_INDEX_URL for a mirror" in str(failed.value)
     assert "uv could not install them; trying pip" in capfd.readouterr().err
 
 

@@ -1,6 +1,4 @@
-"""What the command line does when nobody reads its output, in processes of their own with real
-pipes.
-"""
+"""The command line when nobody reads its output, in processes of their own with real pipes."""
 
 import os
 import subprocess
@@ -19,8 +17,8 @@ end_when_output_closes()
 def run(
     program: str, *, closed: str = "stdout", environment: dict[str, str] | None = None
 ) -> tuple[int, str]:
-    """Run it with one stream on a pipe whose reader has gone; the exit code, and what the other
-    stream got.
+    """Run the program with one stream on a pipe whose reader has gone. Return the exit code and the
+    text of the other stream.
     """
     reader, writer = os.pipe()
     os.close(reader)

@@ -209,7 +209,7 @@ def test_records_of_more_than_a_batch_never_enter_the_process(
 SIZES: Final = st.sampled_from(
     [1, 100, 65_536, SMALL_REGION_BYTES, SMALL_REGION_BYTES + 1, 100_000, 300_000]
 )
-#: What one call of a kernel takes: nothing, a byte, less than a batch, much.
+#: How much one call of a kernel accepts: nothing, a byte, less than a batch, much.
 TAKES: Final = st.lists(
     st.one_of(st.just(0), st.integers(1, 100), st.integers(1, 300_000)), max_size=30
 )
