@@ -63,7 +63,7 @@ _SHOP: Final = (
 _ASSETS: Final = ("/static/app.css", "/static/app.js", "/static/logo.svg", "/favicon.ico")
 #: Requests of scanners that try every server on the net. None of these pages exists.
 _PROBES: Final = ("/wp-login.php", "/.env", "/phpmyadmin/", "/cgi-bin/luci", "/index.php?id=1%27")
-#: What can break: a prefix of paths, and its status code.
+#: Parts of the shop that can break: the prefix of their paths, and the status code then.
 _BREAKS: Final = (("/checkout", 502), ("/api/", 503), ("/search", 504), ("/products/", 500))
 
 _BROWSERS: Final = (

@@ -121,7 +121,7 @@ class Learner:
         """Return the answer of that process. Raises LearnerFailure."""
         if process is not self._process:
             raise LearnerFailure(
-                shown, "is not asked any more, because its process was ended", self._file
+                shown, "is not called any more, because its process was ended", self._file
             )
         assert process.stdin is not None
         with suppress(BrokenPipeError):  # the process has ended: the answer will say so
@@ -193,7 +193,7 @@ class Learner:
         self.close()
         return LearnerFailure(
             shown,
-            "wrote something that is no answer to the process that asks; it was ended",
+            "wrote something that is not an answer, so its process was ended",
             self._file,
         )
 

@@ -5,9 +5,9 @@ A task for each target keeps its copy fresh.
     client ⇒ SocketServer → Processor → RequestChannel → MetadataProxy → Processor ⇒ client
     TargetCopier ⇒ a broker of the target, every `refresh_ms`
 
-Connections, limits, queues and time-outs are those of a broker with Kafka's defaults: processors
-by num.network.threads, the queue by queued.max.requests, and so on. Whoever starts the proxy hands
-them in. One handler is enough, because no answer waits for anything.
+Connections, limits, queues and time-outs are those of a broker with Kafka's defaults: processors by
+num.network.threads, the queue by queued.max.requests, and so on. The code that starts the proxy
+hands them in. One handler is enough, because no answer waits for anything.
 """
 
 import asyncio

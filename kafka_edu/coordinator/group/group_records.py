@@ -76,7 +76,9 @@ def group_key(group_id: str) -> bytes:
 def group_value(
     group: GroupMetadata, assignments: Mapping[str, bytes], protocol: ProtocolVersion
 ) -> bytes:
-    """Encode the group with `assignments`, by member id, which will be in force. O(members)."""
+    """Encode the group. `assignments` maps member ids to the assignments that will be in force.
+    O(members).
+    """
     version = 1 if protocol < (2, 1) else 2 if protocol < (2, 3) else 3
     name = group.protocol_name
     members = [

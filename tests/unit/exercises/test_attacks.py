@@ -253,7 +253,9 @@ def test_who_forges_answers_is_ended_and_told(tmp_path: Path, data: str) -> None
     learner = Learner(file, "TimingWheel")
     try:
         made = learner.make(1, 20, 0)
-        with pytest.raises(LearnerFailure, match=r"add\(350\): wrote something that is no answer"):
+        with pytest.raises(
+            LearnerFailure, match=r"add\(350\): wrote something that is not an answer"
+        ):
             made.call("add", 350)
         with pytest.raises(LearnerFailure, match="its process was ended"):
             made.call("add", 350)
