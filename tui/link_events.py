@@ -1,4 +1,4 @@
-"""What the dashboard itself observes, as events, so that reducers have one input for everything.
+"""The dashboard's own observations, as events, so that reducers have one input for everything.
 
 These are not events of the cluster. They are not registered and never stand in a recording. Their
 sequence number is 0.

@@ -59,8 +59,8 @@ HEADER = Subject(
 )
 BROKERS = Subject(
     "A broker",
-    "Bytes in and out per second over all its connections, followers' fetches among them; a column"
-    " each half second. The request queue is one for all processors and bounded"
+    "Bytes in and out per second over all its connections, including followers' fetches; a column"
+    " each half second. All processors share one bounded request queue"
     " (queued.max.requests); handlers take from it (num.io.threads). Memory is what the process"
     " took for itself (RssAnon). ♛ marks the controller.",
     BROKER_EVENTS,
@@ -75,8 +75,8 @@ PARTITIONS = Subject(
     "Partitions and replicas",
     "● leads, ○ is in the ISR, ◌ is out of sync, ✕ is on a dead broker; ★n: broker n should lead"
     " (it is the first assigned) and does not. LEO is the leader's log end, HW the offset below"
-    " which all in sync have everything: consumers read no further. Lag = LEO - HW. With fewer in"
-    " the ISR than min.insync.replicas a produce with acks=all is refused.",
+    " which all replicas in sync have every record: consumers read no further. Lag = LEO -"
+    " HW. With fewer in the ISR than min.insync.replicas a produce with acks=all is refused.",
     PARTITION_EVENTS,
     (
         Source("replication.partition", "Partition"),
@@ -87,7 +87,7 @@ PARTITIONS = Subject(
 )
 TICKER = Subject(
     "What happened, and because of what",
-    "Each line is a fact, told by sup (the supervisor), b0, b1 … (the brokers) or zk. Within a"
+    "Each line is a fact, reported by sup (the supervisor), b0, b1 … (the brokers) or zk. Within a"
     " broker a fact names its cause; between processes two facts are joined by what they share: a"
     " znode, an epoch, a connection. [enter] follows the chain.",
     (ActionAsked, ActionDone),
@@ -98,8 +98,8 @@ WHEELS = Subject(
     "A wheel of 20 slots for each level; a slot of level 2 is as long as the whole of level 1. A"
     " task goes into the finest wheel that reaches its deadline. When a slot of a higher level"
     " comes due, its tasks come down to a finer one (降级). ▲ is the hand: it jumps to the next"
-    " slot that holds something, and never visits an empty one, for a queue of buckets tells when"
-    " to wake. ◆ marks the slot of the wheel that comes due next.",
+    " slot that holds something, and skips empty ones, because a queue of buckets says when to"
+    " wake. ◆ marks the slot of the wheel that comes due next.",
     TIMER_EVENTS,
     (
         Source("timer.timing_wheel", "TimingWheel"),
@@ -111,8 +111,8 @@ WHEELS = Subject(
 WAITING = Subject(
     "Why is it still waiting?",
     "A purgatory holds requests that cannot be answered yet. Each is completed once: by an event"
-    " that brings what it needs, or by its deadline on the wheel. Shown: what it needs, what there"
-    " is, and who is behind.",
+    " that brings what it needs, or by its deadline on the wheel. The lines show what it needs,"
+    " what there is, and which broker is behind.",
     PURGATORY_EVENTS,
     (
         Source("purgatory.delayed_operation_purgatory", "DelayedOperationPurgatory"),

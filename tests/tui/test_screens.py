@@ -90,7 +90,7 @@ def test_the_cluster_before_anything_happens() -> None:
         assert "cluster demo" in text
         for broker in (0, 1, 2):
             assert f"broker {broker} :" in text
-        assert text.count("♛") >= 2, "beside the controller in the head, and on its card"
+        assert text.count("♛") >= 2, "next to the controller in the head, and on its card"
         for partition in range(6):
             assert f"web-{partition}" in text
         assert "3/2 ok" in text
