@@ -73,8 +73,8 @@ OTHER_OPTIONS: Final = {"bootstrap-server", "print-metrics"}
 
 
 class Step(NamedTuple):
-    """One call. `until`: it is repeated until its output has this, for the cluster may take a
-    while.
+    """One call of a tool. With `until`, the call is repeated until its output contains this text,
+    because a change in the cluster may take a while.
     """
 
     words: str

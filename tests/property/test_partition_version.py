@@ -48,7 +48,7 @@ CHANGES = st.lists(
 
 
 class Seen(NamedTuple):
-    """What all reads of one partition gave, and its version then."""
+    """The results of all reads of one partition, and its version then."""
 
     partition: Partition
     version: int

@@ -1,10 +1,10 @@
-"""Whatever happens between three brokers, what was acknowledged to an acks=all producer, or shown
-to a consumer, stays (spec R1–R4).
+"""Three brokers under faults: whatever was acknowledged to an acks=all producer, or shown to a
+consumer, stays (spec R1–R4).
 
-Hypothesis drives real ReplicaManagers, Partitions, Logs and ReplicaFetchers: it produces, fetches,
-loses and delays answers, kills brokers and starts them again with older high watermarks, lets the
-controller's news reach some brokers late, and ZooKeeper answer late. Elections are clean: from the
-ISR as ZooKeeper has it.
+Hypothesis drives real ReplicaManagers, Partitions, Logs and ReplicaFetchers. It produces and
+fetches, and loses or delays answers. It kills brokers and starts them again with older high
+watermarks. The controller's news reaches some brokers late, and ZooKeeper may answer late.
+Elections are clean: the leader comes from the ISR in ZooKeeper.
 """
 
 from collections.abc import Callable
@@ -67,14 +67,14 @@ class ReplicationModel(RuleBasedStateMachine):
 
     @rule(broker=BROKERS)
     def truncate(self, broker: int) -> None:
-        """Look up epochs, and get no further."""
+        """Let the follower look up epochs, and do nothing further."""
         fetcher = self.idle_fetcher(broker)
         if fetcher is not None and self.cluster.brokers[fetcher.leader].alive:
             self.cluster.look_up_epochs(broker)
 
     @rule(values=st.integers(1, 2))
     def run_smoothly(self, values: int) -> None:
-        """Produce, and let everybody catch up."""
+        """Produce, and let all followers catch up."""
         self.produce([-1] * values)
         self.fetch([0, 1, 2] * 3)
         self.zookeeper_answers()
@@ -142,7 +142,7 @@ class ReplicationModel(RuleBasedStateMachine):
 
     @rule(broker=BROKERS, lag=st.integers(0, 3))
     def a_follower_bounces_before_the_controller_notices(self, broker: int, lag: int) -> None:
-        """So it stays in the ISR, though its high watermark is an old one."""
+        """Restart a follower. It stays in the ISR, although its high watermark is an old one."""
         if broker != self.cluster.state.leader and self.cluster.brokers[broker].alive:
             self.kill(broker)
             self.cluster.brokers[broker].restart(max(self.hw_at_death[broker] - lag, 0))
@@ -150,8 +150,8 @@ class ReplicationModel(RuleBasedStateMachine):
 
     @rule(told=st.sets(BROKERS))
     def controller_reacts(self, told: set[int]) -> None:
-        """To a leader that is gone: the first live member of the ISR leads. To a follower that is
-        gone: it leaves the ISR.
+        """Let the controller react. If the leader is gone, the first live member of the ISR leads.
+        If a follower is gone, it leaves the ISR.
         """
         cluster = self.cluster
         state = cluster.state
@@ -180,8 +180,8 @@ class ReplicationModel(RuleBasedStateMachine):
     @precondition(lambda self: any(not broker.alive for broker in self.cluster.brokers))
     @rule(broker=BROKERS, lag=st.integers(0, 3))
     def start_again(self, broker: int, lag: int) -> None:
-        """The controller has noticed the death before; a broker that is the whole ISR leads
-        again.
+        """Start a broker again, after the controller has noticed its death. If the ISR has no other
+        live member, this broker leads again.
         """
         cluster = self.cluster
         if cluster.brokers[broker].alive:
@@ -199,7 +199,7 @@ class ReplicationModel(RuleBasedStateMachine):
     # What must hold.
 
     def leads(self, broker: ModelBroker) -> bool:
-        """Whether that broker is alive and knows that it is the leader."""
+        """Return whether that broker is alive and knows that it is the leader."""
         partition = broker.manager.partitions.get(T)
         return (
             broker.alive
@@ -243,7 +243,7 @@ class ReplicationModel(RuleBasedStateMachine):
 
     @invariant()
     def all_of_the_isr_have_what_was_committed(self) -> None:
-        """So that any of them may lead next."""
+        """Check every member, because any of them may lead next."""
         for member in self.cluster.state.isr:
             broker = self.cluster.brokers[member]
             partition = broker.manager.partitions.get(T)
@@ -255,12 +255,14 @@ class ReplicationModel(RuleBasedStateMachine):
 
     @invariant()
     def no_cut_is_called_unclean(self) -> None:
-        """Elections are clean here: nobody cuts off what it knew to be committed."""
+        """Check that no broker truncates records that it knew to be committed. Elections are clean
+        here.
+        """
         for broker in self.cluster.brokers:
             assert not [e for e in broker.ring.events if e.name == "UncleanTruncation"]
 
     def teardown(self) -> None:
-        """When all is well again, all logs are the same."""
+        """Check that all logs are the same when all faults have ended."""
         cluster = self.cluster
         if cluster.state.leader < 0:
             return
@@ -288,8 +290,8 @@ class TruncationOnFetchModel(ReplicationModel):
 
 
 class Protocol20Model(ReplicationModel):
-    """Before KIP-320 fetches are not fenced by epoch; so here the controller's news are never
-    late.
+    """The protocol of 2.0, before KIP-320: fetches are not fenced by epoch. The controller's news
+    is therefore never late here.
     """
 
     protocol = (2, 0)
@@ -309,8 +311,8 @@ TestProtocol20.settings = SETTINGS
 
 
 def a_mark_that_lags(model: ReplicationModel) -> None:
-    """Both followers have v1 and do not know that it is committed; they restart, look up epochs,
-    and the leader dies before they fetch.
+    """Make the high watermarks of the followers lag. Both have v1 and do not know that it is
+    committed. They restart and look up epochs, and the leader dies before they fetch.
     """
     model.create_the_topic()
     model.run_smoothly(1)
@@ -336,7 +338,7 @@ def test_the_model_holds_where_the_mark_lags() -> None:
 def test_the_model_notices_truncation_to_the_high_watermark(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The model would be worth nothing if it passed this."""
+    """Break the truncation on purpose. The model must fail, or it would prove nothing."""
 
     def cut_at_mark(
         _: int, __: int, mark: int, end: int, ___: Callable[[int], tuple[int, int]]

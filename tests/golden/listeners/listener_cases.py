@@ -1,5 +1,4 @@
-"""Three brokers of which each is to be reached otherwise, and what Metadata tells by each door
-(spec B4).
+"""Three brokers with different listeners, and Metadata's answer through each listener (spec B4).
 
 broker   INSIDE (between brokers too)   OUTSIDE
 0        advertised                     advertised, under a name of its own
@@ -34,7 +33,7 @@ DOORS: Final = (("INSIDE", 0), ("OUTSIDE", 0), ("OUTSIDE", 2))
 def properties(
     broker: int, inside: Mapping[int, int], outside: Mapping[int, int]
 ) -> dict[str, str]:
-    """The broker's listeners; `inside` and `outside` are ports by broker."""
+    """Return the broker's listener settings. `inside` and `outside` are ports by broker."""
     here = f"INSIDE://127.0.0.1:{inside[broker]}"
     listeners = here if broker == 1 else f"{here},OUTSIDE://127.0.0.1:{outside[broker]}"
     found = {
@@ -50,7 +49,7 @@ def properties(
 
 
 def create_topic() -> CreateTopicsRequest:
-    """Version 2, to the controller."""
+    """Return the request, in version 2, for the controller."""
     assignments = [
         CreatableReplicaAssignment(partition_index=i, broker_ids=list(brokers))
         for i, brokers in enumerate(ASSIGNMENT)
@@ -66,7 +65,7 @@ def metadata() -> MetadataRequest:
 
 
 def told(response: MetadataResponse, inside: Mapping[int, int]) -> list[str]:
-    """Brokers and partitions of an answer as lines, with ports told by name."""
+    """Return the brokers and partitions of an answer as lines, with names in place of ports."""
     names = {port: f"inside-{broker}" for broker, port in inside.items()} | {
         OUTSIDE_PORT: "outside"
     }

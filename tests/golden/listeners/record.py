@@ -1,8 +1,8 @@
-"""Asks Apache Kafka about listeners, and writes its answers beside this file: `python -m
+"""Ask Apache Kafka about listeners, and write its answers next to this file: `python -m
 tests.golden.listeners.record`.
 
-kafka-VERSION-configs.txt: a line for each of cases.txt. kafka-VERSION-metadata.txt: what Metadata
-tells by each door of listener_story's brokers.
+kafka-VERSION-configs.txt has a line for each of cases.txt. kafka-VERSION-metadata.txt has the
+answers of Metadata through each listener of the brokers in listener_cases.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ HERE: Final = Path(__file__).parent
 
 
 class TwoDoors(ApacheKafka):
-    """Its brokers have the story's listeners."""
+    """Apache Kafka whose brokers have the listeners of listener_cases."""
 
     def __init__(self, jars: Path) -> None:
         super().__init__(jars, story.BROKERS, ["log.cleaner.enable=false"], java=SMALL)
@@ -56,7 +56,7 @@ def ask(port: int, request: Message, version: int) -> Message:
 
 @contextlib.contextmanager
 def two_doors(jars: Path) -> Iterator[TwoDoors]:
-    """The story's brokers with its topic, all in sync, for the time of the block."""
+    """Run the brokers with their topic, all replicas in sync, during the block."""
     kafka = TwoDoors(jars)
     try:
         kafka.up()
@@ -87,7 +87,7 @@ def metadata_by_doors(jars: Path) -> list[str]:
 
 
 def await_in_sync(inside: Mapping[int, int]) -> None:
-    """Until every broker knows all leaders."""
+    """Wait until every broker knows all leaders."""
 
     def leaders(port: int) -> list[int]:
         response = ask(port, story.metadata(), 6)

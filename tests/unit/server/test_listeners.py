@@ -20,7 +20,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "listeners"
 CASES = (GOLDEN / "cases.txt").read_text().splitlines()
 VERSIONS = ("2.0.1", "2.8.2")
 
-#: What we refuse and Kafka does not, each with the reason. docs/differences.md lists them.
+#: Settings that we refuse and Kafka accepts, each with the reason. docs/differences.md lists them.
 REFUSED_HERE = {
     "listeners=PLAINTEXT://[::]:9092": "cannot be advertised",
     "listeners=PLAINTEXT://127.0.0.1:9092;advertised.listeners=PLAINTEXT://[::]:9092": (

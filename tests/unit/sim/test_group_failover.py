@@ -290,8 +290,8 @@ def test_a_stopping_coordinator_hands_its_groups_over_and_tells_who_waits() -> N
 
 
 def test_the_old_coordinator_knows_nothing_when_it_leads_again() -> None:
-    """What happened meanwhile is in the log and is read from it. A deposed coordinator never
-    continues with its old memory.
+    """A deposed coordinator never continues with its old memory. It reads from the log everything
+    that happened meanwhile.
     """
     cluster, member, coordinator = started()
     cluster.stop(coordinator)
