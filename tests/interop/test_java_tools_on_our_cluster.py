@@ -1,5 +1,6 @@
-"""Apache Kafka's own tools of 2.0.1 and 2.8.2 work with our brokers, our ZooKeeper and our log
-directories as with their own: they print the same.
+"""Apache Kafka's own tools of 2.0.1 and 2.8.2 work with our brokers, ZooKeeper and log directories.
+
+They print the same as with their own.
 
 ZooKeeper's own shells are in test_zookeeper_shell.py, the tools of one broker in
 test_tools_beside_apache_kafka.py.

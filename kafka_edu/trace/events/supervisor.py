@@ -33,8 +33,8 @@ class ProcessStarted(NamedTuple):
 
 @event()
 class ProcessEnded(NamedTuple):
-    """A child is gone: with an exit `code`, or by `signal` (its name). `asked` says whether
-    somebody wanted that.
+    """A child process has ended, with an exit `code` or by a `signal` (its name). `asked` says
+    whether the supervisor ended it.
     """
 
     process: str
