@@ -242,6 +242,7 @@ def control_plane(
     """
     both = []
     for how, props in ((WITHOUT, {}), (WITH, {CONTROL_PLANE_KEY: LISTENER})):
+        console.print(f"[dim]○[/] {how}: starting three brokers", soft_wrap=True)
         with running_cluster(
             "control-plane", brokers=BROKERS, zookeeper=zookeeper, props=props
         ) as cluster:

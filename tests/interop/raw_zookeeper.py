@@ -82,11 +82,12 @@ class EmbeddedServer:
         self._process.wait(PATIENCE_S)
 
 
-def make_server(kind: str, folder: Path) -> Server:
+def make_server(kind: str, folder: Path, tick_time_ms: int = TICK_MS) -> Server:
+    """Return a server that is not started. Apache's allows sessions of up to 20 ticks."""
     if kind == "embedded":
         return EmbeddedServer(folder)
     require_apache_zookeeper()
-    return ApacheZooKeeper(folder, tick_time_ms=TICK_MS, words=("*",))
+    return ApacheZooKeeper(folder, tick_time_ms=tick_time_ms, words=("*",))
 
 
 @pytest.fixture(scope="module", params=["embedded", "apache"])
