@@ -2,9 +2,8 @@
 
 kazoo keeps the session: it connects, sends heartbeats, reconnects and opens new sessions, all in
 one thread of its own. Only kazoo's public interface is used. Requests are its asynchronous calls,
-so many of them can be in flight at once. A handler (kazoo's name for the part that runs callbacks)
-brings answers, watches and session changes onto the asyncio loop through one queue. Therefore they
-reach the loop in the order in which kazoo read them from the connection.
+so many of them can be in flight at once. `LoopHandler` brings answers, watches and session changes
+onto the asyncio loop, in the order in which kazoo read them from the connection.
 
 kazoo forgets its watches when the connection is lost. Java's client sets them again with a request
 that kazoo does not have (SetWatches), so this client does what the server does on SetWatches: it
@@ -14,22 +13,19 @@ with what it last knew, and emits the events that were missed.
 
 import asyncio
 import logging
-import os
 import random
-import select
-from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 from kazoo.exceptions import NoNodeError, ZookeeperError  # type: ignore[import-untyped]
-from kazoo.handlers.threading import SequentialThreadingHandler  # type: ignore[import-untyped]
 from kazoo.protocol import states as kazoo_states  # type: ignore[import-untyped]
 from kazoo.protocol.serialization import Create  # type: ignore[import-untyped]
 from kazoo.protocol.states import EventType, KazooState, KeeperState  # type: ignore[import-untyped]
 from kazoo.security import OPEN_ACL_UNSAFE  # type: ignore[import-untyped]
 
+from kafka_edu.zk.kazoo_handler import LoopHandler, Result
 from kafka_edu.zk.zk_client import (
     CheckOp,
     CreateOp,
@@ -62,131 +58,12 @@ _WATCH_TYPES: Final = {
     EventType.CHANGED: WatchType.DATA_CHANGED,
     EventType.CHILD: WatchType.CHILDREN_CHANGED,
 }
-Step = Callable[[], None]
 
 
 def split_connect_string(connect_string: str) -> tuple[str, str]:
     """Split `a:1,b:2/root` into the hosts `a:1,b:2` and the chroot `/root`, or "" without one."""
     hosts, slash, chroot = connect_string.partition("/")
     return hosts, (slash + chroot).rstrip("/")
-
-
-class _HasFileno(Protocol):
-    def fileno(self) -> int: ...
-
-
-class _Result:
-    """The answer to one request (kazoo: IAsyncResult). Its callbacks run on the loop."""
-
-    def __init__(self, enter: Callable[[Step], None]) -> None:
-        self._enter = enter
-        self._callbacks: list[Callable[[_Result], None]] = []
-        self.value: Any = None
-        self.exception: BaseException | None = None
-
-    def set(self, value: object = None) -> None:
-        self.value = value
-        self._enter(self._complete)
-
-    def set_exception(self, exception: BaseException) -> None:
-        self.exception = exception
-        self._enter(self._complete)
-
-    def get(self) -> object:
-        """Return the value or raise the exception. Called by kazoo's own callbacks only."""
-        if self.exception is not None:
-            raise self.exception
-        return self.value
-
-    def rawlink(self, callback: "Callable[[_Result], None]") -> None:
-        """Add a callback. This never comes too late, because `_complete` runs in a later turn of
-        the loop.
-        """
-        self._callbacks.append(callback)
-
-    def _complete(self) -> None:
-        for callback in self._callbacks:
-            callback(self)
-        # kazoo's callbacks, and the frames that a raised exception holds, refer to this object.
-        # This ends the cycles, which only the garbage collector would find.
-        self._callbacks.clear()
-        self.value = self.exception = None
-
-
-class _PipeEnd:
-    """One end of a pipe, with a socket's methods as far as kazoo uses them."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-
-    def fileno(self) -> int:
-        return self._fd
-
-    def send(self, data: bytes) -> int:
-        return os.write(self._fd, data)
-
-    def recv(self, size: int) -> bytes:
-        return os.read(self._fd, size)
-
-    def close(self) -> None:
-        os.close(self._fd)
-
-
-class _LoopHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
-    """Brings kazoo's callbacks to the loop, in one order, without kazoo's two worker threads."""
-
-    def __init__(self, enter: Callable[[Step], None]) -> None:
-        super().__init__()
-        self._enter = enter
-
-    def start(self) -> None:
-        """Start no worker threads."""
-
-    def stop(self) -> None:
-        """There are no worker threads to stop."""
-
-    def async_result(self) -> _Result:
-        return _Result(self._enter)
-
-    def create_socket_pair(self) -> tuple[_PipeEnd, _PipeEnd]:
-        """Return the pair through which the loop wakes kazoo's thread, with a byte for each
-        request.
-
-        While kazoo reconnects it reads none of these bytes. kazoo's own pair is made of sockets,
-        which are full after some 280 bytes. The next request would then block the loop until
-        ZooKeeper is back. A pipe has room for 65,536.
-        """
-        read, write = os.pipe()
-        return _PipeEnd(read), _PipeEnd(write)
-
-    def select(
-        self,
-        readers: Sequence[_HasFileno],
-        writers: Sequence[_HasFileno],
-        _: Sequence[_HasFileno],
-        timeout: float | None = None,
-    ) -> tuple[list[_HasFileno], list[_HasFileno], list[_HasFileno]]:
-        """Wait until a file is ready. kazoo calls this four times for each request.
-
-        kazoo's own version opens and closes an epoll object in each call. Without that, a request
-        takes half the CPU: 37 µs instead of 76 for a read with 100 in flight, and 52 instead of 93
-        for a fenced write.
-        """
-        poll = select.poll()
-        for reader in readers:
-            poll.register(reader, select.POLLIN)
-        for writer in writers:
-            poll.register(writer, select.POLLOUT)
-        ready = {fd for fd, _ in poll.poll(None if timeout is None else timeout * 1000)}
-        return (
-            [reader for reader in readers if reader.fileno() in ready],
-            [writer for writer in writers if writer.fileno() in ready],
-            [],
-        )
-
-    def dispatch_callback(self, callback: kazoo_states.Callback) -> None:
-        """Run a watch's callback in kazoo's thread. It enters the loop by itself."""
-        callback.func(*callback.args)
 
 
 class _Watches:
@@ -245,8 +122,7 @@ class KazooZkClient:
         self._watch_after_zxid = -1
         self._connected = self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._entering: deque[Step] = deque()
-        self._is_entering = False
+        self._handler = LoopHandler()
         self._watches = _Watches()
         self._waiting: dict[asyncio.Future[Any], None] = {}
         self._on_watch: Callable[[WatchedEvent], None] = lambda _: None
@@ -256,7 +132,7 @@ class KazooZkClient:
             self._kazoo = KazooClient(
                 _shuffled(hosts),
                 session_timeout_ms / 1000,
-                handler=_LoopHandler(self._enter),
+                handler=self._handler,
                 randomize_hosts=False,
                 connection_retry=RECONNECT,
                 logger=_LOGGER,
@@ -280,6 +156,7 @@ class KazooZkClient:
         timeout_ms: float,
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._handler.attach(self._loop)
         self._on_watch = on_watch
         self._on_session = on_session
         self._kazoo.start_async()
@@ -408,7 +285,7 @@ class KazooZkClient:
     async def _call(
         self,
         path: str,
-        send: Callable[[str], _Result],
+        send: Callable[[str], Result],
         note: Callable[[str, Any], None] | None = None,
     ) -> Any:
         """Send one request and wait for its answer, in kazoo's types. `note` records the watch that
@@ -437,7 +314,7 @@ class KazooZkClient:
         future: "asyncio.Future[Any]",
         path: str,
         note: Callable[[str, Any], None] | None,
-        result: _Result,
+        result: Result,
     ) -> None:
         if result.exception is not None:
             _fail(future, result.exception)
@@ -464,25 +341,11 @@ class KazooZkClient:
             case _:
                 return None
 
-    def _enter(self, step: Step) -> None:
-        """Run `step` on the loop, after all steps that entered before. Called by kazoo's thread, or
-        by the loop itself.
-        """
-        self._entering.append(step)
-        if not self._is_entering and self._loop is not None and not self._loop.is_closed():
-            self._is_entering = True
-            self._loop.call_soon_threadsafe(self._entered)
-
-    def _entered(self) -> None:
-        self._is_entering = False
-        while self._entering:
-            self._entering.popleft()()
-
     def _watch_fired(self, event: kazoo_states.WatchedEvent) -> None:
         """Called by kazoo's thread. kazoo also calls it when it forgets a watch (type NONE)."""
         if event.type in _WATCH_TYPES:
             watched = WatchedEvent(_WATCH_TYPES[event.type], event.path)
-            self._enter(partial(self._notify, watched, self._kazoo.last_zxid or -1))
+            self._handler.enter(partial(self._notify, watched, self._kazoo.last_zxid or -1))
 
     def _notify(self, event: WatchedEvent, after_zxid: int) -> None:
         """Call `on_watch` once for a change. kazoo reports the deletion of a znode once for each
@@ -507,7 +370,7 @@ class KazooZkClient:
                 path, watch=self._watch_fired, include_data=True
             ).rawlink(partial(self._compare_children, path))
 
-    def _compare_data(self, path: str, result: _Result) -> None:
+    def _compare_data(self, path: str, result: Result) -> None:
         if result.exception is not None:
             return  # the connection is lost again: the watch stays in the list
         if result.value is None:
@@ -515,11 +378,11 @@ class KazooZkClient:
         elif self._watches.data.get(path) != result.value.mzxid:
             self._notify_missed(WatchType.DATA_CHANGED, path)
 
-    def _compare_existence(self, path: str, result: _Result) -> None:
+    def _compare_existence(self, path: str, result: Result) -> None:
         if result.exception is None and result.value is not None:
             self._notify_missed(WatchType.CREATED, path)
 
-    def _compare_children(self, path: str, result: _Result) -> None:
+    def _compare_children(self, path: str, result: Result) -> None:
         if result.exception is not None:
             if isinstance(result.exception, NoNodeError):
                 self._notify_missed(WatchType.DELETED, path)
@@ -544,7 +407,8 @@ class KazooZkClient:
                 new = SessionState.AUTH_FAILED
             case _:
                 new = SessionState.CLOSED
-        self._enter(partial(self._session_changed, new, session_id))
+        self._handler.enter(partial(self._session_changed, new, session_id))
+        self._handler.flush()  # kazoo may sleep now, or end its thread
 
     def _session_changed(self, state: SessionState, session_id: int) -> None:
         self._connected = state is SessionState.CONNECTED and not self._closed

@@ -1,7 +1,6 @@
 """The brokers' client without a ZooKeeper server. With servers: tests/interop."""
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
@@ -74,16 +73,6 @@ def test_the_connect_string_may_end_with_a_chroot() -> None:
 def test_a_connect_string_without_a_host_is_refused() -> None:
     with pytest.raises(ValueError, match=r"zookeeper\.connect=:2181"):
         KazooZkClient(":2181", SESSION_MS)
-
-
-def test_requests_while_kazoo_reconnects_do_not_block_the_loop() -> None:
-    """kazoo is woken with a byte for each request, and reads none while it reconnects."""
-    read, write = KazooZkClient("127.0.0.1:1", SESSION_MS)._kazoo.handler.create_socket_pair()
-    os.set_blocking(write.fileno(), False)  # raises BlockingIOError where it would block
-    for _ in range(10_000):
-        assert write.send(b"\0") == 1
-    write.close()
-    read.close()
 
 
 @pytest.mark.parametrize(
