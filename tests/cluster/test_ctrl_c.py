@@ -69,6 +69,13 @@ class Command:
     def output(self) -> str:
         return self._output.read_text(encoding="utf-8", errors="replace")
 
+    def children(self) -> list[int]:
+        """Return the processes that the command has started. The script that becomes the command
+        starts some before it, such as `readlink`; those do not count.
+        """
+        program = os.readlink(f"/proc/{self.process.pid}/exe")
+        return children_of(self.process.pid) if "python" in Path(program).name else []
+
     def wait_for(self, moment: Callable[[], object], what: str) -> None:
         def reached() -> bool:
             return bool(moment()) or self.process.poll() is not None
@@ -130,8 +137,8 @@ def test_in_the_middle_of_what_it_shows(home: Path, arguments: list[str], patter
 
 def test_a_benchmark_with_a_process_beside_it(home: Path) -> None:
     command = Command(home, "bench", "file-to-socket", "--repeats", "1000000")
-    command.wait_for(lambda: children_of(command.process.pid), "the reader")
-    reader = children_of(command.process.pid)
+    command.wait_for(command.children, "the reader")
+    reader = command.children()
     code, said = command.interrupt()
     assert_stopped(home, code, said)
     wait_until_gone(reader)
