@@ -12,16 +12,16 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.pilot import Pilot
 
+from kafka_edu.instruments.recording import Recorder
+from kafka_edu.instruments.replay import Replay
+from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
 from .model import Model
 from .palette import THEMES
-from .recording import Recorder
-from .replay import Replay
 from .screens.cluster_screen import ClusterScreen
 from .screens.dashboard_screen import DashboardScreen
 from .screens.wheels_screen import WheelsScreen
-from .trace_feed import TraceFeed, now_us
 
 TICK_S: Final = 0.2
 #: How long a picture of a live cluster waits for the first events of its processes.

@@ -94,11 +94,11 @@ def dashboard(
     1 and 2 change the screen, ? says what a widget shows, the footer names the other keys. On the
     Cluster screen a broker can be killed, started, paused, resumed and stopped.
     """
+    from kafka_edu.instruments.recording import cluster_of, read_recordings
+    from kafka_edu.instruments.replay import Replay
     from kafka_edu.trace.wire_format import TraceFormatError
 
     from .app import DashboardApp, live_picture, picture
-    from .recording import cluster_of, read_recordings
-    from .replay import Replay
 
     if replay_files:
         try:

@@ -19,12 +19,12 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from kafka_edu.instruments.recording import Recorder
+from kafka_edu.instruments.trace_feed import TraceFeed
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source
 from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
 from kafka_edu.trace.events.replication import IsrExpanded
-from tui.recording import Recorder
-from tui.trace_feed import TraceFeed
 
 GAUGES_EVERY_US = 250_000
 TOPICS = (

@@ -14,14 +14,14 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import OptionList
 
+from kafka_edu.instruments.recording import cluster_of, read_recordings
+from kafka_edu.instruments.replay import Replay
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
 from kafka_edu.trace.events.supervisor import ProcessEnded
 from tui.app import DashboardApp, picture, tidy
 from tui.command import dashboard
 from tui.palette import DARK, LIGHT
-from tui.recording import cluster_of, read_recordings
-from tui.replay import Replay
 from tui.screens.chain_screen import ChainScreen
 from tui.screens.source_screen import SourceScreen
 from tui.widgets.broker_cards import BrokerCard

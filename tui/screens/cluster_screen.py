@@ -6,11 +6,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Resize
 
+from kafka_edu.instruments.replay import Replay
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope
 
 from ..model import Model
-from ..replay import Replay
 from ..subjects import PARTITIONS
 from ..view_model.partition_view import PartitionKey
 from ..widgets.broker_cards import BrokerCards

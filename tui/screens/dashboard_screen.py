@@ -7,8 +7,9 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Footer
 
+from kafka_edu.instruments.replay import Replay
+
 from ..model import Model
-from ..replay import Replay
 from ..subjects import Subject
 from ..widgets.drawn import Lines
 from ..widgets.status_line import StatusLine

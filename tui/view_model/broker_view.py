@@ -7,6 +7,7 @@ reports it. A card shows both, because the time between them is the time without
 
 from typing import Final
 
+from kafka_edu.instruments.link_events import LinkLost, LinkMade
 from kafka_edu.trace.event import Envelope, Source, SourceKind
 from kafka_edu.trace.events.controller import BrokerFailed, BrokerJoined, ControllerBrokerSnapshot
 from kafka_edu.trace.events.network import NetworkSampled
@@ -28,7 +29,6 @@ from kafka_edu.trace.events.supervisor import (
     ProcessStarted,
 )
 
-from ..link_events import LinkLost, LinkMade
 from .figures import duration
 from .glow import Glow
 from .rates import Rate

@@ -5,6 +5,7 @@ well?".
 from typing import Final
 
 from kafka_edu.common.words import joined, plural
+from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
 from kafka_edu.trace.event import SUPERVISOR, Envelope, Source, SourceKind
 from kafka_edu.trace.events.controller import (
     ActiveControllerChanged,
@@ -22,7 +23,6 @@ from kafka_edu.trace.events.supervisor import (
     ZooKeeperModeSnapshot,
 )
 
-from ..link_events import ClusterKnown, LinkLost, LinkMade
 from .broker_view import BrokersView
 from .glow import Glow
 from .partition_view import PartitionsView

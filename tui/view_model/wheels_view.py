@@ -7,6 +7,7 @@ the clock of the deadlines, and what the deadlines are for.
 
 from typing import Final, NamedTuple
 
+from kafka_edu.instruments.link_events import LinkLost
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.purgatory import (
     PurgatorySampled,
@@ -28,7 +29,6 @@ from kafka_edu.trace.events.timer import (
     WheelState,
 )
 
-from ..link_events import LinkLost
 from .figures import duration
 from .glow import Glow
 from .rates import Rate

@@ -2,8 +2,9 @@
 
 from rich.text import Text
 
+from kafka_edu.instruments.replay import Replay
+
 from ..model import Model
-from ..replay import Replay
 from ..subjects import HEADER
 from ..view_model.figures import clock
 from .drawn import Drawn, ink

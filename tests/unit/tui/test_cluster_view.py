@@ -2,6 +2,7 @@
 returns.
 """
 
+from kafka_edu.instruments.link_events import ClusterKnown, LinkLost
 from kafka_edu.trace.event import SUPERVISOR, Source, SourceKind
 from kafka_edu.trace.events.controller import (
     BrokerFailed,
@@ -34,7 +35,6 @@ from kafka_edu.trace.events.supervisor import (
 )
 from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
 from tests.unit.tui.story_of_events import Story
-from tui.link_events import ClusterKnown, LinkLost
 from tui.view_model.cluster_view import ClusterView
 from tui.view_model.partition_view import DEAD, IN_ISR, LEADER, NONE, OUT_OF_SYNC, PartitionKey
 

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from kafka_edu.instruments.link_events import LinkLost
+from kafka_edu.instruments.recording import Recorder, cluster_of, read_recordings
+from kafka_edu.instruments.replay import Replay
 from kafka_edu.trace.event import SUPERVISOR, Source
 from kafka_edu.trace.events.supervisor import ActionAsked
 from kafka_edu.trace.events.timer import TimerSampled, TimerState
 from kafka_edu.trace.wire_format import TraceFormatError
 from tests.unit.tui.story_of_events import Story
-from tui.link_events import LinkLost
-from tui.recording import Recorder, cluster_of, read_recordings
-from tui.replay import Replay
 
 
 def story() -> Story:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
+from kafka_edu.instruments.link_events import LinkLost, LinkMade
+from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope, Source
 from kafka_edu.trace.events.supervisor import ActionAsked
 from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.tracer import Tracer
 from tests.waiting import PATIENCE_S
-from tui.link_events import LinkLost, LinkMade
-from tui.trace_feed import TraceFeed, now_us
 
 FAR_FUTURE_US = 10**15
 

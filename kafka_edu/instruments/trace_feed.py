@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Final
 
+from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
 from kafka_edu.supervisor.action_client import (
     ActionAddress,
     ActionClient,
@@ -25,8 +26,6 @@ from kafka_edu.trace.event import SUPERVISOR, ZOOKEEPER, Envelope, Level, Source
 from kafka_edu.trace.reader import order
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
-
-from .link_events import ClusterKnown, LinkLost, LinkMade
 
 HOLD_BACK_US: Final = 250_000
 LOOK_EVERY_S: Final = 0.25
