@@ -1,5 +1,6 @@
 """Settings for all tests."""
 
+import gc
 import signal
 from typing import NoReturn
 
@@ -40,3 +41,11 @@ def pytest_keyboard_interrupt(excinfo: "pytest.ExceptionInfo[KeyboardInterrupt]"
 # by its time-out.
 settings.register_profile("kafka-edu", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kafka-edu")
+
+
+def pytest_collection_finish() -> None:
+    """Set aside all objects that exist before the first test, modules above all. Otherwise each
+    garbage collection of each test looks at them again.
+    """
+    gc.collect()
+    gc.freeze()
