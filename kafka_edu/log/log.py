@@ -1,35 +1,42 @@
 """A log: one partition's replica on this broker's disk (Kafka: Log.scala; seed 004; spec S1–S3).
 
-A folder of segments, ascending by base offset; only the last, the active one, is written to: that
-half of it is `LocalLog`. A leader gives offsets and checks what producers send; a follower stores
-what its leader gave, byte for byte. Reading copies nothing: the answer names a piece of a file, and
-sendfile takes it from the page cache (book §3.3, spec S6).
+A log is a folder of segments, ascending by base offset. Only the last one, the active segment, is
+written to. A leader gives offsets and checks the records that producers send. A follower stores
+the bytes of its leader unchanged. A read copies nothing: it returns a piece of a file, and sendfile
+takes the bytes from the page cache (book §3.3, spec S6).
 
     log start offset ≤ recovery point, HW ≤ log end offset (LEO); log start offset ≤ LSO ≤ HW
 
-What the disk has for sure ends at the recovery point; what consumers may see ends at the HW, which
-Partition owns and tells; what read_committed consumers may see ends at the last stable offset
-(LSO), the HW or the first record of the oldest transaction that is open or not yet settled.
+Everything below the recovery point is on the disk for certain. Consumers see records below the
+high watermark (HW), which belongs to Partition. Consumers with read_committed see records below the
+last stable offset (LSO). The LSO is the first record of the oldest transaction that is open or not
+yet settled. Without such a transaction it is the HW.
 
 Times on one core for a batch of 64 KiB: append as leader about 30 µs, 25 of them the CRC and the
-write; read 1 to 10 µs. Owned by the broker's loop; only `flush` of segments and the removal of
-files happen in workers. Next hop: LogValidator, then LogSegment.
+write; read 1 to 10 µs. The broker's loop owns the log. Only `flush` of segments and the removal of
+files happen in workers. Next hop: LogValidator, then LogSegment. Since 3.1 Kafka has two classes in
+its place: LocalLog for the segments, UnifiedLog for the rest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from random import Random
 from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer, FileSystem
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.transport import part_size
 from kafka_edu.log.append_origin import AppendOrigin
-from kafka_edu.log.fetch_data_info import TimestampOffset
+from kafka_edu.log.fetch_data_info import FetchDataInfo, TimestampOffset
 from kafka_edu.log.leader_epoch_file_cache import LeaderEpochFileCache
-from kafka_edu.log.local_log import LocalLog
 from kafka_edu.log.log_append_info import LogAppendInfo
 from kafka_edu.log.log_config import LogConfig
+from kafka_edu.log.log_file_names import DELETED_SUFFIX
+from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.log_retention import deletable_segments
 from kafka_edu.log.log_segment import LogSegment
+from kafka_edu.log.log_segments import LogSegments
 from kafka_edu.log.log_validator import (
     ValidBatch,
     check_leader_batches,
@@ -37,6 +44,8 @@ from kafka_edu.log.log_validator import (
     validate_for_old_format,
 )
 from kafka_edu.log.producer_state_manager import ProducerStateManager, load_producers
+from kafka_edu.log.transaction_index import AbortedTxn
+from kafka_edu.log.version_counter import VersionCounter
 from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.record.control_record import read_end_transaction_marker
 from kafka_edu.record.record_batch import (
@@ -53,17 +62,23 @@ from kafka_edu.trace.events.log import (
     BatchValidated,
     DuplicateBatch,
     LeaderEpochAssigned,
+    LogFlushed,
     LogStartOffsetIncremented,
     LogTruncated,
     SegmentAppended,
+    SegmentDeleted,
+    SegmentRead,
+    SegmentRolled,
 )
 from kafka_edu.trace.events.transaction import AbortedTransactionIndexed, LastStableOffsetMoved
+from kafka_edu.trace.tracer import Tracer
 
 NO_LOG_APPEND_TIME: Final = -1
+_NOTHING: Final = b""
 
 
-class Log(LocalLog):
-    """Made by `load_log`."""
+class Log:
+    """One log. `log_dir` is the folder that holds its own, `directory`. `load_log` makes it."""
 
     def __init__(
         self,
@@ -79,37 +94,80 @@ class Log(LocalLog):
         leader_epoch_cache: LeaderEpochFileCache,
         producer_state_manager: ProducerStateManager,
     ) -> None:
-        super().__init__(
-            topic_partition,
-            log_dir,
-            directory,
-            file_system,
-            config,
-            segments,
-            log_start_offset,
-            log_end_offset,
-            recovery_point,
-        )
+        self.topic_partition = topic_partition
+        self.log_dir = log_dir
+        self.directory = directory
+        self.config = config
+        self.log_start_offset = log_start_offset
+        """The first offset that can be read. The first segment may begin below it."""
+        self.log_end_offset = log_end_offset
+        self.recovery_point = recovery_point
+        self.deleted_segments: list[LogSegment] = []
+        """Segments renamed to `.deleted`. The log manager takes them from here and removes their
+        files later."""
+        self.version = VersionCounter()
+        """The partition's, once the log is attached to one."""
+        self.flush_wanted = False
+        """A segment was closed, and may not be on the disk yet."""
+        self.last_flushed_ms = 0
+        self.closed = False
+        self._file_system = file_system
+        self._segments = LogSegments(segments)
+        self._trace: Tracer | None = None
+        self._note: Callable[[], None] | None = None
+        self._random: Random | None = None
+        self._roll_jitter_ms = 0
+        """How much earlier than segment.ms the active segment rolls; below segment.jitter.ms."""
+        self._on_disk_failure: Callable[[str, OSError], None] | None = None
         self.high_watermark = log_start_offset
-        """As Partition last told: what lies behind it is not deleted by retention."""
+        """The partition's HW. Retention deletes nothing at or above it."""
         self.last_stable_offset = log_start_offset
         self.leader_epoch_cache = leader_epoch_cache
         self.producer_state_manager = producer_state_manager
         self.epochs_wanted = False
-        """The file of leader epochs lacks what records that are in the log say; the log manager has
-        a worker write it.
+        """The file of leader epochs lacks an epoch that the log has. The log manager has a worker
+        write it.
         """
         self._held_back_at: int | None = None
         """The LSO while a transaction holds it back."""
         self._check_offsets()
 
+    def watch(
+        self,
+        trace: Tracer | None,
+        note: Callable[[], None] | None = None,
+        on_disk_failure: Callable[[str, OSError], None] | None = None,
+    ) -> None:
+        """Set the tracer and two callbacks.
+
+        `note` is called when there are segments to flush or to remove, or a leader's epoch to
+        write. `on_disk_failure` is called when the disk below this log fails.
+        """
+        self._trace = trace
+        self._note = note
+        self._on_disk_failure = on_disk_failure
+
     def update_config(self, config: LogConfig) -> None:
-        """The topic's settings have changed: what is appended, rolled and deleted from now on goes
-        by them; what is stored stays as it is.
+        """Take the topic's new settings. Later appends, rolls and deletions follow them. Stored
+        records stay as they are.
         """
         before, self.config = self.config, config
         if config.record_version < MAGIC_V2 <= before.record_version:
             self._forget_epochs()
+
+    @property
+    def segments(self) -> LogSegments:
+        """All segments, ascending; the last is the active one."""
+        return self._segments
+
+    @property
+    def active_segment(self) -> LogSegment:
+        return self._segments.active
+
+    @property
+    def size(self) -> int:
+        """Bytes of batches in all segments. O(segments)."""
+        return self._segments.size
 
     @property
     def latest_epoch(self) -> int:
@@ -123,7 +181,16 @@ class Log(LocalLog):
         """
         return self.producer_state_manager.first_unstable_offset
 
+    @property
+    def log_end_offset_metadata(self) -> LogOffsetMetadata:
+        """The LEO and where the next batch will lie. O(1)."""
+        active = self._segments.active
+        return LogOffsetMetadata(self.log_end_offset, active.base_offset, active.log.size())
+
     def _keep_state(self, end: int) -> None:
+        """Write down, beside the segments, the producers as of `end`: a segment or the log is about
+        to be closed there.
+        """
         self.producer_state_manager.map_end_offset = end
         self.producer_state_manager.take_snapshot()
 
@@ -147,6 +214,23 @@ class Log(LocalLog):
             f"{self.topic_partition}: log start {start}, recovery point {point}, LSO"
             f" {self.last_stable_offset}, HW {hw}, LEO {end}"
         )
+
+    def _storage_error(self, error: OSError) -> KafkaException:
+        if self._on_disk_failure is not None:
+            self._on_disk_failure(self.log_dir, error)
+        return KafkaException(
+            Errors.KAFKA_STORAGE_ERROR, f"{self.topic_partition} in {self.log_dir}: {error}"
+        )
+
+    @contextmanager
+    def storage(self) -> Iterator[None]:
+        """Turn an OSError of the block into KAFKA_STORAGE_ERROR, and take the log dir offline. For
+        what is done rarely: it costs 1 µs.
+        """
+        try:
+            yield
+        except OSError as error:
+            raise self._storage_error(error) from error
 
     def append_as_leader(
         self,
@@ -377,25 +461,163 @@ class Log(LocalLog):
             size,
         )
 
-    def delete_old_segments(self, now_ms: int) -> int:
-        """Retention: drop what `deletable_segments` names; returns how many segments went. If all
-        must go, a new one is begun before. O(segments).
+    def _segment_for(
+        self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int
+    ) -> LogSegment:
+        """The active segment, or a new one if that cannot take what comes."""
+        config, active = self.config, self._segments.active
+        if size > config.segment_bytes:
+            raise KafkaException(
+                Errors.RECORD_LIST_TOO_LARGE,
+                f"Message batch size is {size} bytes, above the maximum segment size of"
+                f" {config.segment_bytes}.",
+            )
+        try:
+            reason = active.should_roll(
+                size,
+                max_timestamp,
+                last_offset,
+                now_ms,
+                config.segment_bytes,
+                config.segment_ms - self._roll_jitter_ms,
+            )
+        except OSError as error:
+            raise self._storage_error(error) from error
+        if reason is None:
+            return active
+        return self.roll(now_ms, reason, first_offset)
+
+    def roll(self, now_ms: int, reason: str = "asked for", expected_offset: int = 0) -> LogSegment:
+        """Close the active segment and begin another at the LEO, or at `expected_offset` if that is
+        above. The old one is to be flushed soon.
+        """
+        new_base = max(expected_offset, self.log_end_offset)
+        closed = self._segments.active
+        if new_base == closed.base_offset:
+            if closed.size:
+                raise AssertionError(f"{self.topic_partition}: a second segment at {new_base}")
+            with self.storage():
+                closed.begin(self.config.segment_index_bytes)
+            return closed
+        with self.storage():
+            closed.on_become_inactive()
+            self._keep_state(new_base)
+            segment = self._new_segment(new_base, now_ms)
+        self._segments.append(segment)
+        self.version.value += 1
+        self._draw_roll_jitter()
+        self.flush_wanted = True
+        if self._trace is not None:
+            topic, partition = self.topic_partition
+            self._trace(
+                SegmentRolled(
+                    topic=topic,
+                    partition=partition,
+                    base_offset=new_base,
+                    reason=reason,
+                    closed_base_offset=closed.base_offset,
+                    closed_bytes=closed.size,
+                )
+            )
+        if self._note is not None:
+            self._note()
+        return segment
+
+    def _new_segment(self, base_offset: int, now_ms: int) -> LogSegment:
+        segment = LogSegment(
+            self._file_system, self.directory, base_offset, self.config.index_interval_bytes, now_ms
+        )
+        segment.begin(self.config.segment_index_bytes)
+        return segment
+
+    def jitter_rolls(self, random: Random) -> None:
+        """Draw a jitter for the active segment and for each one after it (segment.jitter.ms)."""
+        self._random = random
+        self._draw_roll_jitter()
+
+    def _draw_roll_jitter(self) -> None:
+        """A segment keeps its jitter, whatever the configuration becomes (Kafka:
+        LogSegment.rollJitterMs).
+        """
+        most = min(self.config.segment_jitter_ms, self.config.segment_ms)
+        self._roll_jitter_ms = (
+            self._random.randrange(most) if self._random is not None and most > 0 else 0
+        )
+
+    def read(
+        self,
+        start_offset: int,
+        max_length: int,
+        *,
+        max_offset: int | None = None,
+        min_one_message: bool = False,
+    ) -> FetchDataInfo:
+        """A piece of one segment from the batch that holds `start_offset`, at most `max_length`
+        bytes, none of it at `max_offset` (the HW) or above.
+
+        The first batch may begin below `start_offset`, and the last may be cut off. With
+        `min_one_message` the first is whole, however large. Raises OFFSET_OUT_OF_RANGE; and, where
+        there is something to read, UNKNOWN_SERVER_ERROR for a negative `max_length`, as Kafka does.
+        About 1 µs at the end of the log, 10 µs elsewhere: index, a header or two; no record is
+        read.
+        """
+        log_end = self.log_end_offset
+        if not self.log_start_offset <= start_offset <= log_end:
+            raise KafkaException(
+                Errors.OFFSET_OUT_OF_RANGE,
+                f"{self.topic_partition} has offsets {self.log_start_offset} to {log_end}, and not"
+                f" {start_offset}",
+            )
+        limit = log_end if max_offset is None or max_offset > log_end else max_offset
+        if start_offset >= limit:
+            return FetchDataInfo(self.convert_to_offset_metadata(start_offset), _NOTHING)
+        if max_length < 0:
+            raise KafkaException(
+                Errors.UNKNOWN_SERVER_ERROR,
+                f"Invalid max size {max_length} for log read from {self.topic_partition}",
+            )
+        try:
+            found = self._segments.read(start_offset, max_length, limit, log_end, min_one_message)
+        except OSError as error:
+            raise self._storage_error(error) from error
+        if found is None:
+            return FetchDataInfo(self.log_end_offset_metadata, _NOTHING)
+        segment, data = found
+        trace = self._trace
+        if trace is not None and trace.hops:
+            topic, partition = self.topic_partition
+            place = data.fetch_offset_metadata
+            trace(
+                SegmentRead(
+                    topic=topic,
+                    partition=partition,
+                    start_offset=start_offset,
+                    segment_base_offset=segment.base_offset,
+                    position=place.relative_position_in_segment,
+                    size=part_size(data.records),
+                )
+            )
+        return data
+
+    def aborted_transactions(self, start_offset: int, data: FetchDataInfo) -> list[AbortedTxn]:
+        """The aborted transactions that reach into what `read` gave for `start_offset`, or, by the
+        sparse index, not far behind. Raises CorruptIndexError.
         """
         with self.storage():
-            reasons = deletable_segments(
-                self._segments,
-                self.log_start_offset,
-                self.high_watermark,
-                self.log_end_offset,
-                self.config,
-                now_ms,
+            return self._segments.aborted_transactions(start_offset, data, self.log_end_offset)
+
+    def convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
+        """Where `offset` lies: the place of its batch, or of the end of the log. Raises
+        OFFSET_OUT_OF_RANGE. O(1) for recent batches.
+        """
+        if offset == self.log_end_offset:
+            return self.log_end_offset_metadata
+        if not self.log_start_offset <= offset < self.log_end_offset:
+            raise KafkaException(
+                Errors.OFFSET_OUT_OF_RANGE, f"{self.topic_partition} does not have offset {offset}"
             )
-        if reasons:
-            if len(reasons) == len(self._segments):
-                self.roll(now_ms, reasons[-1])
-            self._delete_segments(self._segments[: len(reasons)], reasons)
-            self._increment_log_start_offset(max(self.log_start_offset, self._segments.first_base))
-        return len(reasons)
+        with self.storage():
+            return self._segments.locate(offset) or self.log_end_offset_metadata
 
     def fetch_offset_by_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """The first record with this time or a later one, None if there is none; -2 is the log's
@@ -511,6 +733,49 @@ class Log(LocalLog):
             )
         self._held_back_at = stable if stable < high_watermark else None
 
+    def delete_old_segments(self, now_ms: int) -> int:
+        """Retention: drop what `deletable_segments` names; returns how many segments went. If all
+        must go, a new one is begun before. O(segments).
+        """
+        with self.storage():
+            reasons = deletable_segments(
+                self._segments,
+                self.log_start_offset,
+                self.high_watermark,
+                self.log_end_offset,
+                self.config,
+                now_ms,
+            )
+        if reasons:
+            if len(reasons) == len(self._segments):
+                self.roll(now_ms, reasons[-1])
+            self._delete_segments(self._segments[: len(reasons)], reasons)
+            self._increment_log_start_offset(max(self.log_start_offset, self._segments.first_base))
+        return len(reasons)
+
+    def _delete_segments(self, segments: Sequence[LogSegment], reasons: Sequence[str]) -> None:
+        """Take segments out of the log and rename their files; the log manager removes them after
+        file.delete.delay.ms.
+        """
+        gone = list(segments)
+        self._segments.remove(gone)
+        for segment, reason in zip(gone, reasons, strict=True):
+            with self.storage():
+                segment.change_suffix(DELETED_SUFFIX)
+            if self._trace is not None:
+                self._trace(
+                    SegmentDeleted(
+                        topic=self.topic_partition.topic,
+                        partition=self.topic_partition.partition,
+                        base_offset=segment.base_offset,
+                        size=segment.size,
+                        reason=reason,
+                    )
+                )
+        self.deleted_segments += gone
+        if self._note is not None:
+            self._note()
+
     def maybe_increment_log_start_offset(self, new_start: int) -> bool:
         """Records below `new_start` are given up: DeleteRecords, or the leader's log starts there.
         Raises OFFSET_OUT_OF_RANGE above the HW.
@@ -564,6 +829,22 @@ class Log(LocalLog):
         self._tell_truncated(before, size - self.size, False)
         return True
 
+    def _cut_segments(self, offset: int, now_ms: int) -> None:
+        """Cut off the batch that holds `offset`, not below the first segment's base, and all behind
+        it.
+
+        An offset inside a batch cannot be cut at: all of that batch goes, and the log ends where
+        the batches that are left end.
+        """
+        doomed = self._segments.from_offset(offset)[1:]
+        if doomed:
+            self._delete_segments(doomed, ["truncation"] * len(doomed))
+        active = self._segments.active
+        with self.storage():
+            active.truncate_to(offset, self.config.segment_index_bytes, now_ms)
+            self.log_end_offset = active.next_offset()
+        assert self.log_end_offset <= offset, (self.topic_partition, self.log_end_offset, offset)
+
     def truncate_fully_and_start_at(self, offset: int, now_ms: int = 0) -> None:
         """Drop all records; the log is empty and its next offset is `offset`."""
         before, size = self.log_end_offset, self.size
@@ -575,6 +856,13 @@ class Log(LocalLog):
         self.on_high_watermark_incremented(offset)
         self._check_offsets()
         self._tell_truncated(before, size, True)
+
+    def _replace_segments(self, offset: int, now_ms: int) -> None:
+        """Drop all segments; one that is empty and begins at `offset` takes their place."""
+        self._delete_segments(self._segments, ["truncation"] * len(self._segments))
+        with self.storage():
+            self._segments.append(self._new_segment(offset, now_ms))
+        self.log_end_offset = self.recovery_point = offset
 
     def _after_truncation(self, now_ms: int) -> None:
         end = self.log_end_offset
@@ -603,13 +891,19 @@ class Log(LocalLog):
                 )
             )
 
-    def close(self) -> None:
-        """A clean end. The next start trusts the file of epochs then, so it is complete before the
-        log is closed.
-        """
-        if not self.closed:
-            self.leader_epoch_cache.flush()
-            super().close()
+    def unflushed_segments(self) -> list[LogSegment]:
+        """Those that hold what lies behind the recovery point."""
+        return self._segments.from_offset(self.recovery_point)
+
+    def flushed(self, up_to: int, now_ms: int) -> None:
+        """All below `up_to` is on the disk for sure."""
+        self.last_flushed_ms = now_ms
+        self.flush_wanted = False
+        if self.recovery_point < up_to <= self.log_end_offset:
+            self.recovery_point = up_to
+            if self._trace is not None:
+                topic, partition = self.topic_partition
+                self._trace(LogFlushed(topic=topic, partition=partition, recovery_point=up_to))
 
     def flush(self, now_ms: int = 0) -> None:
         """Force all to the disk, here and now. Blocks: the log manager does it in a worker instead,
@@ -621,3 +915,21 @@ class Log(LocalLog):
                 segment.flush()
             self.leader_epoch_cache.flush()
         self.flushed(end, now_ms)
+
+    def close(self) -> None:
+        """Close the log in good order: complete the file of epochs, write the producers' snapshot,
+        trim the indexes, close the files. The next start trusts all of them.
+        """
+        if not self.closed:
+            self.leader_epoch_cache.flush()
+            self.closed = True
+            self._keep_state(self.log_end_offset)
+            for segment in self._segments:
+                segment.close()
+
+    def close_handlers(self) -> None:
+        """Let go of the files as they are: the disk failed, or the folder is to be removed."""
+        if not self.closed:
+            self.closed = True
+            for segment in self._segments:
+                segment.close_handlers()
