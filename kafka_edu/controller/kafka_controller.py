@@ -28,6 +28,7 @@ with plain functions and tables below it.
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from random import Random
 from typing import Final, NoReturn, TypeVar
 
@@ -83,6 +84,10 @@ from kafka_edu.controller.leader_elections_asked import (
     ElectionType,
 )
 from kafka_edu.controller.partition_reassignment_plan import ReassignmentResult
+from kafka_edu.controller.partition_state_machine import (
+    VALID_PREVIOUS_STATES as PARTITION_TABLE,
+)
+from kafka_edu.controller.replica_state_machine import VALID_PREVIOUS_STATES as REPLICA_TABLE
 from kafka_edu.protocol.schema import Message
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.controller import (
@@ -91,6 +96,7 @@ from kafka_edu.trace.events.controller import (
     ControllerResigned,
     ControllerSampled,
     ControllerSnapshot,
+    StateMachineSnapshot,
     ZkWatchFired,
 )
 from kafka_edu.trace.events.server import BrokerRegistered
@@ -100,6 +106,7 @@ from kafka_edu.zk.zk_client import SessionState, WatchedEvent, ZkError, ZkErrorC
 from kafka_edu.zk.zk_data import ControllerZNode, ReplicaAssignment
 from kafka_edu.zk.zk_requests import ControllerMovedError
 
+S = TypeVar("S", bound=StrEnum)
 T = TypeVar("T")
 NO_CONTROLLER: Final = -1
 NO_SESSION: Final = 0
@@ -586,6 +593,8 @@ class KafkaController:
     # Snapshots and gauges for the trace.
 
     def _snapshot(self) -> Iterator[Event]:
+        yield _table("partition", PARTITION_TABLE)
+        yield _table("replica", REPLICA_TABLE)
         yield ControllerSnapshot(
             active=self.is_active,
             controller_id=self._active_controller_id,
@@ -624,6 +633,20 @@ class KafkaController:
             requests_queued=self._channels.queued if self._channels else 0,
             unclean_elections=context.unclean_elections,
         )
+
+
+def _table(machine: str, previous: Mapping[S, frozenset[S]]) -> StateMachineSnapshot:
+    """Return the table of a state machine, which says from which states each may be entered."""
+    return StateMachineSnapshot(
+        machine=machine,
+        states=tuple(state.value for state in previous),
+        transitions=tuple(
+            (before.value, state.value)
+            for state, sources in previous.items()
+            for before in previous
+            if before in sources
+        ),
+    )
 
 
 async def _refuse(error: Errors = Errors.NOT_CONTROLLER) -> NoReturn:

@@ -314,6 +314,19 @@ class ControllerRequestFailed(NamedTuple):
 
 
 @event(kind=Kind.SNAPSHOT)
+class StateMachineSnapshot(NamedTuple):
+    """The table of one of the controller's two machines: `machine` is partition or replica.
+
+    `states` stand in the order of the code, and each of `transitions` is (before, after). Every
+    broker has the tables, because each may become the controller.
+    """
+
+    machine: str
+    states: tuple[str, ...]
+    transitions: tuple[tuple[str, str], ...]
+
+
+@event(kind=Kind.SNAPSHOT)
 class ControllerSnapshot(NamedTuple):
     """The controller as this broker knows it, and whether it is the controller itself; parts of its
     context follow if it is active.

@@ -182,6 +182,19 @@ class ZooKeeperSampled(NamedTuple):
     latency_max_us: int
 
 
+@event(kind=Kind.GAUGE)
+class SessionSampled(NamedTuple):
+    """A live session: when its client was last heard, and when it dies if it stays silent.
+
+    `expires_in_ms` counts to the end of a tick, so it is longer than the time-out less
+    `heard_ms_ago`. Of many sessions only those that die first are sampled.
+    """
+
+    session_id: int
+    heard_ms_ago: int
+    expires_in_ms: int
+
+
 @event(kind=Kind.SNAPSHOT)
 class SessionSnapshot(NamedTuple):
     """One live session; `cnxn` is -1 while it has no connection."""

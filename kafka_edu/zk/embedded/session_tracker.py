@@ -13,6 +13,7 @@ A touch is O(1), and a tick is O(sessions that expire). So a session can live up
 than its time-out, but never shorter.
 """
 
+from itertools import islice
 from typing import Final
 
 TICK_TIME_MS: Final = 500
@@ -54,15 +55,17 @@ def password_for(session_id: int) -> bytes:
 class Session:
     """One session: its time-out, and the tick at which it expires without further messages.
 
-    `cnxn` is the number of its connection, or -1 without one.
+    `cnxn` is the number of its connection, or -1 without one. `heard_at` is the time of its last
+    message.
     """
 
-    __slots__ = ("cnxn", "expires_at", "id", "timeout_ms")
+    __slots__ = ("cnxn", "expires_at", "heard_at", "id", "timeout_ms")
 
-    def __init__(self, session_id: int, timeout_ms: int, expires_at: int) -> None:
+    def __init__(self, session_id: int, timeout_ms: int, expires_at: int, heard_at: int) -> None:
         self.id = session_id
         self.timeout_ms = timeout_ms
         self.expires_at = expires_at
+        self.heard_at = heard_at
         self.cnxn = -1
 
 
@@ -88,7 +91,7 @@ class SessionTracker:
 
     def add(self, session_id: int, timeout_ms: int, now_ms: int) -> Session:
         session = self.sessions[session_id] = Session(
-            session_id, timeout_ms, self._round(now_ms + timeout_ms)
+            session_id, timeout_ms, self._round(now_ms + timeout_ms), now_ms
         )
         self._buckets.setdefault(session.expires_at, {})[session_id] = None
         return session
@@ -100,6 +103,7 @@ class SessionTracker:
         session = self.sessions.get(session_id)
         if session is None:
             return False
+        session.heard_at = now_ms
         expires_at = self._round(now_ms + session.timeout_ms)
         if expires_at > session.expires_at:
             self._leave_bucket(session)
@@ -116,6 +120,15 @@ class SessionTracker:
         session = self.sessions.pop(session_id, None)
         if session is not None:
             self._leave_bucket(session)
+
+    def first_to_expire(self, most: int) -> list[Session]:
+        """Return at most so many sessions, those that expire first. O(buckets + most)."""
+        ids = (
+            session_id
+            for expires_at in sorted(self._buckets)
+            for session_id in self._buckets[expires_at]
+        )
+        return [self.sessions[session_id] for session_id in islice(ids, most)]
 
     def poll(self, now_ms: int) -> list[int]:
         """Return the sessions whose tick is over, the oldest first. They stay in the tracker until

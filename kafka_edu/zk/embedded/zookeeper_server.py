@@ -27,6 +27,7 @@ from kafka_edu.trace.events.zk import (
     SessionMoved,
     SessionOpened,
     SessionRefused,
+    SessionSampled,
     SessionSnapshot,
     WatchSnapshot,
     ZkRequestServed,
@@ -76,6 +77,8 @@ from kafka_edu.zk.jute.proto import (
 from kafka_edu.zk.zk_client import Stat, WatchedEvent, ZkError, ZkErrorCode
 
 NO_SESSION_PASSWORD: Final = bytes(16)
+SAMPLED_SESSIONS: Final = 50
+"""How many sessions are sampled for an observer, those first that expire first."""
 _WRITES: Final = (
     CreateRequest,
     DeleteRequest,
@@ -469,7 +472,14 @@ class ZooKeeperServer:
             case _:
                 return [self.tree.apply(header, txn)]
 
+    def _observed_ms(self) -> int:
+        """Return the time for an observer. `_now_ms` may be a tick old, because it moves only when
+        something happens.
+        """
+        return self._now_ms if self._trace is None else self._trace.time.hi_res_clock_ms()
+
     def _snapshot_events(self) -> Iterable[Event]:
+        now_ms = self._observed_ms()
         for session in self.sessions.sessions.values():
             peer = self.cnxns[session.cnxn].peer if session.cnxn in self.cnxns else ""
             yield SessionSnapshot(
@@ -477,7 +487,7 @@ class ZooKeeperServer:
                 cnxn=session.cnxn,
                 peer=peer,
                 timeout_ms=session.timeout_ms,
-                expires_in_ms=session.expires_at - self._now_ms,
+                expires_in_ms=session.expires_at - now_ms,
             )
         for row in self.tree.rows():
             data = row.data or b""
@@ -512,6 +522,13 @@ class ZooKeeperServer:
             latency_avg_us=average,
             latency_max_us=maximum,
         )
+        now_ms = self._observed_ms()
+        for session in self.sessions.first_to_expire(SAMPLED_SESSIONS):
+            yield SessionSampled(
+                session_id=session.id,
+                heard_ms_ago=now_ms - session.heard_at,
+                expires_in_ms=session.expires_at - now_ms,
+            )
 
 
 def _multi_result(request: object, txn: OpTxn | MultiTxn, stat: Stat | None) -> MultiResult:

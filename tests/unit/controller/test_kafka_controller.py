@@ -14,6 +14,7 @@ from kafka_edu.trace.events.controller import (
     ControllerResigned,
     LeaderElected,
     LeaderElectionFailed,
+    StateMachineSnapshot,
     TopicDeletionChanged,
 )
 from kafka_edu.zk.zk_client import CreateOp, DeleteOp, WatchedEvent, WatchType
@@ -565,6 +566,7 @@ def test_the_snapshot_is_the_whole_context(cluster: "ControllerCluster") -> None
     cluster.create_topic("t", [1, 2])
     snapshot = [envelope.event for envelope in cluster.controller.tracer.snapshot()]
     assert [type(event).__name__ for event in snapshot] == [
+        *["StateMachineSnapshot"] * 2,
         "ControllerSnapshot",
         *["ControllerBrokerSnapshot"] * 2,
         "ControllerPartitionSnapshot",
@@ -582,6 +584,36 @@ def test_the_snapshot_is_the_whole_context(cluster: "ControllerCluster") -> None
     )
     (sample,) = [envelope.event for envelope in cluster.controller.tracer.gauges()]
     assert sample == (True, 0, 0, 2, 1, 1, 0, 0, 0, 0)
+
+
+def test_the_snapshot_has_the_tables_of_both_machines(cluster: "ControllerCluster") -> None:
+    """Of every broker, because each may become the controller."""
+    cluster.start(1, 2)
+    for broker in (1, 2):
+        told = [e.event for e in cluster.brokers[broker].tracer.snapshot()]
+        partition, replica = [e for e in told if isinstance(e, StateMachineSnapshot)]
+        assert partition == StateMachineSnapshot(
+            machine="partition",
+            states=(
+                "NewPartition",
+                "OnlinePartition",
+                "OfflinePartition",
+                "NonExistentPartition",
+            ),
+            transitions=(
+                ("NonExistentPartition", "NewPartition"),
+                ("NewPartition", "OnlinePartition"),
+                ("OnlinePartition", "OnlinePartition"),
+                ("OfflinePartition", "OnlinePartition"),
+                ("NewPartition", "OfflinePartition"),
+                ("OnlinePartition", "OfflinePartition"),
+                ("OfflinePartition", "OfflinePartition"),
+                ("OfflinePartition", "NonExistentPartition"),
+            ),
+        )
+        assert replica.machine == "replica"
+        assert len(replica.states) == 7
+        assert ("ReplicaDeletionSuccessful", "NonExistentReplica") in replica.transitions
 
 
 @pytest.mark.parametrize(

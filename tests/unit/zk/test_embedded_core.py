@@ -4,6 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from kafka_edu.common.time import MockTime
+from kafka_edu.trace.event import ZOOKEEPER
+from kafka_edu.trace.events.zk import SessionSampled
+from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.embedded.txn import CloseSessionTxn, CreateTxn, ErrorTxn
 from kafka_edu.zk.embedded.zookeeper_server import (
     AppendTxn,
@@ -334,6 +338,31 @@ def test_sessions_expire_a_tick_after_their_timeout_at_the_latest(world: World) 
     assert world.events(loud) == [WatchedEvent(WatchType.DELETED, "/q")]
     assert world.tick_until(12_499) == []
     assert CloseCnxn(loud.cnxn, "session expired") in world.tick_until(12_500)
+
+
+def test_sessions_are_sampled_with_when_they_were_heard_and_when_they_die() -> None:
+    time = MockTime()
+    tracer = Tracer(ZOOKEEPER, time)
+    server = ZooKeeperServer(
+        tick_time_ms=TICK, now_ms=time.hi_res_clock_ms(), wall_ms=0, trace=tracer
+    )
+    server.start(time.hi_res_clock_ms())
+    sessions = []
+    for timeout_ms in (4000, 2000):
+        request = ConnectRequest(0, 0, timeout_ms, 0, bytes(16), False)
+        effects = server.connect(server.open_cnxn("peer"), request, time.hi_res_clock_ms(), 0)
+        sessions += [e.response.session_id for e in effects if isinstance(e, ConnectReply)]
+    first, second = sessions
+    time.advance(700)
+    sampled = [e.event for e in tracer.gauges() if isinstance(e.event, SessionSampled)]
+    assert [e.session_id for e in sampled] == [second, first], "the first to die stands first"
+    assert [e.heard_ms_ago for e in sampled] == [700, 700]
+    for e, timeout_ms in zip(sampled, (2000, 4000), strict=True):
+        assert timeout_ms - 700 < e.expires_in_ms <= timeout_ms - 700 + TICK
+    server.tick(time.hi_res_clock_ms() + 2000, 0)
+    assert [e.event.session_id for e in tracer.gauges() if isinstance(e.event, SessionSampled)] == [
+        first
+    ]
 
 
 @pytest.mark.parametrize(("asked", "given"), [(1, 1000), (1500, 1500), (99_999, 10_000)])
