@@ -6,6 +6,9 @@ processes share this machine's monotonic clock. The feed therefore holds each ev
 a second and hands events on in the order of their time, so a chain of causes never runs backwards
 on the screen. When a process ends, the feed reports it as lost and looks for its address file until
 the process is back.
+
+A feed can begin with the past, out of the processes' rings. It then waits for all rings before it
+hands on anything.
 """
 
 import asyncio
@@ -23,11 +26,14 @@ from kafka_edu.supervisor.action_client import (
 )
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import SUPERVISOR, ZOOKEEPER, Envelope, Level, Source
+from kafka_edu.trace.events.trace import RingEnds
 from kafka_edu.trace.reader import order
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
 
 HOLD_BACK_US: Final = 250_000
+PAST_PATIENCE_US: Final = 5_000_000
+"""A process that is paused sends no ring. The others' events then come without it."""
 LOOK_EVERY_S: Final = 0.25
 MAX_HELD: Final = 200_000
 
@@ -37,6 +43,16 @@ def now_us() -> int:
     events.
     """
     return time.monotonic_ns() // 1000
+
+
+def event_files(folder: ClusterFolder) -> dict[Source, Path]:
+    """Map each process to the file with the address of its event socket, there or not."""
+    files = {SUPERVISOR: folder.supervisor_events, ZOOKEEPER: folder.zookeeper_events}
+    for path in sorted(folder.path.glob("broker-*/events.json")):
+        digits = path.parent.name.removeprefix("broker-")
+        if digits.isdigit():
+            files[Source.of_broker(int(digits))] = path
+    return files
 
 
 def _link(teller: Source, event: LinkMade | LinkLost | ClusterKnown) -> Envelope:
@@ -49,31 +65,26 @@ class TraceFeed:
     `run` must be a task of the loop that calls `drain`.
     """
 
-    def __init__(self, folder: ClusterFolder, level: Level = Level.STATE) -> None:
+    def __init__(
+        self, folder: ClusterFolder, level: Level = Level.STATE, since_us: int | None = None
+    ) -> None:
+        """`since_us` asks for the past too, from that time of the monotonic clock. 0: all of it."""
         self._folder = folder
         self._level = level
+        self._since_us = since_us
+        self._begun_us = now_us()
+        self._past_read: set[Source] = set()
+        """The processes whose ring has been read to its end, or that cannot be reached."""
         self._held: list[tuple[tuple[int, Source, int], int, Envelope]] = []
         self._arrived = 0
         self._readers: dict[Source, asyncio.Task[None]] = {}
         self._linked: set[Source] = set()
         self._known = False
 
-    def _files(self) -> dict[Source, Path]:
-        """Map each process to the file with the address of its event socket."""
-        files = {
-            SUPERVISOR: self._folder.supervisor_events,
-            ZOOKEEPER: self._folder.zookeeper_events,
-        }
-        for path in sorted(self._folder.path.glob("broker-*/events.json")):
-            digits = path.parent.name.removeprefix("broker-")
-            if digits.isdigit():
-                files[Source.of_broker(int(digits))] = path
-        return files
-
     def complete(self) -> bool:
         """Return whether every process that has published its address has sent something."""
         return self._known and self._linked >= {
-            teller for teller, path in self._files().items() if path.exists()
+            teller for teller, path in event_files(self._folder).items() if path.exists()
         }
 
     async def run(self) -> None:
@@ -82,7 +93,7 @@ class TraceFeed:
             while True:
                 if not self._known:
                     self._known = await asyncio.to_thread(self._ask_status)
-                for teller, path in self._files().items():
+                for teller, path in event_files(self._folder).items():
                     reader = self._readers.get(teller)
                     if path.exists() and (reader is None or reader.done()):
                         self._readers[teller] = asyncio.create_task(self._listen(teller, path))
@@ -128,7 +139,11 @@ class TraceFeed:
         told = False
         reason = "closed"
         try:
-            async for envelope in subscribe(address, self._level, gauges=True):
+            async for envelope in subscribe(
+                address, self._level, gauges=True, since_us=self._since_us
+            ):
+                if isinstance(envelope.event, RingEnds):
+                    self._past_read.add(teller)
                 if not told:
                     told = True
                     self._linked.add(teller)
@@ -141,6 +156,7 @@ class TraceFeed:
         ) as error:  # ValueError: a line longer than the stream's limit
             reason = str(error)
         finally:
+            self._past_read.add(teller)
             if told:
                 if teller == SUPERVISOR:
                     self._known = False
@@ -148,16 +164,28 @@ class TraceFeed:
                 self._take(_link(teller, LinkLost(reason)))
 
     def _take(self, envelope: Envelope) -> None:
-        if len(self._held) < MAX_HELD:
-            self._arrived += 1
-            heapq.heappush(self._held, (order(envelope), self._arrived, envelope))
+        """Hold one event. When too many are held, the oldest one is lost."""
+        self._arrived += 1
+        heapq.heappush(self._held, (order(envelope), self._arrived, envelope))
+        if len(self._held) > MAX_HELD:
+            heapq.heappop(self._held)
 
     def drain(self, now: int | None = None) -> list[Envelope]:
         """Return, in order, the events that are old enough that no older one can still arrive. O(n
         log n).
         """
-        ripe = (now_us() if now is None else now) - HOLD_BACK_US
-        out = []
+        now = now_us() if now is None else now
+        ripe = now - HOLD_BACK_US
+        out: list[Envelope] = []
+        if self._past_loading(now):
+            return out
         while self._held and self._held[0][0][0] <= ripe:
             out.append(heapq.heappop(self._held)[2])
         return out
+
+    def _past_loading(self, now: int) -> bool:
+        """Return whether a ring is still being read, and nobody has waited for too long."""
+        if self._since_us is None or now - self._begun_us > PAST_PATIENCE_US:
+            return False
+        waiting = {teller for teller, path in event_files(self._folder).items() if path.exists()}
+        return not self._readers or not self._past_read >= waiting

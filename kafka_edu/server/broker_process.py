@@ -237,7 +237,14 @@ class BrokerProcess:
         tells: list[Coroutine[None, None, None]] = []
         config = self._config
         if config.events_file is not None:
-            events = EventServer(self._tracer, transport, self._time, secrets.token_hex(16))
+            events = EventServer(
+                self._tracer,
+                transport,
+                self._time,
+                secrets.token_hex(16),
+                ring_minutes=config.trace_ring_minutes,
+                ring_bytes=config.trace_ring_bytes,
+            )
             port = await events.listen()
             stack.callback(events.close)
             events.write_address(config.events_file, "127.0.0.1", port)

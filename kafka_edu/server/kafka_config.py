@@ -149,6 +149,8 @@ class KafkaConfig:
     request_timeout_ms = Int("request.timeout.ms")
     reserved_broker_max_id = Int("reserved.broker.max.id")
     socket_request_max_bytes = Int("socket.request.max.bytes")
+    trace_ring_bytes = Int("edu.trace.ring.bytes")
+    trace_ring_minutes = Int("edu.trace.ring.minutes")
     unclean_leader_election_enable = Bool("unclean.leader.election.enable")
     zookeeper_connect = Str("zookeeper.connect")
     zookeeper_max_in_flight_requests = Int("zookeeper.max.in.flight.requests")

@@ -33,6 +33,7 @@ from kafka_edu.common.config_def import (
 from kafka_edu.common.ports import BROKER_PORT, LOOPBACK
 from kafka_edu.log.log_config import HOUR_MS, TOPIC_CONFIG
 from kafka_edu.server.config_gaps import BROKER_GAPS
+from kafka_edu.trace.trace_ring import DEFAULT_BYTES, DEFAULT_MINUTES
 
 _AT_LEAST_0: Final = Range(0)
 _AT_LEAST_1: Final = Range(1)
@@ -1070,6 +1071,22 @@ def _own() -> Iterator[ConfigKey]:
         "state",
         OneOf(("state", "hops", "all")),
         "Which events are recorded.",
+    )
+    yield ConfigKey(
+        "edu.trace.ring.minutes",
+        ConfigType.INT,
+        DEFAULT_MINUTES,
+        _AT_LEAST_0,
+        "The broker keeps its facts of so many minutes in memory, for those who look back after a"
+        " surprise. 0: it keeps none. Needs edu.events.file.",
+    )
+    yield ConfigKey(
+        "edu.trace.ring.bytes",
+        ConfigType.LONG,
+        DEFAULT_BYTES,
+        _AT_LEAST_0,
+        "The most memory for these facts, which are kept compressed. When facts come too fast, the"
+        " broker looks back less far. 0: it keeps none.",
     )
     yield ConfigKey(
         "edu.max.pipelined.requests",

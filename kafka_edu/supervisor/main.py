@@ -44,6 +44,7 @@ from kafka_edu.trace.events.supervisor import (
     SupervisorStarted,
 )
 from kafka_edu.trace.socket_sink import EventServer
+from kafka_edu.trace.trace_ring import SMALL_BYTES
 from kafka_edu.trace.tracer import Tracer
 
 #: The time a broker may take to stop: three tries of a controlled shutdown, half a second apart
@@ -61,7 +62,12 @@ class Supervisor:
         self._transport = SocketTransport()
         self._trace = Tracer(SUPERVISOR, self._time)
         self._events = EventServer(
-            self._trace, self._transport, self._time, secrets.token_hex(16), spec.name
+            self._trace,
+            self._transport,
+            self._time,
+            secrets.token_hex(16),
+            cluster=spec.name,
+            ring_bytes=SMALL_BYTES,
         )
         self._actions = ActionServer(secrets.token_hex(16), self._act)
         self._brokers = {

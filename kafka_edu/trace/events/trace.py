@@ -28,3 +28,30 @@ class SnapshotEnds(NamedTuple):
     """The snapshot is whole."""
 
     events: int
+
+
+@event(kind=Kind.SNAPSHOT)
+class RingBegins(NamedTuple):
+    """What follows, up to RingEnds, is the past: the facts that this process still holds in its
+    ring.
+
+    The first `stateless` facts come before the first keyframe, so only the facts themselves say
+    what the state was then. A keyframe is a snapshot of that time, between SnapshotBegins and
+    SnapshotEnds.
+    """
+
+    from_us: int
+    """The time of the first of them, on the monotonic clock; 0 if the ring is empty."""
+    facts: int
+    stateless: int
+    shed: int
+    """Facts that the ring let go before their time, because they came too fast for its bytes."""
+    enabled: bool = True
+    """Whether this process keeps a ring at all."""
+
+
+@event(kind=Kind.SNAPSHOT)
+class RingEnds(NamedTuple):
+    """The past has been sent. A snapshot of the present follows, and then the facts to come."""
+
+    facts: int

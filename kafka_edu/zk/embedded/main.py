@@ -155,10 +155,13 @@ async def _open_event_socket(
     """Serve events on a socket for as long as `stack` is open."""
     import secrets
 
-    # This import and json take 5 ms, which a start without events need not spend.
+    # These imports and json take 8 ms, which a start without events need not spend.
     from kafka_edu.trace.socket_sink import EventServer
+    from kafka_edu.trace.trace_ring import SMALL_BYTES
 
-    events = EventServer(tracer, transport, tracer.time, secrets.token_hex(16))
+    events = EventServer(
+        tracer, transport, tracer.time, secrets.token_hex(16), ring_bytes=SMALL_BYTES
+    )
     port = await events.listen()
     stack.callback(events.close)
     events.write_address(path, "127.0.0.1", port)

@@ -131,3 +131,37 @@ def test_events_are_held_back_and_handed_on_in_the_order_of_their_time(tmp_path:
         assert [e.broker for e in feed.drain(now + 200_000)] == [2]
 
     asyncio.run(run())
+
+
+def test_a_feed_with_the_past_hands_on_the_rings_of_all_processes_in_one_order(
+    tmp_path: Path,
+) -> None:
+    async def run() -> None:
+        folder = ClusterFolder(tmp_path / "c")
+        folder.path.mkdir()
+        tellers = [Teller(folder, broker) for broker in (0, 1)]
+        told = []
+        for number in range(40):
+            target = Source.of_broker(number)
+            tellers[number % 2].tracer(ActionAsked(action="kill", target=target))
+            told.append(target)
+        for teller in tellers:
+            await teller.start()
+        dead = folder.broker_events(2)
+        dead.parent.mkdir()
+        dead.write_text('{"host": "127.0.0.1", "port": 1, "token": "t", "pid": 1}')
+        feed = TraceFeed(folder, since_us=0)
+        reading = asyncio.create_task(feed.run())
+        got: list[Envelope] = []
+        async with asyncio.timeout(PATIENCE_S):
+            while not got:
+                await asyncio.sleep(0.02)
+                got = feed.drain()
+        asked = [e.event.target for e in got if isinstance(e.event, ActionAsked)]
+        assert asked == told
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        for teller in tellers:
+            teller.end()
+
+    asyncio.run(run())

@@ -1,0 +1,97 @@
+"""Read the past and the present of a live cluster once: every process's ring, and its state now.
+
+A process answers from its own memory. One that was killed took its ring with it, and one that is
+paused does not answer. `LookBack.missing` says so in words.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_edu.instruments.trace_feed import event_files, now_us
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.trace.event import Envelope, Level, Source
+from kafka_edu.trace.events.trace import RingBegins, RingEnds, SnapshotEnds
+from kafka_edu.trace.reader import order
+from kafka_edu.trace.trace_client import EventsAddress, subscribe
+from kafka_edu.trace.wire_format import TraceFormatError
+
+PATIENCE_S: Final = 5.0
+GAUGES_S: Final = 0.3
+"""So long after the present state a process has sent its gauges at least once."""
+
+
+class ProcessPast(NamedTuple):
+    """What one process sent."""
+
+    source: Source
+    envelopes: list[Envelope]
+    begins: RingBegins | None
+    trouble: str
+    """Why it sent less than all, or empty."""
+
+
+class LookBack(NamedTuple):
+    """The past and the present of a cluster, in one order."""
+
+    envelopes: list[Envelope]
+    missing: list[str]
+    """What could not be read, a sentence each."""
+
+
+async def look_back(folder: ClusterFolder, *, since_us: int = 0, gauges: bool = False) -> LookBack:
+    """Read every process at once. With `gauges`, one sample or more of what is measured too."""
+    pasts = await asyncio.gather(
+        *(
+            _read(source, path, since_us, gauges)
+            for source, path in event_files(folder).items()
+            if path.exists()
+        )
+    )
+    envelopes = sorted((e for past in pasts for e in past.envelopes), key=order)
+    return LookBack(envelopes, [words for past in pasts for words in _missing(past)])
+
+
+async def _read(source: Source, path: Path, since_us: int, gauges: bool) -> ProcessPast:
+    envelopes: list[Envelope] = []
+    begins: RingBegins | None = None
+    trouble = ""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            address = EventsAddress.read(str(path))
+            past_is_read, until_us = False, 0
+            async for envelope in subscribe(address, Level.STATE, gauges=True, since_us=since_us):
+                match envelope.event:
+                    case RingBegins() as begins:
+                        pass
+                    case RingEnds():
+                        past_is_read = True
+                    case SnapshotEnds() if past_is_read:
+                        until_us = now_us() + (int(GAUGES_S * 1e6) if gauges else 0)
+                        envelopes.append(envelope)
+                    case _:
+                        envelopes.append(envelope)
+                if until_us and now_us() >= until_us:
+                    break
+    except TimeoutError:
+        trouble = "does not answer: it is paused, or too busy"
+    except OSError:
+        trouble = "has ended; its ring ended with it"
+    except (TraceFormatError, ValueError) as error:
+        trouble = f"sent something else than events: {error}"
+    return ProcessPast(source, envelopes, begins, trouble)
+
+
+def _missing(past: ProcessPast) -> Iterator[str]:
+    if past.trouble:
+        yield f"{past.source} {past.trouble}"
+    if past.begins is None:
+        return
+    if not past.begins.enabled:
+        yield f"{past.source} keeps no ring (edu.trace.ring.minutes or .bytes is 0)"
+    if past.begins.shed:
+        yield (
+            f"{past.source} had to forget {past.begins.shed:,} facts early: its ring was full"
+            " (edu.trace.ring.bytes)"
+        )
