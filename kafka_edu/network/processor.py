@@ -21,6 +21,7 @@ from kafka_edu.common.transport import Part, Wire, part_size
 from kafka_edu.network.channel import KafkaChannel
 from kafka_edu.network.memory_pool import MemoryPool
 from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.request_metrics import RequestMetrics, is_follower_fetch, local_done_ns
 from kafka_edu.protocol.api_keys import CONTROL_PLANE_KEYS, ApiKey
 from kafka_edu.protocol.headers import decode_request_header
 from kafka_edu.protocol.types import ProtocolError
@@ -77,12 +78,13 @@ class Processor:
         on_failure: Callable[[str, BaseException], None] | None = None,
         failures_logged: LogLimiter | None = None,
         refusals_logged: LogLimiter | None = None,
+        metrics: RequestMetrics | None = None,
     ) -> None:
         """`on_failure` is called with the name of a task that a bug has ended. It must stop the
         broker.
 
         `failures_logged` limits the tracebacks in the log. `refusals_logged` limits the lines about
-        bad input from clients. The processors of a broker share one of each.
+        bad input from clients. The processors of a broker share one of each, and `metrics`.
         """
         self.index = index
         self._time = time
@@ -97,6 +99,7 @@ class Processor:
         self._on_failure = on_failure
         self._failures_logged = failures_logged or LogLimiter(time.hi_res_clock_ms)
         self._refusals_logged = refusals_logged or LogLimiter(time.hi_res_clock_ms)
+        self._metrics = metrics or RequestMetrics(time)
         self.channels: dict[str, KafkaChannel] = {}
         self.bytes_in = 0
         self.bytes_out = 0
@@ -229,6 +232,8 @@ class Processor:
         """
         channel = request.channel
         if parts is None:
+            now = self._time.nanoseconds()
+            self._metrics.record(request, now, now)
             channel.unmute()  # acks=0: nothing else is in progress
             return
         request.response_parts = parts
@@ -305,31 +310,16 @@ class Processor:
         if sent is None:
             return
         trace = self._trace
-        if trace is not None:
-            for request, size in sent:
-                if trace.hops or request.cause or is_slow(request):
-                    with trace.because(request.cause):
-                        level = Level.STATE if is_slow(request) else trace.level_of_cause
-                        trace(self._time_split(request, size), level)
+        now = self._time.nanoseconds()
+        for request, size in sent:
+            self._metrics.record(request, request.response_sent_from_ns, now)
+            if trace is not None and (trace.hops or request.cause or is_slow(request)):
+                with trace.because(request.cause):
+                    level = Level.STATE if is_slow(request) else trace.level_of_cause
+                    trace(_time_split(request, size, now), level)
         channel.unmute(len(sent))
         if channel.in_progress:
             self._send_held(channel)
-
-    def _time_split(self, request: Request, size: int) -> ResponseSent:
-        now = self._time.nanoseconds()
-        local_done = request.local_done_ns or request.response_ns
-        return ResponseSent(
-            connection_id=request.connection_id,
-            correlation_id=request.header.correlation_id,
-            api_key=request.header.api_key,
-            size_bytes=size,
-            request_queue_us=(request.dequeued_ns - request.start_ns) // 1000,
-            local_us=(local_done - request.dequeued_ns) // 1000,
-            remote_us=(request.response_ns - local_done) // 1000,
-            response_queue_us=(request.response_sent_from_ns - request.response_ns) // 1000,
-            send_us=(now - request.response_sent_from_ns) // 1000,
-            total_us=(now - request.start_ns) // 1000,
-        )
 
     def on_closed(self, channel: KafkaChannel, reason: str) -> None:
         """Remove a closed connection. Its requests are still processed, but not answered."""
@@ -380,6 +370,25 @@ class Processor:
                 task.cancel()
         for channel in list(self.channels.values()):
             channel.close("the broker stops")
+
+
+def _time_split(request: Request, size: int, now: int) -> ResponseSent:
+    local_done = local_done_ns(request)
+    return ResponseSent(
+        connection_id=request.connection_id,
+        correlation_id=request.header.correlation_id,
+        api_key=request.header.api_key,
+        size_bytes=size,
+        request_queue_us=(request.dequeued_ns - request.start_ns) // 1000,
+        local_us=(local_done - request.dequeued_ns) // 1000,
+        remote_us=(request.response_ns - local_done) // 1000,
+        response_queue_us=(request.response_sent_from_ns - request.response_ns) // 1000,
+        send_us=(now - request.response_sent_from_ns) // 1000,
+        total_us=(now - request.start_ns) // 1000,
+        throttle_us=request.throttle_ns // 1000,
+        client_id=request.header.client_id or "",
+        follower=is_follower_fetch(request),
+    )
 
 
 def bytes_text(data: bytes) -> str:

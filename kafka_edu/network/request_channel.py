@@ -43,6 +43,7 @@ class Request:
         "response_parts",
         "response_sent_from_ns",
         "start_ns",
+        "throttle_ns",
         "timeout_ms",
     )
 
@@ -80,6 +81,10 @@ class Request:
         """The response, while it waits for the responses of earlier requests to leave."""
         self.response_ns = 0
         self.response_sent_from_ns = 0
+        self.throttle_ns = 0
+        """The time for which a quota keeps the connection muted after the response (KIP-219). It
+        is 0, because this broker has no quotas yet.
+        """
         self.timeout_ms: int | None = None
         """The client's time-out for this request, in ms. The watchdog looks it up when the request
         is a second old.

@@ -24,6 +24,7 @@ from kafka_edu.network.connection_quotas import ConnectionLimits, ConnectionQuot
 from kafka_edu.network.memory_pool import MemoryPool
 from kafka_edu.network.processor import Processor
 from kafka_edu.network.request_channel import RequestChannel
+from kafka_edu.network.request_metrics import RequestMetrics
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.network import NetworkSampled
 from kafka_edu.trace.tracer import Tracer
@@ -85,6 +86,7 @@ class SocketServer:
         self._on_failure = on_failure
         self._failures_logged = LogLimiter(time.hi_res_clock_ms)
         self._refusals_logged = LogLimiter(time.hi_res_clock_ms)
+        self._metrics = RequestMetrics(time)
         self._processor_numbers = 0
         self._open = False
         self.memory_pool = (
@@ -139,6 +141,7 @@ class SocketServer:
             on_failure=self._on_failure,
             failures_logged=self._failures_logged,
             refusals_logged=self._refusals_logged,
+            metrics=self._metrics,
         )
 
     def limit_connections(self, limits: ConnectionLimits) -> None:
@@ -238,7 +241,9 @@ class SocketServer:
             bytes_in_total=sum(p.bytes_in for p in processors),
             bytes_out_total=sum(p.bytes_out for p in processors),
         )
+        yield from self._metrics.gauges()
 
     def _snapshot(self) -> Iterable[Event]:
+        yield from self._metrics.snapshot()
         for processor in self.processors:
             yield from processor.snapshot()

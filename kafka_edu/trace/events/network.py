@@ -1,8 +1,19 @@
 """Events of the network layer: connections, and the hops of a request through it (spec N1, N2)."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_edu.trace.event import Kind, Level, event
+
+REQUEST_PARTS: Final = (
+    "request queue",
+    "local",
+    "remote",
+    "throttle",
+    "response queue",
+    "response send",
+    "total",
+)
+"""The parts of a request's time, in the order of RequestTimes.parts (Kafka: RequestMetrics)."""
 
 
 @event(joins=("connection_id",))
@@ -97,6 +108,12 @@ class ResponseSent(NamedTuple):
     response_queue_us: int
     send_us: int
     total_us: int
+    throttle_us: int = 0
+    """After the response the connection stays muted for so long (KIP-219); not part of the total.
+    """
+    client_id: str = ""
+    follower: bool = False
+    """Whether this is a fetch of another broker."""
 
 
 @event(kind=Kind.GAUGE)
@@ -125,6 +142,35 @@ class FileBytesSampled(NamedTuple):
 
     by_sendfile_total: int
     read_total: int
+
+
+class RequestTimes(NamedTuple):
+    """How long the requests of one API took since the broker's start, part by part.
+
+    Each part is a histogram: pairs of a logarithmic bucket and a number of requests
+    (kafka_edu.common.log_histogram). Requests that are in no pair took less than 1 µs there.
+    """
+
+    api_key: int
+    follower: bool
+    """Whether these are the fetches of other brokers (Kafka: FetchFollower)."""
+    requests: int
+    parts: tuple[tuple[tuple[int, int], ...], ...]
+    """In the order of REQUEST_PARTS."""
+
+
+@event(kind=Kind.GAUGE)
+class RequestTimesSampled(NamedTuple):
+    """A sample of one API's times. It comes twice a second, for each API that had requests."""
+
+    times: RequestTimes
+
+
+@event(kind=Kind.SNAPSHOT)
+class RequestTimesSnapshot(NamedTuple):
+    """One API's times, for a subscriber that has just begun."""
+
+    times: RequestTimes
 
 
 @event(kind=Kind.SNAPSHOT)

@@ -1,0 +1,85 @@
+"""Logarithmic buckets for durations: fine for short ones, coarse for long ones, a fixed number.
+
+A duration in µs goes into one of 240 buckets. Up to 15 µs each value has its own bucket. Above that
+each doubling has eight buckets, so a value read back is at most 6.25 % off. 4,200 µs lie between
+2^12 and 2^13. So their bucket is one of 512 µs, from 4,096 to 4,607, and is read back as 4,352 µs.
+The last bucket ends at 2^32 µs, which are 71 minutes; anything longer counts there. HdrHistogram
+works in the same way, with more buckets.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+_SUB_BITS: Final = 3
+_SUB: Final = 1 << _SUB_BITS
+BUCKETS: Final = _SUB * (32 - _SUB_BITS - 1) + 2 * _SUB
+TABLE_BITS: Final = 12
+
+
+def _computed(us: int) -> int:
+    shift = max(us.bit_length() - _SUB_BITS - 1, 0)
+    return _SUB * shift + (us >> shift)
+
+
+#: The bucket of each value below 4,096 µs: one look-up for most requests.
+BUCKET_TABLE: Final = bytes(_computed(us) for us in range(1 << TABLE_BITS))
+
+
+def bucket_of(us: int) -> int:
+    """Return the bucket of a duration. O(1)."""
+    if us < 0:
+        return 0
+    shift = us.bit_length() - TABLE_BITS
+    if shift <= 0:
+        return BUCKET_TABLE[us]
+    return min(BUCKET_TABLE[us >> shift] + _SUB * shift, BUCKETS - 1)
+
+
+def value_of(bucket: int) -> int:
+    """Return the middle of a bucket, in µs."""
+    if bucket < 2 * _SUB:
+        return bucket
+    shift = bucket // _SUB - 1
+    return ((_SUB + bucket % _SUB) << shift) + (1 << shift) // 2
+
+
+class Histogram:
+    """Numbers of durations by bucket, for reading: percentiles, mean, sum of several histograms."""
+
+    def __init__(self, counts: Iterable[tuple[int, int]] = ()) -> None:
+        self.counts: dict[int, int] = dict(counts)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    def add(self, other: "Histogram") -> None:
+        for bucket, number in other.counts.items():
+            self.counts[bucket] = self.counts.get(bucket, 0) + number
+
+    def since(self, before: "Histogram") -> "Histogram":
+        """Return what was counted after `before`. Empty buckets are left out."""
+        return Histogram(
+            (bucket, number - before.counts.get(bucket, 0))
+            for bucket, number in self.counts.items()
+            if number > before.counts.get(bucket, 0)
+        )
+
+    def percentile_us(self, percent: float) -> int:
+        """Return the value below which `percent` of the durations lie; 0 if there are none."""
+        total = self.total
+        rank, seen = percent / 100 * total, 0
+        for bucket in sorted(self.counts):
+            seen += self.counts[bucket]
+            if seen and seen >= rank:
+                return value_of(bucket)
+        return 0
+
+    @property
+    def sum_us(self) -> int:
+        """The sum of all durations, each as the middle of its bucket."""
+        return sum(value_of(bucket) * number for bucket, number in self.counts.items())
+
+    @property
+    def mean_us(self) -> float:
+        return self.sum_us / total if (total := self.total) else 0.0

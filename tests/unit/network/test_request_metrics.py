@@ -1,0 +1,167 @@
+"""The time split of each request: a request that waited somewhere has its ms in that part."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kafka_edu.common.log_histogram import Histogram
+from kafka_edu.common.time import MockTime
+from kafka_edu.network.processor import Processor
+from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.request_metrics import SAMPLE_EVERY_MS, RequestMetrics
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.headers import encode_request
+from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_edu.protocol.messages.fetch import FetchRequest
+from kafka_edu.protocol.schema import Message
+from kafka_edu.trace.event import Level, Source
+from kafka_edu.trace.events.network import (
+    REQUEST_PARTS,
+    RequestTimes,
+    RequestTimesSampled,
+    RequestTimesSnapshot,
+    ResponseSent,
+)
+from kafka_edu.trace.ring_sink import RingSink
+from kafka_edu.trace.tracer import Tracer
+from tests.defaults import NETWORK_DEFAULTS
+
+PARTS_OF_THE_TOTAL = tuple(part for part in REQUEST_PARTS if part not in ("throttle", "total"))
+
+
+class StillWire:
+    """A wire on which bytes leave when the test says so."""
+
+    local, peer, unsent = "here:9092", "there:5", 0
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    def send(self, parts: list[Any]) -> None:
+        self.sent += parts
+
+    def guard_sends(self, on_failure: Callable[[Exception], None]) -> None: ...
+    def pause_reading(self) -> None: ...
+    def resume_reading(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Bench:
+    """A processor and its request queue, on a clock that stands still."""
+
+    def __init__(self) -> None:
+        self.time = MockTime()
+        self.tracer = Tracer(Source.of_broker(1), self.time)
+        self.ring = RingSink(level=Level.HOPS)
+        self.tracer.add_sink(self.ring)
+        self.metrics = RequestMetrics(self.time)
+        self.queue = RequestChannel(self.time, 500, self.tracer)
+        self.processor = Processor(
+            0,
+            self.time,
+            self.queue,
+            self.tracer,
+            listener_name="PLAINTEXT",
+            max_request_size=NETWORK_DEFAULTS.max_request_size,
+            max_idle_ms=NETWORK_DEFAULTS.max_idle_ms,
+            max_pipelined_requests=NETWORK_DEFAULTS.max_pipelined_requests,
+            metrics=self.metrics,
+        )
+        self.channel = self.processor.accept(StillWire())  # type: ignore[arg-type]
+
+    def serve(self, waits: dict[str, float], message: Message | None = None) -> Request:
+        """Send one request through all hops. It waits for so many ms in each part."""
+
+        async def served() -> Request:
+            frame = b"".join(
+                bytes(part)
+                for part in encode_request(message or ApiVersionsRequest(), 0, 7, "shop")
+                if not isinstance(part, tuple)
+            )
+            self.channel.data_received(memoryview(frame))
+            self.time.advance(waits.get("request queue", 0))
+            request = await self.queue.receive_request()
+            self.queue.begin_handling()
+            self.time.advance(waits.get("local", 0))
+            if "remote" in waits:
+                request.local_done_ns = self.time.nanoseconds()
+                self.time.advance(waits["remote"])
+            request.throttle_ns = int(waits.get("throttle", 0) * 1_000_000)
+            self.queue.send_response(request, None if "no answer" in waits else [b"answer"])
+            self.time.advance(waits.get("response queue", 0))
+            self.queue.end_handling()
+            if "no answer" not in waits:
+                self.time.advance(waits.get("response send", 0))
+                self.channel.all_sent()
+            return request
+
+        return asyncio.run(served())
+
+    def one(self) -> RequestTimes:
+        (event,) = self.metrics.snapshot()
+        assert isinstance(event, RequestTimesSnapshot)
+        return event.times
+
+    def parts(self) -> dict[str, Histogram]:
+        return dict(zip(REQUEST_PARTS, map(Histogram, self.one().parts), strict=True))
+
+
+@pytest.mark.parametrize("part", REQUEST_PARTS[:-1])
+def test_a_request_that_waited_has_its_ms_in_that_part(part: str) -> None:
+    bench = Bench()
+    bench.serve({part: 40})
+    for name, histogram in bench.parts().items():
+        expected = 40_000 if name == part or (name == "total" and part != "throttle") else 0
+        assert abs(histogram.percentile_us(50) - expected) <= expected / 16
+        assert histogram.total == (1 if expected else 0)
+
+
+def test_the_parts_sum_to_the_total_and_the_throttle_comes_after() -> None:
+    bench = Bench()
+    waits = {"request queue": 3, "local": 5, "remote": 7, "response queue": 11, "response send": 13}
+    bench.serve(waits | {"throttle": 17})
+    (sent,) = [e.event for e in bench.ring.events if isinstance(e.event, ResponseSent)]
+    assert isinstance(sent, ResponseSent)
+    assert (sent.request_queue_us, sent.local_us, sent.remote_us) == (3000, 5000, 7000)
+    assert (sent.response_queue_us, sent.send_us, sent.throttle_us) == (11_000, 13_000, 17_000)
+    assert sent.total_us == sum(waits.values()) * 1000
+    assert (sent.client_id, sent.follower) == ("shop", False)
+    parts = bench.parts()
+    summed = sum(parts[part].sum_us for part in PARTS_OF_THE_TOTAL)
+    assert abs(summed - sent.total_us) <= sent.total_us / 16
+    assert abs(parts["total"].sum_us - sent.total_us) <= sent.total_us / 16
+
+
+def test_a_request_without_an_answer_counts_too() -> None:
+    bench = Bench()
+    bench.serve({"local": 2, "response queue": 1, "no answer": 1})
+    assert bench.one().requests == 1
+    assert abs(bench.parts()["total"].percentile_us(50) - 3000) <= 3000 / 16
+
+
+@pytest.mark.parametrize(("replica_id", "follower"), [(-1, False), (2, True)])
+def test_fetches_of_followers_count_apart(replica_id: int, follower: bool) -> None:
+    bench = Bench()
+    bench.serve(
+        {"remote": 500},
+        FetchRequest(replica_id=replica_id, max_wait_ms=500, min_bytes=1, topics=[]),
+    )
+    times = bench.one()
+    assert (times.api_key, times.follower, times.requests) == (ApiKey.FETCH, follower, 1)
+
+
+def test_a_sample_comes_twice_a_second_for_the_apis_that_had_requests() -> None:
+    bench = Bench()
+    bench.serve({"local": 1})
+    (first,) = bench.metrics.gauges()
+    assert isinstance(first, RequestTimesSampled)
+    assert list(bench.metrics.gauges()) == []
+    bench.time.advance(SAMPLE_EVERY_MS)
+    assert list(bench.metrics.gauges()) == []
+    bench.serve({"local": 1})
+    bench.time.advance(SAMPLE_EVERY_MS)
+    (second,) = bench.metrics.gauges()
+    assert isinstance(second, RequestTimesSampled)
+    assert second.times.requests == 2
