@@ -19,9 +19,8 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
 from .model import Model
 from .palette import THEMES
-from .screens.cluster_screen import ClusterScreen
 from .screens.dashboard_screen import DashboardScreen
-from .screens.wheels_screen import WheelsScreen
+from .screens.registry import DECLARATIONS, SCREENS
 
 TICK_S: Final = 0.2
 #: How long a picture of a live cluster waits for the first events of its processes.
@@ -42,8 +41,7 @@ class DashboardApp(App[None]):
     TITLE = "kafka-edu dashboard"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "look('cluster')", "Cluster"),
-        Binding("2", "look('wheels')", "Wheels"),
+        *(Binding(each.key, f"look('{each.name}')", each.title) for each in DECLARATIONS),
         Binding("space", "play", "play"),
         Binding("full_stop", "step(1)", "step", key_display=".,"),
         Binding("comma", "step(-1)", "step back", show=False),
@@ -61,16 +59,17 @@ class DashboardApp(App[None]):
         folder: ClusterFolder | None = None,
         replay: Replay | None = None,
         record: Path | None = None,
+        screen: str = DECLARATIONS[0].name,
     ) -> None:
         super().__init__()
+        self._first = screen
         self.model = Model(name)
         self.replay = replay
         self._folder = folder
         self._feed = TraceFeed(folder) if folder is not None else None
         self._recorder = Recorder(record, name) if record is not None else None
         self._looks: dict[str, DashboardScreen] = {
-            "cluster": ClusterScreen(self.model, replay, folder),
-            "wheels": WheelsScreen(self.model, replay),
+            screen.declaration.name: screen(self.model, replay, folder) for screen in SCREENS
         }
         self._last_us = now_us()
 
@@ -80,7 +79,7 @@ class DashboardApp(App[None]):
         self.theme = THEMES[0].name
         for name, screen in self._looks.items():
             self.install_screen(screen, name)
-        self.push_screen("cluster")
+        self.push_screen(self._first)
         if self._feed is not None:
             self.run_worker(self._feed.run(), group="feed", exit_on_error=True)
         self.set_interval(TICK_S, self.tick)

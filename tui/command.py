@@ -22,6 +22,17 @@ def _size(_: click.Context, __: click.Parameter, text: str) -> tuple[int, int]:
     return int(columns), int(rows)
 
 
+def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
+    from .screens.registry import DECLARATIONS  # Textual takes a moment to import
+
+    names = [each.name for each in DECLARATIONS]
+    if name not in names:
+        raise click.BadParameter(
+            f"there is no screen '{name}'; the screens are: {', '.join(names)}"
+        )
+    return name
+
+
 @click.command()
 @click.option(
     "--cluster",
@@ -48,10 +59,11 @@ def _size(_: click.Context, __: click.Parameter, text: str) -> tuple[int, int]:
 )
 @click.option(
     "--screen",
-    type=click.Choice(["cluster", "wheels"]),
     default="cluster",
+    metavar="NAME",
+    callback=_screen,
     show_default=True,
-    help="For --screenshot.",
+    help="The screen to begin with, or to draw.",
 )
 @click.option(
     "--screenshot",
@@ -91,7 +103,7 @@ def dashboard(
 ) -> None:
     """Watch a cluster, or a recording of one, in the terminal: brokers, partitions, timing wheels.
 
-    1 and 2 change the screen, ? says what a widget shows, the footer names the other keys. On the
+    Digits change the screen, ? says what a widget shows, the footer names the other keys. On the
     Cluster screen a broker can be killed, started, paused, resumed and stopped.
     """
     from kafka_edu.instruments.recording import cluster_of, read_recordings
@@ -111,7 +123,7 @@ def dashboard(
             _write(svg_file, asyncio.run(picture(name, replay, at_ms, screen, size, light)))
             return
         _require_terminal()
-        DashboardApp(name, replay=replay).run()
+        DashboardApp(name, replay=replay, screen=screen).run()
         return
     if svg_file is None:
         _require_terminal()
@@ -126,7 +138,7 @@ def dashboard(
             + (f", or name one of: {known}" if known else "")
         )
     try:
-        app = DashboardApp(cluster, folder, record=record_file)
+        app = DashboardApp(cluster, folder, record=record_file, screen=screen)
     except OSError as error:
         raise click.ClickException(f"cannot record to {record_file}: {error}") from error
     if svg_file is not None:

@@ -6,12 +6,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Resize
 
-from kafka_edu.instruments.replay import Replay
-from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope
 
-from ..model import Model
-from ..subjects import PARTITIONS
+from ..subjects import BROKERS, HEADER, PARTITIONS, TICKER
 from ..view_model.partition_view import PartitionKey
 from ..widgets.broker_cards import BrokerCards
 from ..widgets.drawn import Lines
@@ -20,6 +17,7 @@ from ..widgets.ticker_lines import TickerLines
 from .act_line import Act, ActLine
 from .chain_screen import ChainScreen
 from .dashboard_screen import DashboardScreen
+from .declaration import ScreenDeclaration
 
 _ACTIONS = {"kill", "start", "pause", "resume", "stop"}
 
@@ -27,6 +25,15 @@ _ACTIONS = {"kill", "start", "pause", "resume", "stop"}
 class ClusterScreen(DashboardScreen):
     """Cards, matrix and ticker. The keys act on the selected broker."""
 
+    declaration = ScreenDeclaration(
+        name="cluster",
+        key="1",
+        title="Cluster",
+        question="Is all well, and who leads what?",
+        subjects=(HEADER, BROKERS, PARTITIONS, TICKER),
+        acts=("kill", "start", "pause", "resume", "stop"),
+        break_="kill -9 of a leader; an unclean election",
+    )
     default_subject = PARTITIONS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("k", "act('kill')", "kill"),
@@ -39,15 +46,11 @@ class ClusterScreen(DashboardScreen):
         Binding("enter", "why", "why", show=False),
     ]
 
-    def __init__(self, model: Model, replay: Replay | None, folder: ClusterFolder | None) -> None:
-        super().__init__(model, replay)
-        self._folder = folder
-
     def body(self) -> ComposeResult:
         yield BrokerCards(self.model)
         yield PartitionMatrix(self.model)
         yield TickerLines(self.model)
-        yield ActLine(self.model, self._folder)
+        yield ActLine(self.model, self.folder)
 
     def on_mount(self) -> None:
         self.query_one(TickerLines).border_title = "what happened"

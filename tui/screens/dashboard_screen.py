@@ -8,12 +8,14 @@ from textual.screen import Screen
 from textual.widgets import Footer
 
 from kafka_edu.instruments.replay import Replay
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
 from ..model import Model
 from ..subjects import Subject
 from ..widgets.drawn import Lines
 from ..widgets.status_line import StatusLine
 from .about_screen import AboutScreen
+from .declaration import ScreenDeclaration
 from .source_screen import SourceScreen
 
 
@@ -35,12 +37,15 @@ class DashboardScreen(Screen[None]):
         Binding("right", "broker(1)", "broker", show=False),
         Binding("o", "source", "source", show=False),
     ]
+    declaration: ClassVar[ScreenDeclaration]
     default_subject: ClassVar[Subject]
 
-    def __init__(self, model: Model, replay: Replay | None) -> None:
+    def __init__(self, model: Model, replay: Replay | None, folder: ClusterFolder | None) -> None:
+        """Give it a `replay` for a recording, or the `folder` of a live cluster."""
         super().__init__()
         self.model = model
         self.replay = replay
+        self.folder = folder
 
     def compose(self) -> ComposeResult:
         yield StatusLine(self.model, self.replay)

@@ -5,17 +5,27 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from ..subjects import WHEELS
+from ..subjects import WAITING, WHEELS
 from ..widgets.drawn import Lines
 from ..widgets.timer_tabs import TimerTabs
 from ..widgets.waiting_lines import WaitingHead, WaitingLines
 from ..widgets.wheel_board import WheelBoard
 from .dashboard_screen import DashboardScreen
+from .declaration import ScreenDeclaration
 
 
 class WheelsScreen(DashboardScreen):
     """One timer at a time: its wheels above, its waiting operations below."""
 
+    declaration = ScreenDeclaration(
+        name="wheels",
+        key="2",
+        title="Wheels",
+        question="What is waiting for time?",
+        subjects=(WHEELS, WAITING),
+        acts=("pause", "resume"),
+        break_="pause a follower while a producer sends with acks=all",
+    )
     default_subject = WHEELS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "timer(1)", "timer"),
