@@ -1,4 +1,4 @@
-"""Numbers, names and causes in sentences for people."""
+"""Numbers, durations, names and causes in sentences for people."""
 
 import os
 from collections.abc import Collection
@@ -31,3 +31,24 @@ def joined(names: Collection[object], most: int = 3) -> str:
     """Join the first names and count the rest: `web-0, web-1, web-2 and 9 more`. O(most)."""
     shown = ", ".join(map(str, islice(names, most)))
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def duration(ms: float) -> str:
+    """Format a duration for reading at a glance: `7 ms`, `1.4 s`, `42 s`, `12 min 05 s`."""
+    if ms < 1000:
+        return f"{ms:.0f} ms"
+    seconds = ms / 1000
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
+    return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:02.0f} min"
+
+
+def span(ms: int) -> str:
+    """Format a tick or the span of a wheel exactly: 400 → `400 ms`, 8000 → `8 s`, 160000 → `160 s`,
+    1500 → `1500 ms`.
+    """
+    return f"{ms // 1000} s" if ms >= 1000 and ms % 1000 == 0 else f"{ms} ms"

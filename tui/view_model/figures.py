@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
+from kafka_edu.common.words import duration as duration
+from kafka_edu.common.words import span as span
+
 BARS: Final = "▁▂▃▄▅▆▇█"
 
 
@@ -40,27 +43,6 @@ def size(number: float) -> str:
 def per_second(rate: float) -> str:
     """Format a rate: `3/s`, `0.4/s`, `12,411/s`."""
     return f"{rate:.1f}/s" if 0 < rate < 10 else f"{rate:,.0f}/s"
-
-
-def duration(ms: float) -> str:
-    """Format a duration for reading at a glance: `7 ms`, `1.4 s`, `42 s`, `12 min 05 s`."""
-    if ms < 1000:
-        return f"{ms:.0f} ms"
-    seconds = ms / 1000
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
-    return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:02.0f} min"
-
-
-def span(ms: int) -> str:
-    """Format a tick or the span of a wheel exactly: 400 → `400 ms`, 8000 → `8 s`, 160000 → `160 s`,
-    1500 → `1500 ms`.
-    """
-    return f"{ms // 1000} s" if ms >= 1000 and ms % 1000 == 0 else f"{ms} ms"
 
 
 def clock(ms: int) -> str:

@@ -6,10 +6,9 @@ from collections import deque
 from typing import Final
 
 from kafka_edu.common.words import joined
+from kafka_edu.instruments.sentences import Sentence, sentence, teller
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 from kafka_edu.trace.reader import History
-
-from .sentences import Sentence, sentence, teller
 
 KEPT_LINES: Final = 500
 KEPT_FACTS: Final = 20_000

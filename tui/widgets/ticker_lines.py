@@ -7,12 +7,13 @@ from typing import ClassVar, Final
 from rich.text import Text
 from textual.binding import Binding, BindingType
 
+from kafka_edu.instruments.sentences import teller
+
 from ..model import Model
 from ..palette import Palette
 from ..subjects import TICKER
 from ..view_model.figures import duration
 from ..view_model.glow import GLOW_US
-from ..view_model.sentences import teller
 from ..view_model.ticker import Link
 from .drawn import Lines, ink
 

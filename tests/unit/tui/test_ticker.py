@@ -7,6 +7,7 @@ import inspect
 import pytest
 
 from kafka_edu.instruments.link_events import LinkLost
+from kafka_edu.instruments.sentences import sentence, teller
 from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Kind, Source
 from kafka_edu.trace.events.controller import (
     BrokerFailed,
@@ -25,7 +26,6 @@ from kafka_edu.trace.events.server import ControlledShutdownAttempted
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, ProcessEnded
 from kafka_edu.trace.events.timer import TimerSampled, TimerState
 from tests.unit.tui.story_of_events import Story
-from tui.view_model.sentences import sentence, teller
 from tui.view_model.ticker import Ticker
 
 

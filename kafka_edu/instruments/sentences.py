@@ -6,7 +6,7 @@ web-0, web-3 and 2 more from now on`.
 
 from typing import Final, NamedTuple
 
-from kafka_edu.common.words import plural
+from kafka_edu.common.words import duration, plural, span
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
 from kafka_edu.trace.event import Event, Source, SourceKind
 from kafka_edu.trace.events import controller as ctl
@@ -22,8 +22,6 @@ from kafka_edu.trace.events import (
     trace,
     zk,
 )
-
-from .figures import duration, span
 
 SHORT_NAMES: Final = {
     SourceKind.BROKER: "b",
