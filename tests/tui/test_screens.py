@@ -110,6 +110,8 @@ def test_a_killed_leader_and_the_new_leaders(size: tuple[int, int]) -> None:
         assert "killed (SIGKILL)" in text
         assert "ZooKeeper holds its s" in text
         assert "still leader of" in text
+        assert "no leader" in text, "and not: 2/1 ok"
+        assert "✕●" in text, "ZooKeeper still has the dead broker as leader, and in the ISR"
         assert "✕" in text
 
     look(killed + 5, when_killed, size)

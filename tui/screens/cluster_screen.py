@@ -92,7 +92,8 @@ class ClusterScreen(DashboardScreen):
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
         if isinstance(message.lines, MatrixRows):
-            envelope = self._last_of(message.lines.key(message.index))
+            key = message.lines.key(message.index)
+            envelope = None if key is None else self._last_of(key)
             if envelope is None:
                 self.notify("nothing has happened to this partition since you began to look")
                 return

@@ -14,6 +14,7 @@ from kafka_edu.trace.events.controller import (
     ControllerSnapshot,
 )
 from kafka_edu.trace.events.replication import ControllerEpochSeen
+from kafka_edu.trace.events.server import BrokerRegistered, SessionLost
 from kafka_edu.trace.events.supervisor import (
     ProcessEnded,
     ProcessSnapshot,
@@ -31,6 +32,7 @@ HEADER_EVENTS: Final = (
     ControllerElected,
     ControllerResigned,
     ControllerSnapshot,
+    ActiveControllerChanged,
     ControllerEpochSeen,
     ProcessStarted,
     ProcessEnded,
@@ -51,6 +53,10 @@ class ClusterView:
         self.controller = -1
         """The broker id of the active controller; -1: unknown."""
         self.controller_epoch = 0
+        self._believed: dict[int, int] = {}
+        """broker → the controller that it last read in /controller; -1: none."""
+        self._without_session: set[int] = set()
+        """Brokers that lost their session. They forget the controller; the cluster does not."""
         self.zookeeper = ""
         """embedded, apache, or the address of an external one."""
         self.zookeepers: dict[int, bool] = {}
@@ -93,13 +99,21 @@ class ClusterView:
                     envelope.mono_us,
                 )
             case ControllerElected() as e if envelope.broker is not None:
+                self._believed[envelope.broker] = envelope.broker
                 self._controller(envelope.broker, e.epoch)
-            case ControllerSnapshot() as e if e.active or self.controller < 0:
-                self._controller(envelope.source.id if e.active else e.controller_id, e.epoch)
+            case ControllerSnapshot() as e if envelope.broker is not None:
+                read = envelope.broker if e.active else e.controller_id
+                self._believed[envelope.broker] = read
+                if e.active or self.controller < 0:
+                    self._controller(read, e.epoch)
             case ControllerResigned() if envelope.broker == self.controller:
                 self._controller(-1, self.controller_epoch)
-            case ActiveControllerChanged(controller_id=-1) if envelope.broker != self.controller:
-                self._controller(-1, self.controller_epoch)
+            case ActiveControllerChanged() as e if envelope.broker is not None:
+                self._read_controller(envelope.broker, e.controller_id)
+            case SessionLost() as e:
+                self._without_session.add(e.broker_id)
+            case BrokerRegistered() as e:
+                self._without_session.discard(e.broker_id)
             case ControllerEpochSeen() as e:
                 self._controller(e.controller, e.controller_epoch)
             case ProcessSnapshot(child=Source(kind=SourceKind.ZOOKEEPER, id=server)) as e:
@@ -120,6 +134,25 @@ class ClusterView:
             self.zookeeper_leader = server
         elif self.zookeeper_leader == server:
             self.zookeeper_leader = None
+
+    def _read_controller(self, teller: int, controller: int) -> None:
+        """Take what a broker read in /controller.
+
+        -1 counts only if the broker knew the present controller and still has its session. A
+        broker that was paused until its session expired says -1 when it returns. It knew an older
+        controller, or it has lost sight of ZooKeeper; the others have a controller all the time.
+        """
+        before = self._believed.get(teller, self.controller)
+        self._believed[teller] = controller
+        if controller >= 0:
+            if self.controller < 0:
+                self._controller(controller, self.controller_epoch)
+        elif (
+            before == self.controller
+            and teller != self.controller
+            and teller not in self._without_session
+        ):
+            self._controller(-1, self.controller_epoch)
 
     def _controller(self, broker: int, epoch: int) -> None:
         """Set the controller, unless the epoch is older than the known one."""
@@ -144,6 +177,9 @@ class ClusterView:
             if gone
             else ""
         )
+        still = self.partitions.dead_in_isr()
+        if still:
+            why += f", still in {plural(still, 'ISR')}"
         partitions, under, offline = self.partitions.counts()
         if offline:
             return (
@@ -163,6 +199,8 @@ class ClusterView:
             )
         if gone:
             return "warning", f"! {why[2:]}; every partition has all its replicas"
+        if self.controller < 0:
+            return "warning", "! no controller: nobody can elect leaders until there is one"
         if not partitions:
             return "ok", "✓ all brokers are up; no topics yet"
         return "ok", f"✓ all is well: {plural(partitions, 'partition')}, every replica in sync"

@@ -58,6 +58,11 @@ REPLICA_SIGNS: Final = {
 PREFERRED: Final = "★"
 
 
+def is_internal(topic: str) -> bool:
+    """Return whether a topic is Kafka's own: its name begins with two underscores."""
+    return topic.startswith("__")
+
+
 class PartitionKey(NamedTuple):
     topic: str
     partition: int
@@ -86,6 +91,11 @@ class PartitionView:
         """broker → its log end offset, as the broker reports it or as the leader knows it."""
 
     @property
+    def internal(self) -> bool:
+        """Return whether the topic is Kafka's own, such as __consumer_offsets."""
+        return is_internal(self.key.topic)
+
+    @property
     def preferred(self) -> int:
         """Return the first assigned replica, which should lead."""
         return self.replicas[0] if self.replicas else NO_LEADER
@@ -107,8 +117,12 @@ class PartitionView:
         )
 
 
+def _place(item: tuple[PartitionKey, PartitionView]) -> tuple[bool, PartitionKey]:
+    return item[1].internal, item[0]
+
+
 class PartitionsView:
-    """All partitions, ordered by topic and number."""
+    """All partitions, ordered by topic and number; internal topics come last."""
 
     def __init__(self, glow: Glow, brokers: BrokersView) -> None:
         self.by_key: dict[PartitionKey, PartitionView] = {}
@@ -121,11 +135,11 @@ class PartitionsView:
     def __getitem__(self, key: PartitionKey) -> PartitionView:
         if key not in self.by_key:
             self.by_key[key] = PartitionView(key)
-            self.by_key = dict(sorted(self.by_key.items()))
+            self.by_key = dict(sorted(self.by_key.items(), key=_place))
         return self.by_key[key]
 
     def sign(self, partition: PartitionView, broker: int) -> str:
-        """Return the symbol of one cell."""
+        """Return the symbol of one cell. `standing` adds what ZooKeeper holds of a dead broker."""
         if broker not in partition.replicas:
             return NONE
         if not self._brokers.alive(broker):
@@ -133,6 +147,26 @@ class PartitionsView:
         if broker == partition.leader:
             return LEADER
         return IN_ISR if broker in partition.isr else OUT_OF_SYNC
+
+    def standing(self, partition: PartitionView, broker: int) -> str:
+        """Return what ZooKeeper still holds of a dead broker: ● leader, ○ in the ISR, or nothing.
+
+        Between the death of a process and the end of its session this differs from the truth. In
+        that time no produce with acks=all is acknowledged.
+        """
+        if broker not in partition.replicas or self._brokers.alive(broker):
+            return ""
+        if broker == partition.leader:
+            return LEADER
+        return IN_ISR if broker in partition.isr else ""
+
+    def dead_members(self, partition: PartitionView) -> int:
+        """Return how many members of the ISR, as ZooKeeper has it, are dead."""
+        return sum(not self._brokers.alive(broker) for broker in partition.isr)
+
+    def dead_in_isr(self) -> int:
+        """Return how many ISRs have a dead member. O(partitions)."""
+        return sum(self.dead_members(p) > 0 for p in self.by_key.values())
 
     def leader_lives(self, partition: PartitionView) -> bool:
         return partition.leader != NO_LEADER and self._brokers.alive(partition.leader)

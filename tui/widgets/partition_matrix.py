@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.events import Resize
 
-from kafka_edu.common.python_process import command_line
+from kafka_edu.common.words import plural
 
 from ..model import Model
 from ..subjects import PARTITIONS
@@ -27,6 +27,7 @@ from .drawn import Drawn, Lines, ink
 
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _LAG_BAR: Final = 4
+_FOLDED, _OPEN = "▸", "▾"
 
 
 def lag_bar(lag: int) -> str:
@@ -45,7 +46,7 @@ class Columns:
         partitions = model.cluster.partitions.by_key.values()
         self.brokers = list(model.cluster.brokers.by_id)
         names = max((len(str(p.key)) for p in partitions), default=8)
-        fixed = 9 + 10 + 10 + 11 + 8
+        fixed = 9 + 10 + 10 + 11 + 10
         room = width - fixed
         self.cell = (
             10
@@ -97,6 +98,8 @@ class MatrixLegend(Drawn):
             legend.append(f"{sign} ").append(f"{words}   ", style=colours.dim)
         legend.append(f"{PREFERRED}n ", style=colours.warning)
         legend.append("n should lead, and does not   ", style=colours.dim)
+        legend.append(f"{DEAD}{LEADER} {DEAD}{IN_ISR} ", style=colours.error)
+        legend.append("dead, but ZooKeeper still has it so   ", style=colours.dim)
         legend.append("lag").append(" = LEO - HW, by powers of ten", style=colours.dim)
         legend.truncate(self.size.width, overflow="ellipsis")
         return legend
@@ -111,21 +114,82 @@ class MatrixRows(Lines):
         super().__init__(id="matrix-rows")
         self.model = model
 
-    def _partitions(self) -> list[PartitionView]:
-        return list(self.model.cluster.partitions.by_key.values())
+        self.unfolded: set[str] = set()
+        """The internal topics whose partitions are shown."""
+        self._rows: list[PartitionView | str] = []
+        """A partition, or the name of an internal topic: one line for all its partitions."""
 
-    def key(self, index: int) -> PartitionKey:
-        return self._partitions()[index].key
+    def _build(self) -> list[PartitionView | str]:
+        """Return the rows: partitions of the user's topics, then each internal topic, folded."""
+        rows: list[PartitionView | str] = []
+        heads: set[str] = set()
+        for p in self.model.cluster.partitions.by_key.values():
+            if p.internal and p.key.topic not in heads:
+                heads.add(p.key.topic)
+                rows.append(p.key.topic)
+            if not p.internal or p.key.topic in self.unfolded:
+                rows.append(p)
+        return rows
+
+    def tick(self) -> None:
+        self._rows = self._build()
+        super().tick()
+
+    def key(self, index: int) -> PartitionKey | None:
+        """Return the partition of a row. None if the row stands for a whole internal topic."""
+        row = self._rows[index]
+        return None if isinstance(row, str) else row.key
+
+    def index_of(self, key: PartitionKey) -> int | None:
+        """Return the row of a partition. None if it is not shown."""
+        return next((i for i in range(len(self._rows)) if self.key(i) == key), None)
 
     def count(self) -> int:
-        return len(self.model.cluster.partitions.by_key)
+        return len(self._rows)
 
     def empty(self) -> str:
-        return f"no topics yet: {command_line('demo')} makes one, any Kafka client can"
+        return "no topics yet: press l to make one and to produce and consume, or use any client"
+
+    def action_choose(self) -> None:
+        """Fold or unfold an internal topic; a partition asks why."""
+        row = self._rows[self.cursor] if self.cursor < len(self._rows) else None
+        if isinstance(row, str):
+            self.unfolded ^= {row}
+            self.tick()
+            return
+        super().action_choose()
+
+    def _folded(self, topic: str) -> Text:
+        """Draw an internal topic as one line: who leads how many partitions, and the worst."""
+        view, colours = self.model.cluster, self.palette
+        columns = Columns(self.model, self.size.width)
+        of_it = [p for p in view.partitions.by_key.values() if p.key.topic == topic]
+        sign = _OPEN if topic in self.unfolded else _FOLDED
+        name = f"{sign} {topic}"
+        if len(name) > columns.name - 1:
+            name = name[: columns.name - 2] + "…"
+        row = ink(name.ljust(columns.name), colours.dim)
+        for broker in columns.brokers:
+            led = sum(p.leader == broker for p in of_it)
+            style = colours.broker(broker) if view.brokers.alive(broker) else colours.error
+            row.append(f" {led:>2}{LEADER}"[: columns.cell].ljust(columns.cell), style=style)
+        dead = sum(not view.partitions.leader_lives(p) for p in of_it)
+        under = sum(view.partitions.under_replicated(p) for p in of_it)
+        row.append(plural(len(of_it), "partition"), style=colours.dim)
+        if dead:
+            row.append(f" · {dead} without a leader", style=f"bold {colours.error}")
+        elif under:
+            row.append(f" · {under} under-replicated", style=f"bold {colours.warning}")
+        else:
+            row.append(" · all in sync", style=colours.dim)
+        row.append(f" · ⏎ {'folds' if topic in self.unfolded else 'unfolds'}", style=colours.dim)
+        return row
 
     def line(self, index: int) -> Text:
         view, colours = self.model.cluster, self.palette
-        p = self._partitions()[index]
+        p = self._rows[index]
+        if isinstance(p, str):
+            return self._folded(p)
         columns = Columns(self.model, self.size.width)
         star = f" {PREFERRED}{p.preferred}" if p.preferred_is_not_leading else ""
         led = view.partitions.leader_lives(p)
@@ -162,7 +226,9 @@ class MatrixRows(Lines):
         }.get(sign, "")
         if view.glow.glows("cell", p.key, broker):
             style += f" bold on {colours.glow}"
-        text = f" {sign} " if width > 3 else f" {sign}"
+        standing = view.partitions.standing(p, broker)
+        text = f" {sign}{standing}"
+        text += " " * (len(text) < min(width, 3))
         behind = p.behind(broker)
         note = (
             f"-{short_count(behind)}"
@@ -174,13 +240,22 @@ class MatrixRows(Lines):
         )
 
     def _min_isr(self, p: PartitionView) -> Text:
-        colours, brokers = self.palette, self.model.cluster.brokers
-        members = sum(brokers.alive(broker) for broker in p.isr)
-        if not p.min_isr:
-            return ink(f" {members}/?", colours.dim)
-        if members < p.min_isr:
-            return ink(f" {members}/{p.min_isr} ✗ refused", f"bold {colours.error}")
-        return ink(f" {members}/{p.min_isr} ok", colours.ok)
+        """Draw the ISR as ZooKeeper has it next to min.insync.replicas, and what follows from it.
+
+        A dead member still counts there until its session ends, and produces with acks=all wait.
+        """
+        colours, partitions = self.palette, self.model.cluster.partitions
+        members, dead = len(p.isr), partitions.dead_members(p)
+        narrow = self.size.width < 100
+        told = f" {members}/{p.min_isr or '?'}"
+        if not partitions.leader_lives(p):
+            return ink(" no leader" if narrow else f"{told} no leader", f"bold {colours.error}")
+        if p.min_isr and members < p.min_isr:
+            return ink(f"{told} ✗{'' if narrow else ' refused'}", f"bold {colours.error}")
+        if dead:
+            words = f" {dead}{DEAD}" if narrow else f" waits: {dead} dead"
+            return ink(told + words, f"bold {colours.warning}")
+        return ink(f"{told} ok", colours.ok) if p.min_isr else ink(told, colours.dim)
 
 
 class PartitionMatrix(Vertical):

@@ -5,11 +5,13 @@ returns.
 from kafka_edu.instruments.link_events import ClusterKnown, LinkLost
 from kafka_edu.trace.event import SUPERVISOR, Source, SourceKind
 from kafka_edu.trace.events.controller import (
+    ActiveControllerChanged,
     BrokerFailed,
     BrokerJoined,
     ControllerBrokerSnapshot,
     ControllerElected,
     ControllerPartitionSnapshot,
+    ControllerResigned,
     ControllerSnapshot,
     LeaderElected,
     ReplicaRemovedFromIsr,
@@ -24,10 +26,11 @@ from kafka_edu.trace.events.replication import (
     PartitionProgress,
     PartitionSnapshot,
 )
-from kafka_edu.trace.events.server import MetadataUpdated
+from kafka_edu.trace.events.server import BrokerRegistered, MetadataUpdated, SessionLost
 from kafka_edu.trace.events.supervisor import (
     ProcessEnded,
     ProcessPaused,
+    ProcessResumed,
     ProcessSnapshot,
     ProcessStarted,
     ZooKeeperModeChanged,
@@ -248,7 +251,13 @@ def test_a_killed_leader_is_dead_at_once_and_leaves_the_cluster_later() -> None:
     )
     reduced(story, view)
     assert signs(view) == IN_ISR + DEAD + IN_ISR
-    assert view.verdict() == ("error", "✕ 1 of 1 partition without a leader: broker 1 is gone")
+    assert view.verdict() == (
+        "error",
+        "✕ 1 of 1 partition without a leader: broker 1 is gone, still in 1 ISR",
+    )
+    p = view.partitions.by_key[WEB]
+    assert p.isr == (1, 2, 0), "ZooKeeper still has it there: the very thing to see"
+    assert [view.partitions.standing(p, broker) for broker in (0, 1, 2)] == ["", LEADER, ""]
     broker = view.brokers[1]
     assert broker.status(view.glow.now_us) == ("✕ killed (SIGKILL)", "ZooKeeper holds its session")
 
@@ -617,3 +626,56 @@ def test_a_cluster_that_goes_down_says_so() -> None:
         story.tell(broker, LinkLost("closed"))
     reduced(story, view)
     assert view.verdict() == ("error", "✕ the cluster is down")
+
+
+def test_a_controller_that_slept_through_its_session_does_not_unseat_the_new_one() -> None:
+    """Pause the controller, let its session expire, resume it: it reads -1 before it reads 2."""
+    story = Story()
+    view = running(story)
+    for broker in (1, 2):
+        story.tell(broker, ActiveControllerChanged(controller_id=0))
+    story.tell(
+        SUPERVISOR, ProcessPaused(process="broker-0", child=Source.of_broker(0), pid=100), 100
+    )
+    for broker in (1, 2):
+        story.tell(broker, ActiveControllerChanged(controller_id=-1), 6_000)
+    assert reduced(story, view).controller == -1, "between the terms there is none"
+    story.tell(2, ControllerElected(epoch=5, epoch_zk_version=5), 5)
+    story.tell(1, ActiveControllerChanged(controller_id=2), 2)
+    assert reduced(story, view).controller == 2
+    story.tell(
+        SUPERVISOR, ProcessResumed(process="broker-0", child=Source.of_broker(0), pid=100), 3_000
+    )
+    story.tell(0, SessionLost(broker_id=0, session_id=7), 5)
+    story.tell(0, ControllerResigned(epoch=4, reason="the session expired"), 1)
+    story.tell(0, ActiveControllerChanged(controller_id=-1), 1)
+    assert reduced(story, view).controller == 2, "the returning broker's -1 is no news"
+    story.tell(0, BrokerRegistered(broker_id=0, end_points=(), broker_epoch=99, session_id=8), 5)
+    story.tell(0, ActiveControllerChanged(controller_id=2), 5)
+    assert (reduced(story, view).controller, view.controller_epoch) == (2, 5)
+
+
+def test_a_follower_that_slept_through_its_session_has_only_lost_sight_of_the_controller() -> None:
+    story = Story()
+    view = running(story)
+    story.tell(1, ActiveControllerChanged(controller_id=0))
+    story.tell(1, SessionLost(broker_id=1, session_id=7), 6_000)
+    story.tell(1, ActiveControllerChanged(controller_id=-1), 1)
+    assert reduced(story, view).controller == 0
+
+
+def test_without_a_controller_nothing_is_well() -> None:
+    story = Story()
+    view = running(story)
+    story.tell(1, ActiveControllerChanged(controller_id=-1), 6_000)
+    assert reduced(story, view).verdict() == (
+        "warning",
+        "! no controller: nobody can elect leaders until there is one",
+    )
+
+
+def test_internal_topics_come_last() -> None:
+    story = Story()
+    snapshot_of_the_controller(story, topics=("__consumer_offsets", "web", "__transaction_state"))
+    topics = [key.topic for key in reduced(story).partitions.by_key]
+    assert topics == ["web", "__consumer_offsets", "__transaction_state"]
