@@ -131,13 +131,17 @@ def merge(streams: Iterable[Iterable[Envelope]]) -> Iterator[Envelope]:
     return heapq.merge(*streams, key=order)
 
 
+_Entries = defaultdict[Key, list[Envelope]]
+"""Facts by a key, each list in the order in which they were added."""
+
+
 class _Index:
     """The ends of one rule, by key. Each list is in order of time, because events are added so."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
-        self.causes: defaultdict[Key, list[Envelope]] = defaultdict(list)
-        self.effects: defaultdict[Key, list[Envelope]] = defaultdict(list)
+        self.causes: _Entries = defaultdict(list)
+        self.effects: _Entries = defaultdict(list)
 
 
 class _Owner(NamedTuple):
@@ -149,7 +153,8 @@ class _Owner(NamedTuple):
 
 
 class History:
-    """Events with the indexes that find causes and effects. Memory grows with the events added.
+    """Events with the indexes that find causes and effects. Memory grows with the events added,
+    until `trim` forgets the oldest.
 
     Add the events of one process in their order. Events of different processes may be added a
     little out of order, as they come from sockets: links are looked up when they are asked for, not
@@ -162,7 +167,7 @@ class History:
         """Source → the times at which each of its lives emitted its first fact, µs."""
         self._last_seq: dict[Source, int] = {}
         self._by_number: dict[Ident, Envelope] = {}
-        self._by_cause: defaultdict[Ident, list[Envelope]] = defaultdict(list)
+        self._by_cause: _Entries = defaultdict(list)
         self._effect_indexes: defaultdict[type, list[_Index]] = defaultdict(list)
         self._cause_indexes: defaultdict[type, list[_Index]] = defaultdict(list)
         for rule in _ALL_RULES:
@@ -171,20 +176,20 @@ class History:
                 self._effect_indexes[effect].append(index)
             for cause in rule.causes:
                 self._cause_indexes[cause].append(index)
-        self._written: defaultdict[Key, list[Envelope]] = defaultdict(list)
+        self._written: _Entries = defaultdict(list)
         """(path, version) → the facts of brokers that wrote it."""
-        self._znodes: defaultdict[Key, list[Envelope]] = defaultdict(list)
+        self._znodes: _Entries = defaultdict(list)
         self._pids: dict[Source, int] = {}
         self._owners: dict[int, _Owner] = {}
         """ZooKeeper session → the process that has it."""
         self._sessions: defaultdict[tuple[Source, int], list[int]] = defaultdict(list)
         """(source, pid) → its sessions."""
-        self._session_events: defaultdict[int, list[Envelope]] = defaultdict(list)
-        self._process_events: defaultdict[tuple[Source, int], list[Envelope]] = defaultdict(list)
-        self._answered: defaultdict[tuple[str, int], list[Envelope]] = defaultdict(list)
-        self._acks: defaultdict[tuple[str, int], list[Envelope]] = defaultdict(list)
-        self._times: defaultdict[Source, list[int]] = defaultdict(list)
-        """Source → the times of its facts, µs."""
+        self._session_events: _Entries = defaultdict(list)
+        self._process_events: _Entries = defaultdict(list)
+        self._answered: _Entries = defaultdict(list)
+        self._acks: _Entries = defaultdict(list)
+        self._facts_of: _Entries = defaultdict(list)
+        """(source) → its facts."""
         self.zookeeper_tells = False
         """Whether there are events of a ZooKeeper: Apache's emits none."""
         for envelope in envelopes:
@@ -201,22 +206,73 @@ class History:
         if known is None or known.kind is not Kind.FACT:
             self.zookeeper_tells |= envelope.source.kind is SourceKind.ZOOKEEPER
             return
+        if self._by_number.get(self.ident(envelope)) is envelope:
+            return  # the same object: a recording was wound back
         self.events.append(envelope)
         ident = self._enter(envelope)
         self._by_number[ident] = envelope
-        if envelope.cause:
-            self._by_cause[ident[0], ident[1], envelope.cause].append(envelope)
-        for index in self._effect_indexes.get(type(event), ()):
-            if (key := index.rule.effect_key(envelope)) is not None:
-                index.effects[key].append(envelope)
-        for index in self._cause_indexes.get(type(event), ()):
-            if (key := index.rule.cause_key(envelope)) is not None:
-                index.causes[key].append(envelope)
-        if (key := written_key(envelope)) is not None:
-            self._written[key].append(envelope)
-        if (key := znode_key(envelope)) is not None:
-            self._znodes[key].append(envelope)
+        for entries, key in self._places(envelope, ident):
+            entries[key].append(envelope)
         self._note(envelope)
+
+    def trim(self, keep: int) -> None:
+        """Forget all but the last `keep` facts, so that memory stays bounded.
+
+        What the snapshots said stays: whose session it is. O(facts forgotten); to be called when
+        many can be forgotten at once.
+        """
+        gone = self.events[:-keep]
+        del self.events[:-keep]
+        forgotten: dict[tuple[int, Key], tuple[_Entries, int]] = {}
+        for envelope in gone:
+            ident = self.ident(envelope)
+            if self._by_number.get(ident) is envelope:
+                del self._by_number[ident]
+            for entries, key in self._places(envelope, ident):
+                at = id(entries), key
+                forgotten[at] = entries, forgotten.get(at, (entries, 0))[1] + 1
+        # Each list is in the order of `events`, so what goes stands at its beginning.
+        for (_, key), (entries, count) in forgotten.items():
+            del entries[key][:count]
+            if not entries[key]:
+                del entries[key]
+
+    def _places(self, envelope: Envelope, ident: Ident) -> "Iterator[tuple[_Entries, Key]]":
+        """Yield every list that a fact stands in, as the index and the key in it."""
+        kind = type(envelope.event)
+        yield self._facts_of, (envelope.source,)
+        if envelope.cause:
+            yield self._by_cause, (ident[0], ident[1], envelope.cause)
+        for index in self._effect_indexes.get(kind, ()):
+            if (key := index.rule.effect_key(envelope)) is not None:
+                yield index.effects, key
+        for index in self._cause_indexes.get(kind, ()):
+            if (key := index.rule.cause_key(envelope)) is not None:
+                yield index.causes, key
+        if (key := written_key(envelope)) is not None:
+            yield self._written, key
+        if (key := znode_key(envelope)) is not None:
+            yield self._znodes, key
+        match envelope.event:
+            case (
+                ProcessEnded(child=child, pid=pid)
+                | ProcessPaused(child=child, pid=pid)
+                | ProcessResumed(child=child, pid=pid)
+            ):
+                yield self._process_events, (child, pid)
+            case (
+                SessionDisconnected(session_id=session)
+                | SessionExpired(session_id=session)
+                | SessionMoved(session_id=session)
+            ):
+                yield self._session_events, (session,)
+            case ProduceAnswered(partitions=partitions):
+                for topic, partition, *_ in partitions:
+                    yield self._answered, (topic, partition)
+            case RecordAcknowledged(topic=topic, partition=partition):
+                yield self._acks, (topic, partition)
+            case _:
+                pass
 
     def _enter(self, envelope: Envelope) -> Ident:
         """Note the place of a fact, and a new life of its process where the numbers begin again."""
@@ -226,7 +282,6 @@ class History:
         if not lives or seq <= self._last_seq[source]:
             lives.append(envelope.mono_us)
         self._last_seq[source] = seq
-        self._times[source].append(envelope.mono_us)
         return source, len(lives) - 1, seq
 
     def _note(self, envelope: Envelope) -> None:
@@ -238,23 +293,6 @@ class History:
                     session,
                     _Owner(envelope.source, self._pids.get(envelope.source, 0), envelope.mono_us),
                 )
-            case (
-                ProcessEnded(child=child, pid=pid)
-                | ProcessPaused(child=child, pid=pid)
-                | ProcessResumed(child=child, pid=pid)
-            ):
-                self._process_events[child, pid].append(envelope)
-            case (
-                SessionDisconnected(session_id=session)
-                | SessionExpired(session_id=session)
-                | SessionMoved(session_id=session)
-            ):
-                self._session_events[session].append(envelope)
-            case ProduceAnswered(partitions=partitions):
-                for topic, partition, *_ in partitions:
-                    self._answered[topic, partition].append(envelope)
-            case RecordAcknowledged(topic=topic, partition=partition):
-                self._acks[topic, partition].append(envelope)
             case _:
                 pass
 
@@ -463,11 +501,11 @@ class History:
             return
         teller, owner = tellers[at], self._owners.get(getattr(znode.event, "session_id", 0))
         following = bisect_right(
-            self._znodes[key], znode.mono_us, key=lambda envelope: envelope.mono_us
+            self._znodes.get(key, []), znode.mono_us, key=lambda envelope: envelope.mono_us
         )
         if (
-            following < len(self._znodes[key])
-            and self._znodes[key][following].mono_us <= teller.mono_us
+            following < len(self._znodes.get(key, []))
+            and self._znodes.get(key, [])[following].mono_us <= teller.mono_us
         ):
             # the znode was deleted and made again before: that fact tells of the later write
             return
@@ -514,12 +552,12 @@ class History:
         """
         if any(
             isinstance(e.event, SessionDisconnected | SessionMoved) and order(e) > order(lost)
-            for e in self._session_events[session]
+            for e in self._session_events.get((session,), ())
         ):
             return False
-        times = self._times.get(owner.source, [])
-        spoken = bisect_right(times, ended.mono_us)
-        if spoken and lost.mono_us < times[spoken - 1]:
+        facts = self._facts_of.get((owner.source,), [])
+        spoken = bisect_right(facts, ended.mono_us, key=lambda envelope: envelope.mono_us)
+        if spoken and lost.mono_us < facts[spoken - 1].mono_us:
             return False
         asked = self._numbered(ended, ended.cause) if ended.cause else None
         return asked is None or lost.mono_us >= asked.mono_us
@@ -555,7 +593,7 @@ class History:
         match envelope.event:
             case ProcessEnded(child=child, pid=pid) | ProcessPaused(child=child, pid=pid):
                 for session in self._sessions.get((child, pid), ()):
-                    yield from self._session_events.get(session, ())
+                    yield from self._session_events.get((session,), ())
             case ResponseSent():
                 answered = self._numbered(envelope, envelope.cause) if envelope.cause else None
                 if answered is not None and isinstance(answered.event, ProduceAnswered):
