@@ -60,6 +60,10 @@ class CompressionError(KafkaException):
         super().__init__(Errors.UNKNOWN_SERVER_ERROR, message)
 
 
+class TooLargeError(CompressionError):
+    """Bytes that would be more than allowed when decompressed."""
+
+
 def compression_type(attributes: int) -> CompressionType:
     """Return the codec named in `attributes`; raise CompressionError for an unknown one."""
     codec = attributes & 0x07
@@ -87,37 +91,41 @@ def compress(codec: CompressionType, data: Buffer, magic: int = 2) -> bytes:
             return bytes(cramjam.zstd.compress(data))
 
 
-def decompress(codec: CompressionType, data: Buffer, magic: int = 2) -> bytes:
+def decompress(
+    codec: CompressionType, data: Buffer, magic: int = 2, limit: int | None = None
+) -> bytes:
     """Decompress `data` from the codec's framing for message format `magic`.
 
-    Raises CompressionError for bytes that the codec cannot read, and for a result above
-    MAX_DECOMPRESSED_BYTES. O(size of the result).
+    Raises CompressionError for bytes that the codec cannot read, and TooLargeError for a result
+    above `limit` bytes, MAX_DECOMPRESSED_BYTES if it is None. O(size of the result).
     """
+    if limit is None:
+        limit = MAX_DECOMPRESSED_BYTES
     try:
         match codec:
             case CompressionType.NONE:
                 return bytes(data)
             case CompressionType.GZIP:
-                return _gzip_unpack(data)
+                return _gzip_unpack(data, limit)
             case CompressionType.SNAPPY:
-                return _snappy_unpack(memoryview(data))
+                return _snappy_unpack(memoryview(data), limit)
             case CompressionType.LZ4:
-                return _lz4_unpack(memoryview(data), magic)
+                return _lz4_unpack(memoryview(data), magic, limit)
             case CompressionType.ZSTD:
-                return _zstd_unpack(bytes(data))
+                return _zstd_unpack(bytes(data), limit)
     except (zlib.error, cramjam.DecompressionError, struct.error, OSError) as error:
         raise CompressionError(f"{codec.name.lower()}: {error}") from error
 
 
-def _too_much(codec: str) -> CompressionError:
-    return CompressionError(f"{codec}: more than {MAX_DECOMPRESSED_BYTES} bytes when decompressed")
+def _too_much(codec: str, limit: int) -> TooLargeError:
+    return TooLargeError(f"{codec}: more than {limit} bytes when decompressed")
 
 
-def _gzip_unpack(data: Buffer) -> bytes:
+def _gzip_unpack(data: Buffer, limit: int) -> bytes:
     gunzip = zlib.decompressobj(wbits=31)
-    out = gunzip.decompress(data, MAX_DECOMPRESSED_BYTES)
+    out = gunzip.decompress(data, limit)
     if gunzip.unconsumed_tail:
-        raise _too_much("gzip")
+        raise _too_much("gzip", limit)
     if not gunzip.eof:
         raise CompressionError("gzip: the stream ends too early")
     return out
@@ -131,9 +139,9 @@ def _snappy_pack(data: memoryview) -> bytes:
     return b"".join(parts)
 
 
-def _snappy_unpack(data: memoryview) -> bytes:
+def _snappy_unpack(data: memoryview, limit: int) -> bytes:
     if bytes(data[:8]) != _XERIAL_HEADER[:8]:
-        return _snappy_block(data)
+        return _snappy_block(data, limit)
     parts = []
     total = 0
     position = len(_XERIAL_HEADER)
@@ -144,22 +152,22 @@ def _snappy_unpack(data: memoryview) -> bytes:
             raise CompressionError(
                 f"snappy: a chunk of {size} bytes, but only {len(data) - position} bytes are left"
             )
-        parts.append(_snappy_block(data[position : position + size]))
+        parts.append(_snappy_block(data[position : position + size], limit))
         total += len(parts[-1])
-        if total > MAX_DECOMPRESSED_BYTES:
-            raise _too_much("snappy")
+        if total > limit:
+            raise _too_much("snappy", limit)
         position += size
     return b"".join(parts)
 
 
-def _snappy_block(block: memoryview) -> bytes:
+def _snappy_block(block: memoryview, limit: int) -> bytes:
     raw = bytes(block)
-    if not raw or cramjam.snappy.decompress_raw_len(raw) > MAX_DECOMPRESSED_BYTES:
-        raise _too_much("snappy") if raw else CompressionError("snappy: the block is empty")
+    if not raw or cramjam.snappy.decompress_raw_len(raw) > limit:
+        raise _too_much("snappy", limit) if raw else CompressionError("snappy: the block is empty")
     return bytes(cramjam.snappy.decompress_raw(raw))
 
 
-def _lz4_unpack(data: memoryview, magic: int) -> bytes:
+def _lz4_unpack(data: memoryview, magic: int, limit: int) -> bytes:
     """Parse an lz4 frame here instead of in the library.
 
     This way the size of each block is limited. In message format v0, the checksum of the descriptor
@@ -204,12 +212,12 @@ def _lz4_unpack(data: memoryview, magic: int) -> bytes:
                 )
             )
         total += len(parts[-1])
-        if total > MAX_DECOMPRESSED_BYTES:
-            raise _too_much("lz4")
+        if total > limit:
+            raise _too_much("lz4", limit)
         position += size + block_checksum
 
 
-def _zstd_unpack(data: bytes) -> bytes:
+def _zstd_unpack(data: bytes, limit: int) -> bytes:
     """Decompress a zstd frame by trying buffers of growing size.
 
     The frame does not always state the size of the result (Java leaves it out). If a buffer is
@@ -217,14 +225,14 @@ def _zstd_unpack(data: bytes) -> bytes:
     """
     size = max(64 * 1024, 8 * len(data))
     while True:
-        out = bytearray(min(size, MAX_DECOMPRESSED_BYTES))
+        out = bytearray(min(size, limit))
         try:
             written = cramjam.zstd.decompress_into(data, out)
         except cramjam.DecompressionError as error:
             if "write whole buffer" not in str(error):
                 raise
-            if size >= MAX_DECOMPRESSED_BYTES:
-                raise _too_much("zstd") from error
+            if size >= limit:
+                raise _too_much("zstd", limit) from error
             size *= 4
         else:
             return bytes(memoryview(out)[:written])

@@ -1,0 +1,1 @@
+"""The wire microscope: requests and responses, byte by byte (spec P8)."""
