@@ -19,7 +19,8 @@ member; static members are members. Owned by GroupMetadataManager.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from random import Random
 from typing import Final
 
@@ -27,7 +28,11 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.group.group_offsets import GroupOffsets
 from kafka_edu.coordinator.group.group_state import VALID_PREVIOUS_STATES, GroupState
-from kafka_edu.coordinator.group.group_subscription import subscribed_topics
+from kafka_edu.coordinator.group.group_subscription import (
+    partitions_of,
+    subscribed_topics,
+    topics_of,
+)
 from kafka_edu.coordinator.group.member_metadata import (
     JoinCallback,
     JoinGroupMember,
@@ -40,10 +45,13 @@ from kafka_edu.coordinator.group.member_metadata import (
 from kafka_edu.trace.events.group import (
     GroupAssigned,
     GroupDescription,
+    GroupMembers,
     GroupStateChanged,
     MemberFenced,
     MemberIdGiven,
     MemberJoined,
+    MemberPartitions,
+    MemberState,
     MemberUpdated,
     RebalanceCompleted,
     StaticMemberReplaced,
@@ -53,6 +61,9 @@ from kafka_edu.zk.zk_data import random_uuid
 
 CONSUMER_PROTOCOL_TYPE: Final = "consumer"
 NO_MEMBER_ID: Final = ""
+MAX_TOLD_ASSIGNMENT_BYTES: Final = 16 * 1024
+"""The largest assignment, of all members together, whose partitions stand in GroupAssigned."""
+MAX_TOLD_OFFSETS: Final = 1000
 
 
 class GroupMetadata:
@@ -188,6 +199,7 @@ class GroupMetadata:
                 rebalance_timeout_ms=member.rebalance_timeout_ms,
                 protocols=tuple(protocol.name for protocol in member.supported_protocols),
                 members=len(self.members),
+                topics=self.topics_of(member.supported_protocols),
             )
         )
 
@@ -222,17 +234,25 @@ class GroupMetadata:
         Returns the event's number.
         """
         self._supported.subtract(member.protocol_names())
-        member.supported_protocols = protocols
+        before, member.supported_protocols = member.supported_protocols, protocols
         self._supported.update(member.protocol_names())
         self._await_join(member, respond)
         if not self._trace:
             return 0
+        topics_before: tuple[str, ...] = ()
+        topics: tuple[str, ...] = ()
+        if protocols != before:
+            topics_before, topics = self.topics_of(before), self.topics_of(protocols)
+        if set(topics_before) == set(topics):
+            topics_before = topics = ()
         return self._trace(
             MemberUpdated(
                 group=self.group_id,
                 member=member.member_id,
                 instance=member.group_instance_id or "",
                 state=self.state,
+                topics_before=topics_before,
+                topics=topics,
             )
         )
 
@@ -403,6 +423,12 @@ class GroupMetadata:
             member.metadata(self.protocol_name) for member in self.members.values()
         )
 
+    def topics_of(self, protocols: Sequence[Protocol]) -> tuple[str, ...]:
+        """Return the topics that a member subscribes to, for events; none if they are unknown."""
+        if self.protocol_type != CONSUMER_PROTOCOL_TYPE or not protocols:
+            return ()
+        return topics_of(protocols[0].metadata) or ()
+
     def is_subscribed_to(self, topic: str) -> bool:
         """Return whether a member may read the topic; also True if that is unknown."""
         return self.subscribed_topics is None or topic in self.subscribed_topics
@@ -430,8 +456,17 @@ class GroupMetadata:
                     generation=self.generation_id,
                     leader=self.leader_id or "",
                     assignments=sizes,
+                    partitions=self._told_partitions(sum(size for _, size in sizes)),
                 )
             )
+
+    def _told_partitions(self, size: int) -> tuple[MemberPartitions, ...]:
+        if self.protocol_type != CONSUMER_PROTOCOL_TYPE or size > MAX_TOLD_ASSIGNMENT_BYTES:
+            return ()
+        return tuple(
+            MemberPartitions(member_id, partitions_of(member.assignment))
+            for member_id, member in self.members.items()
+        )
 
     def forget_assignments(self) -> None:
         """Clear the assignments, because the one being made is void."""
@@ -475,4 +510,41 @@ class GroupMetadata:
             members=members,
             pending_members=len(self.pending_members),
             offsets=len(self.offsets.committed),
+        )
+
+    def members_state(self, partition: int, now_ms: int, wall_ms: int) -> GroupMembers:
+        """Return members and offsets as a value for events. `now_ms` is the monotonic time.
+
+        O(members + their partitions + offsets).
+        """
+        is_consumer = self.protocol_type == CONSUMER_PROTOCOL_TYPE
+        entered_ms = self.current_state_timestamp
+        return GroupMembers(
+            group=self.description(partition),
+            in_state_ms=0 if entered_ms is None else max(wall_ms - entered_ms, 0),
+            rebalance_timeout_ms=self.rebalance_timeout_ms,
+            members=tuple(
+                MemberState(
+                    member=m.member_id,
+                    instance=m.group_instance_id or "",
+                    client_id=m.client_id,
+                    client_host=m.client_host,
+                    session_timeout_ms=m.session_timeout_ms,
+                    heard_ms_ago=max(now_ms - m.heard_ms, 0),
+                    waits="JoinGroup"
+                    if m.awaiting_join
+                    else "SyncGroup"
+                    if m.awaiting_sync
+                    else "",
+                    topics=self.topics_of(m.supported_protocols),
+                    partitions=partitions_of(m.assignment) if is_consumer else (),
+                )
+                for m in self.members.values()
+            ),
+            pending=tuple(self.pending_members),
+            unsynced=tuple(self.pending_sync_members),
+            offsets=tuple(
+                (tp.topic, tp.partition, commit.value.offset)
+                for tp, commit in islice(self.offsets.committed.items(), MAX_TOLD_OFFSETS)
+            ),
         )

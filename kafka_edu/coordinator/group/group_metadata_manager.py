@@ -46,6 +46,9 @@ from kafka_edu.record.record_batch import (
 from kafka_edu.replication.delayed_produce import ProduceResults
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.group import (
+    GroupMembers,
+    GroupMembersSampled,
+    GroupMembersSnapshot,
     GroupSnapshot,
     OffsetsCommitted,
     OffsetsRemoved,
@@ -53,6 +56,16 @@ from kafka_edu.trace.events.group import (
 )
 from kafka_edu.trace.tracer import Tracer
 
+MAX_SAMPLED_GROUPS: Final = 50
+SAMPLE_EVERY_MS: Final = 500
+#: Which groups a sample shows first, if there are too many for one.
+_SAMPLED_FIRST: Final[Mapping[GroupState, int]] = {
+    GroupState.PREPARING_REBALANCE: 0,
+    GroupState.COMPLETING_REBALANCE: 0,
+    GroupState.STABLE: 1,
+    GroupState.EMPTY: 2,
+    GroupState.DEAD: 3,
+}
 CommitErrors = dict[TopicPartition, Errors]
 OFFSETS_SEQUENCE: Final = 0
 """The sequence number that Kafka writes into a batch of offsets.
@@ -124,8 +137,10 @@ class GroupMetadataManager:
         """Partition that is being loaded → leader epoch."""
         self._groups_of_producer: dict[int, set[str]] = {}
         """Producer id → the groups in which it has an open transaction."""
+        self._sampled_ms = 0
         if trace:
             trace.on_snapshot(self._snapshot)
+            trace.on_gauges(self._gauges)
 
     def partition_for(self, group_id: str) -> int:
         return partition_for(group_id, self._partitions())
@@ -437,3 +452,26 @@ class GroupMetadataManager:
         for partition, groups in self._owned.items():
             for group in groups.values():
                 yield GroupSnapshot(group=group.description(partition))
+        for state in self._members_states():
+            yield GroupMembersSnapshot(state=state)
+
+    def _gauges(self) -> Iterable[Event]:
+        """Return the groups with their members, at most twice a second."""
+        now_ms = self._time.hi_res_clock_ms()
+        if now_ms - self._sampled_ms >= SAMPLE_EVERY_MS:
+            self._sampled_ms = now_ms
+            for state in self._members_states():
+                yield GroupMembersSampled(state=state)
+
+    def _members_states(self) -> Iterator[GroupMembers]:
+        """Yield the state of at most fifty groups, those that rebalance first."""
+        groups = [
+            (_SAMPLED_FIRST[group.state], partition, group)
+            for partition, owned in self._owned.items()
+            for group in owned.values()
+        ]
+        if len(groups) > MAX_SAMPLED_GROUPS:
+            groups.sort(key=lambda each: each[0])
+        now_ms, wall_ms = self._time.hi_res_clock_ms(), self._time.milliseconds()
+        for _, partition, group in groups[:MAX_SAMPLED_GROUPS]:
+            yield group.members_state(partition, now_ms, wall_ms)

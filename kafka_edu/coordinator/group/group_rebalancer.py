@@ -439,6 +439,7 @@ class GroupRebalancer:
         self, group: GroupMetadata, member: MemberMetadata, timeout_ms: int
     ) -> None:
         key = MemberKey(group.group_id, member.member_id)
+        member.heard_ms = self._time.hi_res_clock_ms()
         member.heartbeat_satisfied = True
         self._heartbeats.check_and_complete(key)
         member.heartbeat_satisfied = False

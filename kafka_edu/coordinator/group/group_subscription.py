@@ -1,37 +1,61 @@
-"""The topics that consumers subscribe to, from the metadata of their JoinGroup requests.
+"""What consumers say to each other through the coordinator: subscriptions and assignments.
 
 (Kafka: computeSubscribedTopics in GroupMetadata.scala, ConsumerProtocol.java.) The coordinator
-passes the members' metadata on without reading it. This is the one exception: it must know which
-offsets of a group are no longer read (KIP-211, KIP-496).
+passes the members' data on without reading them. There are two exceptions. It must know which
+offsets of a group are no longer read (KIP-211, KIP-496). And its events say who reads what.
 """
 
 import struct
 from collections.abc import Iterable
 from typing import Final
 
-from kafka_edu.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
+from kafka_edu.protocol.messages.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
 from kafka_edu.protocol.types import ProtocolError
 
 _VERSION: Final = struct.Struct(">h")
 HIGHEST_KNOWN_VERSION: Final = 1
 
 
-def subscribed_topics(metadata: Iterable[bytes]) -> frozenset[str] | None:
-    """Return all topics of these subscriptions; None if one of them cannot be read.
+def topics_of(metadata: bytes) -> tuple[str, ...] | None:
+    """Return the topics of one subscription; None if it cannot be read.
 
     A newer version is read like the newest known version.
     """
+    try:
+        (version,) = _VERSION.unpack_from(metadata)
+        if version < 0:
+            return None
+        subscription = ConsumerProtocolSubscription.decode(
+            metadata, min(version, HIGHEST_KNOWN_VERSION), _VERSION.size
+        )
+    except (struct.error, ProtocolError):
+        return None
+    return tuple(subscription.topics)
+
+
+def subscribed_topics(metadata: Iterable[bytes]) -> frozenset[str] | None:
+    """Return all topics of these subscriptions; None if one of them cannot be read."""
     topics: set[str] = set()
     for each in metadata:
-        try:
-            (version,) = _VERSION.unpack_from(each)
-            if version < 0:
-                return None
-            topics.update(
-                ConsumerProtocolSubscription.decode(
-                    each, min(version, HIGHEST_KNOWN_VERSION), _VERSION.size
-                ).topics
-            )
-        except (struct.error, ProtocolError):
+        read = topics_of(each)
+        if read is None:
             return None
+        topics.update(read)
     return frozenset(topics)
+
+
+def partitions_of(assignment: bytes) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return the partitions of one assignment, by topic; none if it is empty or cannot be read."""
+    try:
+        (version,) = _VERSION.unpack_from(assignment)
+        if version < 0:
+            return ()
+        read = ConsumerProtocolAssignment.decode(
+            assignment, min(version, HIGHEST_KNOWN_VERSION), _VERSION.size
+        )
+    except (struct.error, ProtocolError):
+        return ()
+    return tuple((each.topic, tuple(each.partitions)) for each in read.assigned_partitions)

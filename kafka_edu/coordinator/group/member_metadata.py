@@ -72,6 +72,7 @@ class MemberMetadata:
         "client_host",
         "client_id",
         "group_instance_id",
+        "heard_ms",
         "heartbeat_satisfied",
         "is_new",
         "member_id",
@@ -109,6 +110,8 @@ class MemberMetadata:
         """Answers the SyncGroup that waits."""
         self.is_new = False
         """True until its first JoinGroup is answered."""
+        self.heard_ms = 0
+        """The monotonic time in ms of its last sign of life."""
         self.heartbeat_satisfied = False
         """True only while the purgatory processes a sign of life of this member."""
 

@@ -49,6 +49,14 @@ class RebalanceCompleted(NamedTuple):
     members: tuple[str, ...]
 
 
+class MemberPartitions(NamedTuple):
+    """The partitions of one member. A value within events."""
+
+    member: str
+    partitions: tuple[tuple[str, tuple[int, ...]], ...]
+    """(topic, partitions)"""
+
+
 @event(joins=("group", "generation"))
 class GroupAssigned(NamedTuple):
     """The leader's assignment is in the log, and goes to the members."""
@@ -58,6 +66,10 @@ class GroupAssigned(NamedTuple):
     leader: str
     assignments: tuple[tuple[str, int], ...]
     """Member id → bytes of its assignment, which only the members understand."""
+    partitions: tuple[MemberPartitions, ...] = ()
+    """What the bytes say, for members that are consumers. Left out when they are more than 16 KiB
+    in all: then GroupMembersSampled shows the assignment, while somebody looks.
+    """
 
 
 @event(joins=("group",))
@@ -85,6 +97,8 @@ class MemberJoined(NamedTuple):
     protocols: tuple[str, ...]
     members: int
     """The number of members now."""
+    topics: tuple[str, ...] = ()
+    """The topics that a consumer subscribes to."""
 
 
 @event(joins=("group",))
@@ -96,6 +110,10 @@ class MemberUpdated(NamedTuple):
     instance: str
     state: str
     """The group's, when it came."""
+    topics_before: tuple[str, ...] = ()
+    """The topics that a consumer subscribed to before; filled only if they are others now."""
+    topics: tuple[str, ...] = ()
+    """The topics that it subscribes to now; filled only if they changed."""
 
 
 @event(joins=("group",))
@@ -243,3 +261,55 @@ class GroupSnapshot(NamedTuple):
     """A group, for a subscriber that has just begun."""
 
     group: GroupDescription
+
+
+class MemberState(NamedTuple):
+    """One member at one moment. A value within events."""
+
+    member: str
+    instance: str
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    heard_ms_ago: int
+    """Since its last sign of life. The session ends at `session_timeout_ms`, unless a request of
+    the member waits here.
+    """
+    waits: str
+    """The request of the member that waits for its answer: JoinGroup, SyncGroup or empty."""
+    topics: tuple[str, ...]
+    partitions: tuple[tuple[str, tuple[int, ...]], ...]
+    """Its assignment, as (topic, partitions), if it is a consumer."""
+
+
+class GroupMembers(NamedTuple):
+    """The members of a group at one moment, for whom it waits, and its offsets."""
+
+    group: GroupDescription
+    in_state_ms: int
+    """Since the group entered its state."""
+    rebalance_timeout_ms: int
+    """That of the slowest member: a rebalance waits for so long."""
+    members: tuple[MemberState, ...]
+    pending: tuple[str, ...]
+    """Member ids that were given and did not join yet."""
+    unsynced: tuple[str, ...]
+    """Members of the new generation that did not ask for their assignment yet."""
+    offsets: tuple[tuple[str, int, int], ...]
+    """Committed offsets: (topic, partition, offset); at most a thousand."""
+
+
+@event(kind=Kind.GAUGE)
+class GroupMembersSampled(NamedTuple):
+    """A sample of a group, twice a second. Of at most fifty groups: first those that rebalance,
+    then those with members.
+    """
+
+    state: GroupMembers
+
+
+@event(kind=Kind.SNAPSHOT)
+class GroupMembersSnapshot(NamedTuple):
+    """The members of a group, for a subscriber that has just begun."""
+
+    state: GroupMembers
