@@ -1,16 +1,16 @@
-"""What both indexes of a segment share (Kafka: AbstractIndex.scala; seed 004).
+"""The common part of both indexes of a segment (Kafka: AbstractIndex.scala; seed 004).
 
-An index is a file of fixed-size entries, mapped into memory: a look-up is a binary search in what
-the page cache holds, an append writes a few bytes there, and neither is a system call. The file of
-the active segment is made as long as it may get (segment.index.bytes) when the segment begins, so
-that the mapping need not grow, and is cut to what it holds when the segment is rolled or closed.
-After a crash it still has its full length, with zeros behind the last entry: that is how the next
-start knows it cannot be trusted, and builds it again.
+An index is a file of fixed-size entries, mapped into memory. A look-up is a binary search in the
+page cache. An append writes a few bytes there. Neither is a system call. When a segment becomes
+active, its index file gets the full length it may need (segment.index.bytes), so the mapping need
+not grow. When the segment is rolled or closed, the file is cut to its entries. After a crash it
+still has its full length, with zeros behind the last entry. That is how the next start knows that
+it cannot trust the file, and builds it again.
 
-The long file is a hole: the disk has no room for its pages yet. A store into a mapped page for
-which a full disk has no room ends the process (SIGBUS). Each page is therefore written once by
-pwrite before the first entry goes into it: a full disk refuses that with an OSError, which takes
-the log dir offline. That is one call more for every 512 entries.
+The long file is a hole: the disk has reserved no room for its pages yet. A store into a mapped page
+for which a full disk has no room ends the process (SIGBUS). So each page is written once by pwrite
+before its first entry. A full disk refuses that write with an OSError, which takes the log dir
+offline. This costs one more call for every 512 entries.
 """
 
 import mmap
@@ -26,8 +26,8 @@ class CorruptIndexError(Exception):
 
 
 class AbstractIndex:
-    """The file, its mapping and the number of entries. The file is mapped when first used, for most
-    segments are never read again.
+    """The file, its mapping and the number of entries. The file is mapped at its first use, because
+    most segments are never read again.
 
     `entries` ≤ `max_entries`. Owned by its segment.
     """
@@ -43,11 +43,11 @@ class AbstractIndex:
         self._bytes: memoryview | mmap.mmap = memoryview(b"")
         self._mapped_size = 0
         self._backed_size = 0
-        """So many bytes at the beginning lie in pages for which the disk has room."""
+        """The pages of this many bytes, from the beginning, have room on the disk."""
         self._loaded = False
 
     def load(self) -> None:
-        """Map the file as it is: all of it counts as entries. O(1)."""
+        """Map the file as it is. All of it counts as entries. O(1)."""
         if not self._loaded:
             file = self._file_system.open(self.path)
             self._load(file)
@@ -64,14 +64,14 @@ class AbstractIndex:
         self._after_load()
 
     def _after_load(self) -> None:
-        """Read what is kept of the last entry."""
+        """Read the last entry into memory."""
 
     def resize(self, size: int) -> None:
-        """Make the file `size` bytes long, rounded down to whole entries, and map it anew; entries
+        """Make the file `size` bytes long, rounded down to whole entries, and map it again. Entries
         within stay.
 
-        The file is opened once: a broker makes the indexes of thousands of new logs at a time, and
-        opening files is most of what that costs.
+        The file is opened once. A broker makes the indexes of thousands of new logs at a time, and
+        opening files is most of that cost.
         """
         size -= size % self.ENTRY_BYTES
         if self._loaded and size == self._mapped_size:
@@ -91,8 +91,8 @@ class AbstractIndex:
         file.close()
 
     def _back(self, end: int) -> None:
-        """Have room on the disk for the entries up to byte `end`. Raises OSError. Entries behind
-        the last one that counts are overwritten.
+        """Reserve room on the disk for the entries up to byte `end`. Raises OSError. Bytes behind
+        the last valid entry are overwritten.
         """
         start = self.entries * self.ENTRY_BYTES
         stop = min(-(-end // PAGE_BYTES) * PAGE_BYTES, self._mapped_size)
@@ -104,7 +104,7 @@ class AbstractIndex:
         self._backed_size = stop
 
     def trim_to_valid_size(self) -> None:
-        """Cut the file behind the last entry: the segment will not grow any more."""
+        """Cut the file behind the last entry. The segment will not grow any more."""
         self.resize(self.entries * self.ENTRY_BYTES)
 
     def close(self) -> None:
@@ -114,14 +114,14 @@ class AbstractIndex:
         self.release()
 
     def release(self) -> None:
-        """Unmap without trimming: the file goes away."""
+        """Unmap without trimming, because the file goes away."""
         self._unmap()
         self._loaded = False
         self.entries = self.max_entries = 0
 
     def flush(self) -> None:
-        """Force the entries to the disk (fsync of the file forces what was written through its
-        mapping). May block.
+        """Force the entries to the disk. May block. An fsync of the file also forces bytes that
+        were written through its mapping.
         """
         file = self._file_system.open(self.path)
         try:

@@ -1,16 +1,19 @@
-"""Who appends to a log as its leader (Kafka: AppendOrigin in LogValidator.scala and Log.scala)."""
+"""The writer of a batch that a leader appends (Kafka: AppendOrigin in LogValidator.scala and
+Log.scala).
+"""
 
 from enum import StrEnum
 
 
 class AppendOrigin(StrEnum):
-    """How much a leader asks of a batch: a client is trusted with nothing, the broker's own
-    coordinators with their records.
+    """The origin of a batch decides how much of it the leader checks: everything of a client's
+    batch, less of a batch from the broker's own coordinators.
     """
 
     CLIENT = "client"
-    """A producer: its sequence numbers are checked, and control records are refused."""
+    """A producer. Its sequence numbers are checked, and control records are refused."""
     COORDINATOR = "coordinator"
-    """A coordinator of this broker, or a marker that one sent (WriteTxnMarkers): without sequence
-    numbers, control records allowed. Only the producer's epoch is held against the last one seen.
+    """A coordinator of this broker, or a marker that one sent (WriteTxnMarkers). There are no
+    sequence numbers, and control records are allowed. Only the producer's epoch is compared with
+    the last one seen.
     """

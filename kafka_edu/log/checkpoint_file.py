@@ -17,12 +17,12 @@ T = TypeVar("T")
 
 
 class CorruptCheckpointError(Exception):
-    """A checkpoint that cannot be read; says which, and where."""
+    """A checkpoint that cannot be read. The message says which file, and where."""
 
 
 class CheckpointFile(Generic[T]):
-    """Entries of type T, a line each. Replaced as a whole, so that a crash leaves the old or the
-    new one.
+    """Entries of type T, one a line. The file is replaced as a whole, so a crash leaves either the
+    old or the new one.
     """
 
     def __init__(
@@ -38,8 +38,8 @@ class CheckpointFile(Generic[T]):
         self._from_fields = from_fields
 
     def write(self, entries: Iterable[T], *, sync: bool = True) -> None:
-        """Replace the file. `sync`: force it to the disk, which blocks; without, a power failure
-        may undo it. O(entries).
+        """Replace the file. O(entries). With `sync` the file is forced to the disk, which blocks.
+        Without it a power failure may undo the write.
         """
         lines = [self._to_line(entry) for entry in entries]
         self._file_system.write_atomically(
@@ -47,8 +47,8 @@ class CheckpointFile(Generic[T]):
         )
 
     def read(self) -> list[T]:
-        """The entries; none if there is no file, or an empty one, as Kafka makes it. Raises
-        CorruptCheckpointError.
+        """Return the entries. There are none if there is no file, or an empty one, as Kafka makes
+        it. Raises CorruptCheckpointError.
         """
         try:
             lines = self._file_system.read(self.path).decode().splitlines()

@@ -1,9 +1,11 @@
-"""Which leader wrote which offsets (Kafka: LeaderEpochFileCache.scala; KIP-101, KIP-279; spec R4).
+"""The offsets that each leader wrote (Kafka: LeaderEpochFileCache.scala; KIP-101, KIP-279; spec
+R4).
 
-Each leader has an epoch, and stamps it on what it writes. The cache keeps, for each epoch, the
-offset with which it began: `<0, 0>, <1, 120>` says that epoch 0 wrote 0 to 119 and epoch 1 what
-follows. A follower that comes back asks the leader where its own last epoch ended, and cuts its log
-there; cutting at the high watermark, as before, loses records or lets logs diverge.
+Each leader has an epoch and stamps it on the batches that it writes. For each epoch the cache keeps
+the offset with which it began. `<0, 0>, <1, 120>` says that epoch 0 wrote the offsets 0 to 119, and
+epoch 1 wrote those from 120 on. A follower that comes back asks the leader where the follower's
+last epoch ended, and cuts its log there. Before, followers cut at the high watermark, which loses
+records or lets logs diverge.
 """
 
 import threading
@@ -27,13 +29,12 @@ class LeaderEpochFileCache:
     """The entries, ascending in both fields, in memory and in `leader-epoch-checkpoint`. Owned by
     its Log.
 
-    The memory decides. The file serves the next start. `flush` forces it to the disk before the
-    recovery point moves, so it can lack only epochs whose records lie behind that point: recovery
-    finds these in the batches. Replacing the file waits for a busy disk even without fsync, so the
-    file of a new epoch, or of a log that starts later, is left to a worker (`later`). What is cut
-    off at the end is written at
-    once: recovery reads only upwards, and would take an entry of the old branch for true. `write`,
-    `flush` and `close` may be called from any thread.
+    The memory decides; the file serves the next start. `flush` forces the file to the disk before
+    the recovery point moves. So the file can lack only epochs whose records lie behind that point,
+    and recovery finds those in the batches. Replacing a file waits for a busy disk even without
+    fsync. So a worker writes the file of a new epoch, or of a log that starts later (`later`). A
+    cut at the end is written at once: recovery reads only upwards, and would believe an entry of
+    the old branch. `write`, `flush` and `close` may be called from any thread.
     """
 
     def __init__(self, path: str, file_system: FileSystem) -> None:
@@ -44,19 +45,21 @@ class LeaderEpochFileCache:
         )
         self.entries: list[EpochEntry] = self._file.read()
         self.latest_epoch = UNDEFINED_EPOCH
-        """The epoch of the last entry, -1 if there is none. Kept beside, for every append asks."""
+        """The epoch of the last entry, -1 if there is none. It is kept here because every append
+        reads it.
+        """
         self.unwritten = False
-        """Whether the file lacks what was assigned last."""
+        """Whether the file lacks the last assignment."""
         self._unforced = bool(self.entries)  # the process before may have left it so
         self._closed = False
         self._writing = threading.Lock()
         self._note_latest_epoch()
 
     def assign(self, epoch: int, start_offset: int, *, later: bool = False) -> None:
-        """The leader of `epoch` begins at `start_offset`. Entries that contradict it, with a later
-        epoch or a later offset, go. O(1) mostly.
+        """Note that the leader of `epoch` begins at `start_offset`. Remove entries that contradict
+        it, with a later epoch or a later offset. O(1) mostly.
 
-        `later`: the file is left to whoever calls `write`.
+        With `later` the file waits for a call of `write`.
         """
         assert epoch >= 0, epoch
         assert start_offset >= 0, start_offset
@@ -69,11 +72,12 @@ class LeaderEpochFileCache:
         self._changed(later=later)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """The largest known epoch not above `epoch`, and the offset behind its last record; (-1,
-        -1) if `epoch` is newer than all. O(entries).
+        """Return the largest known epoch not above `epoch`, and the offset behind its last record.
+        O(entries).
 
-        For the latest epoch that is the end of the log. For one older than all known, it is that
-        epoch itself, and the start of the first.
+        For the latest epoch that offset is the end of the log. (-1, -1) if `epoch` is newer than
+        all. If `epoch` is older than all known ones, the result is `epoch` itself and the start of
+        the first.
         """
         if epoch == UNDEFINED_EPOCH or epoch > self.latest_epoch:
             return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
@@ -90,15 +94,15 @@ class LeaderEpochFileCache:
         )  # nothing is known at all, and -2 or less was asked for: a client may
 
     def epoch_for_offset(self, offset: int) -> int:
-        """The epoch that wrote `offset`, -1 if it is not known. O(entries)."""
+        """Return the epoch that wrote `offset`, -1 if it is not known. O(entries)."""
         return next(
             (entry.epoch for entry in reversed(self.entries) if entry.start_offset <= offset),
             UNDEFINED_EPOCH,
         )
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """The log ends at `end_offset` now: epochs that began there or later wrote nothing that is
-        left.
+        """Remove the epochs that began at `end_offset` or later: the log now ends there, and
+        nothing of them is left.
         """
         if self.entries and self.entries[-1].start_offset >= end_offset >= 0:
             while self.entries and self.entries[-1].start_offset >= end_offset:
@@ -106,8 +110,8 @@ class LeaderEpochFileCache:
             self._changed()
 
     def truncate_from_start(self, start_offset: int, *, later: bool = False) -> None:
-        """The log begins at `start_offset` now: the epoch that wrote it begins there, those before
-        it go. `later` as in `assign`.
+        """Note that the log now begins at `start_offset`. The epoch that wrote this offset begins
+        there; earlier epochs are removed. `later` as in `assign`.
         """
         gone = [entry for entry in self.entries if entry.start_offset <= start_offset]
         if gone and gone[-1].start_offset < start_offset:
@@ -118,7 +122,7 @@ class LeaderEpochFileCache:
             self._changed(later=later)
 
     def clear_and_flush(self) -> None:
-        """Forget all."""
+        """Remove all entries."""
         self.entries.clear()
         self._changed()
 
@@ -128,7 +132,7 @@ class LeaderEpochFileCache:
             self._write()
 
     def flush(self) -> None:
-        """Force the file to the disk, if it has changed since it was last. May block."""
+        """Force the file to the disk, if it has changed since the last time. May block."""
         with self._writing:
             self._write()
             unforced, self._unforced = self._unforced and not self._closed, False
@@ -140,7 +144,7 @@ class LeaderEpochFileCache:
                 file.close()
 
     def close(self) -> None:
-        """The file is touched no more: its folder is to be removed."""
+        """Stop writing the file, because its folder is to be removed."""
         with self._writing:
             self._closed = True
 

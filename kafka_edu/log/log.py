@@ -78,7 +78,7 @@ _NOTHING: Final = b""
 
 
 class Log:
-    """One log. `log_dir` is the folder that holds its own, `directory`. `load_log` makes it."""
+    """One log. `log_dir` is the folder that contains its own, `directory`. `load_log` makes it."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Log:
         """Segments renamed to `.deleted`. The log manager takes them from here and removes their
         files later."""
         self.version = VersionCounter()
-        """The partition's, once the log is attached to one."""
+        """The partition's counter, once the log belongs to one."""
         self.flush_wanted = False
         """A segment was closed, and may not be on the disk yet."""
         self.last_flushed_ms = 0
@@ -117,7 +117,8 @@ class Log:
         self._note: Callable[[], None] | None = None
         self._random: Random | None = None
         self._roll_jitter_ms = 0
-        """How much earlier than segment.ms the active segment rolls; below segment.jitter.ms."""
+        """How much earlier than segment.ms the active segment rolls; less than segment.jitter.ms.
+        """
         self._on_disk_failure: Callable[[str, OSError], None] | None = None
         self.high_watermark = log_start_offset
         """The partition's HW. Retention deletes nothing at or above it."""
@@ -157,7 +158,7 @@ class Log:
 
     @property
     def segments(self) -> LogSegments:
-        """All segments, ascending; the last is the active one."""
+        """Return all segments, ascending. The last is the active one."""
         return self._segments
 
     @property
@@ -166,30 +167,30 @@ class Log:
 
     @property
     def size(self) -> int:
-        """Bytes of batches in all segments. O(segments)."""
+        """Return the bytes of batches in all segments. O(segments)."""
         return self._segments.size
 
     @property
     def latest_epoch(self) -> int:
-        """The epoch of the last known leader; -1 if none is known."""
+        """Return the epoch of the last known leader; -1 if none is known."""
         return self.leader_epoch_cache.latest_epoch
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The first offset of the oldest transaction that is open or not settled; the last stable
-        offset does not go past it.
+        """Return the first offset of the oldest transaction that is open or not settled. The last
+        stable offset does not go past it.
         """
         return self.producer_state_manager.first_unstable_offset
 
     @property
     def log_end_offset_metadata(self) -> LogOffsetMetadata:
-        """The LEO and where the next batch will lie. O(1)."""
+        """Return the LEO and where the next batch will lie. O(1)."""
         active = self._segments.active
         return LogOffsetMetadata(self.log_end_offset, active.base_offset, active.log.size())
 
     def _keep_state(self, end: int) -> None:
-        """Write down, beside the segments, the producers as of `end`: a segment or the log is about
-        to be closed there.
+        """Write, beside the segments, the producers as of `end`, where a segment or the log is
+        about to be closed.
         """
         self.producer_state_manager.map_end_offset = end
         self.producer_state_manager.take_snapshot()
@@ -225,7 +226,7 @@ class Log:
     @contextmanager
     def storage(self) -> Iterator[None]:
         """Turn an OSError of the block into KAFKA_STORAGE_ERROR, and take the log dir offline. For
-        what is done rarely: it costs 1 µs.
+        rare calls: it costs 1 µs.
         """
         try:
             yield
@@ -240,13 +241,14 @@ class Log:
         *,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> LogAppendInfo:
-        """Check records, give them the next offsets, write them. O(1) but for the CRC and the
+        """Check records, give them the next offsets, write them. O(1) except for the CRC and the
         write.
 
-        Nothing to append (an empty or cut-off set, which only Produce v0–2 may send) gives offsets
-        -1. A duplicate gives the first copy's. Only a coordinator may write a control batch, and
-        nothing else is asked of one than its epochs. Raises what LogValidator and
-        ProducerStateManager raise; RECORD_LIST_TOO_LARGE above segment.bytes; KAFKA_STORAGE_ERROR.
+        If there is nothing to append (an empty or cut-off set, which only Produce v0–2 may send),
+        both offsets are -1. For a duplicate they are those of the first copy. Only a coordinator
+        may write a control batch, and only its epochs are checked. Raises the errors of
+        LogValidator and ProducerStateManager; RECORD_LIST_TOO_LARGE above segment.bytes;
+        KAFKA_STORAGE_ERROR.
         """
         config = self.config
         if config.record_version < MAGIC_V2:
@@ -285,8 +287,8 @@ class Log:
     def _append_in_old_format(
         self, records: Buffer, now_ms: int, origin: AppendOrigin
     ) -> LogAppendInfo:
-        """message.format.version is below 0.11: messages of format v0 or v1 are stored, which know
-        neither producers nor leader epochs.
+        """Append for a message.format.version below 0.11: messages of format v0 or v1 are stored,
+        which name neither producers nor leader epochs.
         """
         first_offset = self.log_end_offset
         converted = validate_for_old_format(records, self.config, now_ms, origin, first_offset)
@@ -384,7 +386,7 @@ class Log:
                 )
 
     def append_as_follower(self, records: Buffer, now_ms: int) -> LogAppendInfo:
-        """Store what the leader gave, in one write: whole batches with the leader's offsets and
+        """Store the leader's bytes in one write: whole batches with the leader's offsets and
         epochs. An incomplete one at the end is left out.
 
         Raises CORRUPT_MESSAGE for a wrong checksum, OFFSET_OUT_OF_RANGE for batches that begin
@@ -464,7 +466,7 @@ class Log:
     def _segment_for(
         self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int
     ) -> LogSegment:
-        """The active segment, or a new one if that cannot take what comes."""
+        """Return the active segment, or a new one if the active one cannot take the batch."""
         config, active = self.config, self._segments.active
         if size > config.segment_bytes:
             raise KafkaException(
@@ -489,7 +491,7 @@ class Log:
 
     def roll(self, now_ms: int, reason: str = "asked for", expected_offset: int = 0) -> LogSegment:
         """Close the active segment and begin another at the LEO, or at `expected_offset` if that is
-        above. The old one is to be flushed soon.
+        higher. The log manager then flushes the old one.
         """
         new_base = max(expected_offset, self.log_end_offset)
         closed = self._segments.active
@@ -536,8 +538,8 @@ class Log:
         self._draw_roll_jitter()
 
     def _draw_roll_jitter(self) -> None:
-        """A segment keeps its jitter, whatever the configuration becomes (Kafka:
-        LogSegment.rollJitterMs).
+        """Draw the jitter of the new segment. A segment keeps its jitter when the configuration
+        changes (Kafka: LogSegment.rollJitterMs).
         """
         most = min(self.config.segment_jitter_ms, self.config.segment_ms)
         self._roll_jitter_ms = (
@@ -552,13 +554,13 @@ class Log:
         max_offset: int | None = None,
         min_one_message: bool = False,
     ) -> FetchDataInfo:
-        """A piece of one segment from the batch that holds `start_offset`, at most `max_length`
-        bytes, none of it at `max_offset` (the HW) or above.
+        """Return a piece of one segment from the batch that holds `start_offset`: at most
+        `max_length` bytes, and nothing at `max_offset` (the HW) or above.
 
         The first batch may begin below `start_offset`, and the last may be cut off. With
-        `min_one_message` the first is whole, however large. Raises OFFSET_OUT_OF_RANGE; and, where
-        there is something to read, UNKNOWN_SERVER_ERROR for a negative `max_length`, as Kafka does.
-        About 1 µs at the end of the log, 10 µs elsewhere: index, a header or two; no record is
+        `min_one_message` the first is whole, however large. Raises OFFSET_OUT_OF_RANGE. If there is
+        something to read, a negative `max_length` raises UNKNOWN_SERVER_ERROR, as in Kafka. About 1
+        µs at the end of the log, 10 µs elsewhere, for the index and a header or two. No record is
         read.
         """
         log_end = self.log_end_offset
@@ -600,14 +602,14 @@ class Log:
         return data
 
     def aborted_transactions(self, start_offset: int, data: FetchDataInfo) -> list[AbortedTxn]:
-        """The aborted transactions that reach into what `read` gave for `start_offset`, or, by the
-        sparse index, not far behind. Raises CorruptIndexError.
+        """Return the aborted transactions that reach into the result of `read` for `start_offset`.
+        Because the index is sparse, some may lie a little behind it. Raises CorruptIndexError.
         """
         with self.storage():
             return self._segments.aborted_transactions(start_offset, data, self.log_end_offset)
 
     def convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
-        """Where `offset` lies: the place of its batch, or of the end of the log. Raises
+        """Return where `offset` lies: the place of its batch, or of the end of the log. Raises
         OFFSET_OUT_OF_RANGE. O(1) for recent batches.
         """
         if offset == self.log_end_offset:
@@ -620,8 +622,8 @@ class Log:
             return self._segments.locate(offset) or self.log_end_offset_metadata
 
     def fetch_offset_by_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record with this time or a later one, None if there is none; -2 is the log's
-        start, -1 its end. Two searches and a walk.
+        """Return the first record with this time or a later one, None if there is none. -2 means
+        the log's start, -1 its end. Two searches and a walk.
 
         Raises UNSUPPORTED_FOR_MESSAGE_FORMAT for a log of v0, whose messages have no times.
         """
@@ -647,11 +649,12 @@ class Log:
     def maybe_assign_epoch_start_offset(
         self, leader_epoch: int, start_offset: int, *, begins: bool = False
     ) -> None:
-        """The leader of `leader_epoch` writes from `start_offset` on. A log of an older format
-        keeps no epochs: its messages do not name them.
+        """Note that the leader of `leader_epoch` writes from `start_offset` on. A log of an older
+        format keeps no epochs, because its messages do not name them.
 
-        A worker of the log manager writes the file: soon, or, if the epoch `begins` and has no
-        records yet, when `write_leader_epochs` is called. Without a log manager it is written now.
+        A worker of the log manager writes the file soon. If the epoch `begins` and has no records
+        yet, the worker writes it when `write_leader_epochs` is called. Without a log manager it is
+        written now.
         """
         if self.config.record_version < MAGIC_V2:
             return
@@ -684,14 +687,14 @@ class Log:
         self.version.value += 1
 
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
-        """Where the records of `leader_epoch`, or of the largest known one below it, end (KIP-101):
-        (epoch, offset), (-1, -1) if it is not known.
+        """Return (epoch, offset): the largest known epoch not above `leader_epoch`, and where its
+        records end (KIP-101). (-1, -1) if it is not known.
         """
         return self.leader_epoch_cache.end_offset_for(leader_epoch, self.log_end_offset)
 
     def on_high_watermark_incremented(self, high_watermark: int) -> None:
-        """Partition has a new HW: below it, retention may delete. Also told after truncation, when
-        it moves back.
+        """Take the partition's new HW. Retention may delete below it. Also called after truncation,
+        when the HW moves back.
         """
         assert self.log_start_offset <= high_watermark <= self.log_end_offset, (
             high_watermark,
@@ -703,8 +706,8 @@ class Log:
         self._update_last_stable_offset()
 
     def _update_last_stable_offset(self) -> None:
-        """Door: the LSO follows the HW, the oldest unsettled transaction, and the log's start. O(1)
-        where there is no transaction.
+        """Move the LSO, which follows the HW, the oldest unsettled transaction, and the log's
+        start. O(1) where there is no transaction.
         """
         high_watermark = self.high_watermark
         unstable = self.producer_state_manager.first_unstable_offset
@@ -734,8 +737,8 @@ class Log:
         self._held_back_at = stable if stable < high_watermark else None
 
     def delete_old_segments(self, now_ms: int) -> int:
-        """Retention: drop what `deletable_segments` names; returns how many segments went. If all
-        must go, a new one is begun before. O(segments).
+        """Delete the segments that `deletable_segments` names; return how many. If all must go, a
+        new one is begun first. O(segments).
         """
         with self.storage():
             reasons = deletable_segments(
@@ -777,8 +780,8 @@ class Log:
             self._note()
 
     def maybe_increment_log_start_offset(self, new_start: int) -> bool:
-        """Records below `new_start` are given up: DeleteRecords, or the leader's log starts there.
-        Raises OFFSET_OUT_OF_RANGE above the HW.
+        """Give up the records below `new_start`: by DeleteRecords, or because the leader's log
+        starts there. Raises OFFSET_OUT_OF_RANGE above the HW.
         """
         if new_start > self.high_watermark:
             raise KafkaException(
@@ -809,8 +812,8 @@ class Log:
         return True
 
     def truncate_to(self, offset: int, now_ms: int = 0) -> bool:
-        """Cut off the batch that holds `offset` and all behind it; False if there is nothing to
-        cut. A follower does, before it follows.
+        """Cut off the batch that holds `offset` and everything behind it; return False if there is
+        nothing to cut. A follower does this before it fetches.
         """
         before, size = self.log_end_offset, self.size
         if offset >= before:
@@ -830,11 +833,11 @@ class Log:
         return True
 
     def _cut_segments(self, offset: int, now_ms: int) -> None:
-        """Cut off the batch that holds `offset`, not below the first segment's base, and all behind
-        it.
+        """Cut off the batch that holds `offset`, not below the first segment's base, and everything
+        behind it.
 
-        An offset inside a batch cannot be cut at: all of that batch goes, and the log ends where
-        the batches that are left end.
+        A batch cannot be cut in two. If `offset` lies inside one, all of that batch goes, and the
+        log ends where the remaining batches end.
         """
         doomed = self._segments.from_offset(offset)[1:]
         if doomed:
@@ -846,7 +849,7 @@ class Log:
         assert self.log_end_offset <= offset, (self.topic_partition, self.log_end_offset, offset)
 
     def truncate_fully_and_start_at(self, offset: int, now_ms: int = 0) -> None:
-        """Drop all records; the log is empty and its next offset is `offset`."""
+        """Drop all records. The log is then empty and its next offset is `offset`."""
         before, size = self.log_end_offset, self.size
         self._replace_segments(offset, now_ms)
         self.log_start_offset = offset
@@ -858,7 +861,7 @@ class Log:
         self._tell_truncated(before, size, True)
 
     def _replace_segments(self, offset: int, now_ms: int) -> None:
-        """Drop all segments; one that is empty and begins at `offset` takes their place."""
+        """Replace all segments by an empty one that begins at `offset`."""
         self._delete_segments(self._segments, ["truncation"] * len(self._segments))
         with self.storage():
             self._segments.append(self._new_segment(offset, now_ms))
@@ -892,11 +895,11 @@ class Log:
             )
 
     def unflushed_segments(self) -> list[LogSegment]:
-        """Those that hold what lies behind the recovery point."""
+        """Return the segments that hold something behind the recovery point."""
         return self._segments.from_offset(self.recovery_point)
 
     def flushed(self, up_to: int, now_ms: int) -> None:
-        """All below `up_to` is on the disk for sure."""
+        """Note that everything below `up_to` is on the disk for certain."""
         self.last_flushed_ms = now_ms
         self.flush_wanted = False
         if self.recovery_point < up_to <= self.log_end_offset:
@@ -906,8 +909,8 @@ class Log:
                 self._trace(LogFlushed(topic=topic, partition=partition, recovery_point=up_to))
 
     def flush(self, now_ms: int = 0) -> None:
-        """Force all to the disk, here and now. Blocks: the log manager does it in a worker instead,
-        between the two calls below.
+        """Force everything to the disk, here and now. Blocks. The log manager uses a worker
+        instead, between the two calls above.
         """
         end = self.log_end_offset
         with self.storage():
@@ -928,7 +931,7 @@ class Log:
                 segment.close()
 
     def close_handlers(self) -> None:
-        """Let go of the files as they are: the disk failed, or the folder is to be removed."""
+        """Close the files as they are: the disk has failed, or the folder is to be removed."""
         if not self.closed:
             self.closed = True
             for segment in self._segments:

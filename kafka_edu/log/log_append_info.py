@@ -1,4 +1,4 @@
-"""What an append tells (Kafka: LogAppendInfo.scala)."""
+"""The result of an append (Kafka: LogAppendInfo.scala)."""
 
 from typing import Final, NamedTuple
 
@@ -6,8 +6,8 @@ UNKNOWN_OFFSET: Final = -1
 
 
 class LogAppendInfo(NamedTuple):
-    """Where the records are now. Both offsets are -1 if there was nothing to append. The answer to
-    a duplicate names where the first copy lies.
+    """Where the records are now. Both offsets are -1 if there was nothing to append. For a
+    duplicate they are those of the first copy.
     """
 
     first_offset: int
@@ -18,12 +18,12 @@ class LogAppendInfo(NamedTuple):
     log_start_offset: int
     size_in_bytes: int = 0
     duplicate: bool = False
-    """The producer sent this batch before; nothing was written."""
+    """The producer had sent this batch before, so nothing was written."""
 
 
 class RecordError(NamedTuple):
-    """One record that the leader refused, by its place in the batch: Produce v8 and later answer
-    them (KIP-467).
+    """One record that the leader refused, by its place in the batch. Produce v8 and later return
+    these (KIP-467).
     """
 
     batch_index: int

@@ -1,9 +1,9 @@
-"""How one log behaves: a topic's configuration, with the broker's defaults behind it (Kafka:
+"""The settings of one log: a topic's configuration, with the broker's defaults behind it (Kafka:
 LogConfig.scala; spec A2).
 
-The keys are a topic's (`segment.bytes`); the broker's own have a `log.` before them or are called
-otherwise (`log.segment.bytes`), and give a topic that does not set a key its default. Defaults here
-are Kafka 2.0's.
+The keys are a topic's (`segment.bytes`). The broker's own key gives the default to a topic that
+does not set it. It begins with `log.` or has another name (`log.segment.bytes`). Defaults here are
+Kafka 2.0's.
 """
 
 import re
@@ -52,8 +52,8 @@ _BOOLEAN, _STRING, _INT, _LONG, _DOUBLE, _LIST = (
 
 
 class ThrottledReplicas(NamedTuple):
-    """`*`, or a list of partition:broker; an item may be empty, for that is what appending to an
-    empty list makes.
+    """`*`, or a list of partition:broker. An item may be empty, because appending to an empty list
+    makes such an item.
     """
 
     def refusal(self, value: ConfigValue) -> str:
@@ -270,10 +270,10 @@ TOPIC_CONFIG: Final = ConfigDef(
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
-    """The values of one log, ready for use. Made by `parse`; sizes in bytes, times in ms."""
+    """The values of one log, ready for use. `parse` makes it. Sizes are in bytes, times in ms."""
 
     values: ConfigValues
-    """All of them, by key, for DescribeConfigs."""
+    """All values by key, for DescribeConfigs."""
     segment_bytes: int
     segment_ms: int
     segment_jitter_ms: int
@@ -300,12 +300,12 @@ class LogConfig:
     """message.timestamp.type is LogAppendTime."""
     message_downconversion_enable: bool
     record_version: int
-    """The message format that is stored, 0 to 2: message.format.version's."""
+    """The message format that is stored, 0 to 2, from message.format.version."""
 
     @staticmethod
     def parse(given: Mapping[str, ConfigValue] | None = None) -> "LogConfig":
-        """The configuration that `given` makes, of topic keys, with Kafka's defaults for the rest.
-        Raises ConfigException; unknown keys too.
+        """Return the configuration with the topic keys of `given`, and Kafka's defaults for the
+        rest. Raises ConfigException, also for unknown keys.
         """
         given = given or {}
         for name in TOPIC_CONFIG.unknown(given):
@@ -313,8 +313,8 @@ class LogConfig:
         return _of(TOPIC_CONFIG.parse(given))
 
     def with_overrides(self, given: Mapping[str, ConfigValue]) -> "LogConfig":
-        """This configuration, as the broker's defaults, with a topic's own values above it. Raises
-        ConfigException.
+        """Return this configuration, the broker's defaults, with a topic's own values above it.
+        Raises ConfigException.
         """
         return LogConfig.parse({**self.values, **given}) if given else self
 

@@ -22,7 +22,7 @@ LOCK_FILE: Final = ".lock"
 
 
 class LogDirInUseError(Exception):
-    """Another broker uses a log dir. This one must not start; the message names the dir and the
+    """Another broker uses a log dir, so this one must not start. The message names the dir and the
     holder.
     """
 
@@ -37,7 +37,7 @@ class LogDirs:
     ) -> None:
         self.all = tuple(log_dirs)
         self.failed: dict[str, OSError] = {}
-        """Why each bad dir cannot be used."""
+        """Each bad dir, and why it cannot be used."""
         self._file_system = file_system
         self._trace = trace
         self._locks: dict[str, FileLock] = {}
@@ -60,29 +60,29 @@ class LogDirs:
 
     @property
     def live(self) -> list[str]:
-        """The dirs that can be used, as far as is known."""
+        """Return the dirs that can be used, as far as is known."""
         return [log_dir for log_dir in self.all if log_dir not in self.failed]
 
     def fail(self, log_dir: str, error: OSError) -> None:
-        """Give up a dir: nothing in it is touched any more, so its lock is released."""
+        """Give up a dir. Nothing in it is touched any more, so its lock is released."""
         self.failed.setdefault(log_dir, error)
         lock = self._locks.pop(log_dir, None)
         if lock is not None:
             lock.release()
 
     def failures(self) -> str:
-        """Each bad dir and why, for a message."""
+        """Return each bad dir and the reason, for a message."""
         return "; ".join(f"{log_dir}: {error}" for log_dir, error in self.failed.items())
 
     def release_all(self) -> None:
-        """Unlock every dir: the broker has ended, or does not start."""
+        """Unlock every dir, because the broker has ended or does not start."""
         for lock in self._locks.values():
             lock.release()
         self._locks.clear()
 
 
 def _in_use(log_dir: str, pid: int | None) -> str:
-    """Kafka's own words, then who holds the lock and what to do."""
+    """Return Kafka's own message, then the holder of the lock and the advice."""
     holder = f"The lock is held by process {pid}. " if pid is not None else ""
     return (
         f"Failed to acquire lock on file {LOCK_FILE} in {log_dir}. A Kafka instance in another"

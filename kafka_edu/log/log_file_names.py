@@ -33,19 +33,21 @@ _STRAY: Final = re.compile(r"\.[0-9a-f]{32}-(delete|future)$")
 
 
 def segment_file(directory: str, base_offset: int, suffix: str) -> str:
-    """The path of a segment's file: its base offset in 20 digits, so that names sort as offsets
+    """Return the path of a segment's file. Its base offset has 20 digits, so names sort as offsets
     do.
     """
     return f"{directory}/{base_offset:020d}{suffix}"
 
 
 def offset_of(file_name: str) -> int | None:
-    """The offset in a file's name, None if it has none."""
+    """Return the offset in a file's name, None if it has none."""
     return int(file_name[:20]) if _OFFSET.match(file_name) else None
 
 
 def parse_topic_partition(folder: str) -> TopicPartition | None:
-    """`web-0` → (web, 0); None for a folder that is no log, or one to be deleted or moved."""
+    """Turn `web-0` into (web, 0). Return None for a folder that is no log, or that is to be deleted
+    or moved.
+    """
     topic, dash, partition = folder.rpartition("-")
     if (
         not dash
@@ -59,13 +61,13 @@ def parse_topic_partition(folder: str) -> TopicPartition | None:
 
 
 def is_delete_dir(folder: str) -> bool:
-    """Whether the folder is a deleted log's."""
+    """Return whether the folder is a deleted log's."""
     return folder.endswith(DELETE_DIR_SUFFIX) and _STRAY.search(folder) is not None
 
 
 def delete_dir_name(topic_partition: TopicPartition, unique_id: int) -> str:
-    """What the folder is renamed to before it is removed; the topic's name is cut if the whole is
-    too long for a file system.
+    """Return the name that a folder gets before it is removed. The topic's name is cut if the whole
+    is too long for a file system.
     """
     suffix = f"-{topic_partition.partition}.{unique_id:032x}{DELETE_DIR_SUFFIX}"
     return topic_partition.topic[: _MAX_FILE_NAME - len(suffix)] + suffix

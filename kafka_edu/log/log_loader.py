@@ -1,21 +1,21 @@
-"""Opening a log that is on disk, after a clean end or after a crash (Kafka: LogLoader.scala, before
+"""Open a log that is on disk, after a clean end or after a crash (Kafka: LogLoader.scala, before
 3.0 the first third of Log.scala; spec S5).
 
-What a crash may leave, and what becomes of it:
+A crash may leave these, and the loader treats them so:
 
-    temporary files (.deleted, .cleaned, .tmp)            removed
-    a compacted segment that was being put in place       finished: .swap becomes the segment, what
-    it replaces goes
-    a torn or garbled end of the log                      every batch from the recovery point on is
-    checked; cut off at the first bad one
-    an index that is missing, torn or at full length      built again from the batches
-    a snapshot of producers with a wrong checksum         removed; an older one serves, and the
-    headers behind it
-    a leader-epoch-checkpoint that cannot be read         made again from the batches
+    temporary files (.deleted, .cleaned, .tmp)          removed
+    a compacted segment that was being put in place     finished: .swap becomes the segment, and
+                                                        the segments that it replaces are removed
+    a torn or garbled end of the log                    every batch from the recovery point on is
+                                                        checked; cut off at the first bad one
+    an index that is missing, torn or at full length    built again from the batches
+    a snapshot of producers with a wrong checksum       removed; an older one serves, and the
+                                                        headers behind it
+    a leader-epoch-checkpoint that cannot be read       made again from the batches
 
-After a clean end (`clean_shutdown`) nothing is read but the last bytes of the indexes. What is
-below the recovery point is on the disk for sure and is not read either. All this blocks: the log
-manager calls it in workers, and tells the events it returns when it is back on the loop.
+After a clean end (`clean_shutdown`) only the last bytes of the indexes are read. Everything below
+the recovery point is on the disk for certain and is not read either. All this blocks: the log
+manager calls it in workers, and emits the returned events when it is back on the loop.
 """
 
 from kafka_edu.common.files import FileSystem
@@ -198,7 +198,7 @@ class _LogLoader:
                 self._file_system.remove(f"{self._directory}/{name}")
 
     def _complete_swaps(self) -> None:
-        """A compacted segment replaces those in its range; its indexes are built again."""
+        """Put a compacted segment in place of those in its range, and build its indexes again."""
         names = self._file_system.list(self._directory)
         for name in names:
             if name.endswith(SWAP_SUFFIX) and not name.endswith(LOG_SUFFIX + SWAP_SUFFIX):
@@ -272,7 +272,7 @@ class _LogLoader:
             self._segments.append(segment)
 
     def _recover_from(self, recovery_point: int, epochs: LeaderEpochFileCache) -> None:
-        """Check what may not have reached the disk. Behind a batch that is bad nothing counts."""
+        """Check the batches that may not have reached the disk. Nothing behind a bad batch counts."""
         for i, segment in enumerate(self._segments):
             after = self._segments[i + 1].base_offset if i + 1 < len(self._segments) else None
             on_disk = after is not None and after <= recovery_point
@@ -293,8 +293,8 @@ class _LogLoader:
         epochs: LeaderEpochFileCache,
         reason: str,
     ) -> bool:
-        """Whether something was cut off. The producers are followed through the segment: its
-        transaction index is made of what they aborted.
+        """Check one segment; return whether something was cut off. The producers are followed
+        through it, because its transaction index is made from their aborted transactions.
         """
         producers = self._producers()
         load_producers(

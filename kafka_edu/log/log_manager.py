@@ -1,19 +1,19 @@
-"""All logs of a broker: found, recovered, created, cut, cleaned, flushed, given up (Kafka:
-LogManager.scala; spec S3, S5).
+"""All logs of a broker: they are found, recovered, created, cut, cleaned, flushed and given up here
+(Kafka: LogManager.scala; spec S3, S5).
 
-Each log dir holds the folders of its logs and three files: `recovery-point-offset-checkpoint` (what
-is on the disk for sure), `log-start-offset-checkpoint` (what DeleteRecords promised), and, after a
-clean end, `.kafka_cleanshutdown`, which says that nothing needs to be recovered. It is removed at
+Each log dir holds the folders of its logs and three files. `recovery-point-offset-checkpoint` says
+what is on the disk for certain. `log-start-offset-checkpoint` holds the promises of DeleteRecords.
+After a clean end there is `.kafka_cleanshutdown`: nothing needs to be recovered. It is removed at
 the start, so that it is not there after a crash.
 
-This is shell: it belongs to the broker's loop and hands all that blocks (recovery, fsync, removal
+This is shell. It belongs to the broker's loop and hands all that blocks (recovery, fsync, removal
 of files, checkpoints) to workers by `run_blocking`. A worker touches only what the loop leaves
 alone: logs that nobody has yet, the files of segments, folders already given up. Two things happen
-by themselves: a segment that was rolled is flushed, and what was deleted is removed from the disk
-after file.delete.delay.ms. The file of leader epochs is replaced after an epoch's first record, and
-by `write_leader_epochs` when roles have changed. The rest is scheduled by the broker:
-`cleanup_logs` (log.retention.check.interval.ms), `flush_dirty_logs`
-(log.flush.scheduler.interval.ms) and the two checkpoints (log.flush.offset.checkpoint.interval.ms,
+by themselves: a rolled segment is flushed, and deleted files are removed from the disk after
+file.delete.delay.ms. The file of leader epochs is replaced after an epoch's first record, and by
+`write_leader_epochs` when roles have changed. The broker schedules the rest: `cleanup_logs`
+(log.retention.check.interval.ms), `flush_dirty_logs` (log.flush.scheduler.interval.ms) and the two
+checkpoints (log.flush.offset.checkpoint.interval.ms,
 log.flush.start.offset.checkpoint.interval.ms).
 """
 
@@ -58,17 +58,17 @@ from kafka_edu.trace.tracer import Tracer
 
 T = TypeVar("T")
 LONGEST_WAIT_MS: Final = 1000
-"""Between two looks at what is to be removed: something may have come whose time is earlier."""
+"""The longest time between two looks at the files to be removed. A new one may be due earlier."""
 
 
 class RunBlocking(Protocol):
-    """Runs a blocking call in a worker and waits for it; the simulator runs it at once."""
+    """Run a blocking call in a worker and wait for it. The simulator runs it at once."""
 
     def __call__(self, call: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class _Scan(NamedTuple):
-    """What was found in a log dir before anything in it is opened: the logs' folders, the
+    """The contents of a log dir before anything in it is opened: the logs' folders, the
     checkpoints, and the folders to be removed.
     """
 
@@ -81,7 +81,7 @@ class _Scan(NamedTuple):
 
 
 class _Doomed(NamedTuple):
-    """What is to be removed from the disk, and when (monotonic ms): a segment of a log, or a log's
+    """Files to be removed from the disk, and when (monotonic ms): a segment of a log, or a log's
     whole folder.
     """
 
@@ -112,11 +112,11 @@ class LogManager:
         on_failure: Callable[[str, BaseException], None] | None = None,
         random: Random | None = None,
     ) -> None:
-        """`random` draws the jitter of segment.jitter.ms; without it there is none.
+        """Without `random` there is no jitter of segment.jitter.ms.
 
-        `failed_log_dirs` are bad already, and why: `load_logs` takes them offline.
-        `on_log_dir_failure` gets a dir that failed, why, and its partitions; `on_failure` a
-        background task that ended with a bug.
+        `failed_log_dirs` maps dirs that are bad already to the reason: `load_logs` takes them
+        offline. `on_log_dir_failure` is called with a dir that failed, the reason, and its
+        partitions. `on_failure` is called with a background task that ended with a bug.
         """
         self.log_dirs = tuple(log_dirs)
         self.default_config = default_config
@@ -157,11 +157,11 @@ class LogManager:
             )
 
     async def load_logs(self, topic_configs: Mapping[str, LogConfig] | None = None) -> None:
-        """Open every log in every dir; recover those that were not closed cleanly. Topics not in
-        `topic_configs` get the default.
+        """Open every log in every dir, and recover those that were not closed cleanly. Topics not
+        in `topic_configs` get the default.
 
         The dirs are loaded side by side, each by num.recovery.threads.per.data.dir workers. A dir
-        that cannot be read goes offline; if none is left, raises KAFKA_STORAGE_ERROR.
+        that cannot be read goes offline. If none is left, raises KAFKA_STORAGE_ERROR.
         """
         for log_dir, reason in self._failed_log_dirs.items():
             self._fail_log_dir(log_dir, reason)
@@ -173,7 +173,7 @@ class LogManager:
         self._check_a_dir_is_left()
 
     async def _scan_dir(self, log_dir: str) -> "_Scan | None":
-        """Look what is in a dir. None, and the dir is offline, if it cannot be read."""
+        """Look into a dir. If it cannot be read, the dir goes offline and the result is None."""
         try:
             return await self._run_blocking(lambda: self._scan(log_dir))
         except OSError as error:
@@ -217,8 +217,8 @@ class LogManager:
                 found[topic_partition] = path
 
     async def _load_dir(self, scan: "_Scan", topic_configs: Mapping[str, LogConfig]) -> None:
-        """Open the logs of one dir. If one cannot be opened because of an OSError, those that were
-        are closed again and the dir is offline.
+        """Open the logs of one dir. If an OSError prevents one, those already open are closed again
+        and the dir goes offline.
         """
         log_dir, files = scan.log_dir, self._file_system
         for folder in scan.doomed:
@@ -300,7 +300,7 @@ class LogManager:
 
     @property
     def live_log_dirs(self) -> list[str]:
-        """The dirs that have not failed."""
+        """Return the dirs that have not failed."""
         return [log_dir for log_dir in self.log_dirs if log_dir not in self._offline]
 
     def get_log(self, topic_partition: TopicPartition) -> Log | None:
@@ -313,11 +313,11 @@ class LogManager:
         *,
         is_new: bool = True,
     ) -> Log:
-        """The log of a partition, created if it is not there: in the dir that is wished for it, or
+        """Return the log of a partition. If it does not exist, create it in the preferred dir, or
         else in the one with the fewest logs.
 
-        Raises KAFKA_STORAGE_ERROR if it cannot be created; also for a replica that is not new while
-        a dir is offline: that may have its log, and an empty one in its place would be taken for a
+        Raises KAFKA_STORAGE_ERROR if it cannot be created. Also for a replica that is not new while
+        a dir is offline: that dir may have its log, and an empty log in its place would look like a
         replica without records.
         """
         log = self._logs.get(topic_partition)
@@ -359,8 +359,8 @@ class LogManager:
         return log
 
     def _make_folder(self, topic_partition: TopicPartition) -> str:
-        """Make the folder of a new log; returns the log dir. A dir that refuses it goes offline,
-        and the next one is tried, as in Kafka.
+        """Make the folder of a new log; return the log dir. A dir that refuses it goes offline, and
+        the next one is tried, as in Kafka.
         """
         preferred = self._preferred_log_dirs.get(topic_partition)
         if preferred in self._offline:
@@ -383,7 +383,7 @@ class LogManager:
         )
 
     def prefer_log_dir(self, topic_partition: TopicPartition, log_dir: str) -> None:
-        """Remember that a replica which is not here yet shall be created in `log_dir` (Kafka:
+        """Remember that a replica which is not here yet is to be created in `log_dir` (Kafka:
         maybeUpdatePreferredLogDir). Forgotten at the next start.
         """
         self._preferred_log_dirs[topic_partition] = log_dir
@@ -402,7 +402,7 @@ class LogManager:
         return sorted(live, key=lambda log_dir: counts[log_dir])
 
     def update_topic_config(self, topic: str, config: LogConfig) -> None:
-        """A topic's configuration has changed: its logs go by it from now on."""
+        """Give a topic's changed configuration to its logs."""
         for log in list(self._logs.values()):
             if log.topic_partition.topic == topic:
                 with contextlib.suppress(
@@ -411,8 +411,8 @@ class LogManager:
                     log.update_config(config)
 
     def reconfigure(self, default_config: LogConfig, config_of: Callable[[str], LogConfig]) -> None:
-        """The broker's own settings have changed: new logs get them, and all others what
-        `config_of` says of their topic now.
+        """Take the broker's changed settings. New logs get them; each other log gets `config_of`
+        its topic.
         """
         self.default_config = default_config
         for log in list(self._logs.values()):
@@ -420,7 +420,7 @@ class LogManager:
                 log.update_config(config_of(log.topic_partition.topic))
 
     def resize_recovery_threads(self, threads: int) -> None:
-        """num.recovery.threads.per.data.dir from now on."""
+        """Set num.recovery.threads.per.data.dir."""
         self._recovery_threads = threads
 
     def truncate_to(self, offsets: Mapping[TopicPartition, int]) -> None:
@@ -431,14 +431,14 @@ class LogManager:
                 log.truncate_to(offset, self._time.milliseconds())
 
     def truncate_fully_and_start_at(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Drop all of a log; it begins anew at `offset`."""
+        """Drop all records of a log, which begins anew at `offset`."""
         log = self._logs.get(topic_partition)
         if log is not None:
             log.truncate_fully_and_start_at(offset, self._time.milliseconds())
 
     def delete_log(self, topic_partition: TopicPartition) -> None:
-        """Give up a log: its folder is renamed now, so that one of the same name can be created,
-        and removed after file.delete.delay.ms.
+        """Give up a log. Its folder is renamed now, so that one of the same name can be created. It
+        is removed after file.delete.delay.ms.
         """
         log = self._logs.pop(topic_partition, None)
         if log is None:
@@ -480,7 +480,7 @@ class LogManager:
             )
 
     def _note(self, log: Log) -> None:
-        """A log has rolled or deleted segments, or its leader epochs have changed."""
+        """Notice that a log has rolled or deleted segments, or that its leader epochs have changed."""
         for segment in log.deleted_segments:
             due_ms = self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms
             self._doom(_Doomed(due_ms, log.topic_partition, segment, None, log.log_dir, ""))
@@ -526,8 +526,8 @@ class LogManager:
             await self._flush(log, log.active_segment.base_offset)
 
     def write_leader_epochs(self) -> None:
-        """Have the files of leader epochs that have just begun replaced by a worker: a broker
-        becomes leader of a thousand partitions at once.
+        """Have a worker replace the files of leader epochs that have just begun. A broker may
+        become leader of a thousand partitions at once.
         """
         if self._epochs_unwritten:
             self._start("write-leader-epochs", self._write_leader_epochs)
@@ -580,8 +580,8 @@ class LogManager:
                 await self._remove(doomed)
 
     async def _remove(self, doomed: _Doomed) -> None:
-        """Remove it from the disk. In a dir that has failed nothing is touched: the next start
-        finds it again.
+        """Remove it from the disk. In a dir that has failed nothing is touched; the next start
+        finds the files again.
         """
         segment, log, files = doomed.segment, doomed.log, self._file_system
         if doomed.log_dir in self._offline:
@@ -609,7 +609,7 @@ class LogManager:
             self._fail_log_dir(doomed.log_dir, error)
 
     async def cleanup_logs(self, now_ms: int) -> None:
-        """Retention in all logs, and producers that have expired. O(segments)."""
+        """Apply retention to all logs, and remove expired producers. O(segments)."""
         for log in list(self._logs.values()):
             try:
                 log.delete_old_segments(now_ms)
@@ -626,7 +626,7 @@ class LogManager:
                 )
 
     async def flush_dirty_logs(self, now_ms: int) -> None:
-        """Flush logs that have not been for flush.ms."""
+        """Flush logs that have not been flushed for flush.ms."""
         for log in list(self._logs.values()):
             if (
                 log.recovery_point < log.log_end_offset
@@ -635,13 +635,13 @@ class LogManager:
                 await self._flush(log, log.log_end_offset)
 
     async def checkpoint_recovery_point_offsets(self) -> None:
-        """Write what is on the disk for sure, so that the next start need not read it. One file a
-        dir.
+        """Write the recovery points, so that the next start need not read what lies below them. One
+        file a dir.
         """
         await self._checkpoint(self._recovery_points, lambda log: log.recovery_point)
 
     async def checkpoint_log_start_offsets(self) -> None:
-        """Write where logs start, where that is not simply where their first segment does."""
+        """Write the log starts that differ from the start of the first segment."""
         await self._checkpoint(
             self._start_offsets,
             lambda log: (
@@ -672,11 +672,11 @@ class LogManager:
                 )
 
     async def shutdown(self) -> None:
-        """Flush and close all, write the checkpoints, and then `.kafka_cleanshutdown`: the next
-        start recovers nothing.
+        """Flush and close all logs, write the checkpoints, and then `.kafka_cleanshutdown`: the
+        next start recovers nothing.
 
-        num.recovery.threads.per.data.dir workers do it for each dir, as in Kafka, and the loop goes
-        on meanwhile: thousands of logs take their time.
+        As in Kafka, num.recovery.threads.per.data.dir workers do it for each dir. Thousands of logs
+        take their time, and the loop goes on meanwhile.
         """
         for task in list(self._tasks.values()):
             task.cancel()
@@ -700,7 +700,7 @@ class LogManager:
         )
 
     async def _close(self, log_dir: str, logs: Collection[Log]) -> None:
-        """Close a dir's logs, and say that all is well in it."""
+        """Close a dir's logs, and mark the dir as closed cleanly."""
         try:
             await self._with_workers(logs, lambda log: self._run_blocking(log.close))
             await self._run_blocking(
@@ -712,8 +712,8 @@ class LogManager:
     async def _with_workers(
         self, logs: Collection[Log], work: Callable[[Log], Awaitable[None]]
     ) -> None:
-        """Do it for each log, as many at a time as there are workers for a dir. Raises what the
-        first raised that did.
+        """Call `work` for each log, as many at a time as there are workers for a dir. Raises the
+        first error.
         """
         workers = asyncio.Semaphore(self._recovery_threads)
 
@@ -724,8 +724,8 @@ class LogManager:
         await asyncio.gather(*map(one, logs))
 
     def handle_log_dir_failure(self, log_dir: str, reason: OSError) -> None:
-        """Somebody met an error of the disk below `log_dir`: its logs go offline, those in other
-        dirs are not touched.
+        """Take the logs below `log_dir` offline, because a call met an error of its disk. Logs in
+        other dirs are not touched.
         """
         self._fail_log_dir(log_dir, reason)
 
@@ -747,8 +747,8 @@ class LogManager:
 
 
 def _read(file: OffsetCheckpointFile) -> Mapping[TopicPartition, int]:
-    """A checkpoint that cannot be read is as good as none: then more is recovered, and nothing is
-    lost.
+    """Read a checkpoint. One that cannot be read counts as none: then more is recovered, and
+    nothing is lost.
     """
     try:
         return file.read()
@@ -757,7 +757,7 @@ def _read(file: OffsetCheckpointFile) -> Mapping[TopicPartition, int]:
 
 
 def _os_error(failures: Iterable[BaseException]) -> OSError:
-    """The first of them; all are OSErrors."""
+    """Return the first failure; all are OSErrors."""
     return next(failure for failure in failures if isinstance(failure, OSError))
 
 

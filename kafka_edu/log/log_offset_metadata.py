@@ -7,11 +7,11 @@ UNKNOWN_POSITION: Final = -1
 
 
 class LogOffsetMetadata(NamedTuple):
-    """`message_offset`, the base offset of its segment and its position there in bytes; both -1
-    where nobody asked yet.
+    """`message_offset`, the base offset of its segment, and its position there in bytes. The last
+    two are -1 until somebody has looked them up.
 
-    Two offsets with their places tell how many bytes lie between them, so that DelayedFetch can
-    count without reading the log.
+    Two offsets with their places say how many bytes lie between them. So DelayedFetch can count
+    without reading the log.
     """
 
     message_offset: int
@@ -23,7 +23,7 @@ class LogOffsetMetadata(NamedTuple):
         return self.segment_base_offset < 0
 
     def on_older_segment(self, that: "LogOffsetMetadata") -> bool:
-        """Whether this lies on an older segment than `that`. Both must know their place."""
+        """Return whether this lies on an older segment than `that`. Both must know their place."""
         self._check(that)
         return self.segment_base_offset < that.segment_base_offset
 
@@ -32,7 +32,7 @@ class LogOffsetMetadata(NamedTuple):
         return self.segment_base_offset == that.segment_base_offset
 
     def position_diff(self, that: "LogOffsetMetadata") -> int:
-        """Bytes from `that` to this; both on one segment."""
+        """Return the bytes from `that` to this; both on one segment."""
         if not self.on_same_segment(that):
             raise ValueError(f"{self} and {that} lie on different segments")
         return self.relative_position_in_segment - that.relative_position_in_segment

@@ -1,14 +1,14 @@
-"""Which old segments may go (Kafka: deleteOldSegments in Log.scala; seed 004; spec S3). A pure
-function of what the log knows.
+"""The old segments that retention may delete (Kafka: deleteOldSegments in Log.scala; seed 004; spec
+S3). A pure function of the log's state.
 
     by time    the latest record of the segment is older than retention.ms
     by size    without it, the log would still hold retention.bytes
     by start   all of it lies below the log start offset: DeleteRecords, or a leader that has
-    already deleted it
+               already deleted it
 
-Oldest first, and no further than the first segment for which nothing speaks: a log has no holes.
-What reaches above the HW stays, for it is not committed. A compacted topic loses only what lies
-below its start. Whole segments only: that is why a record often outlives its retention time.
+Oldest first, up to the first segment that must stay: a log has no holes. Segments that reach above
+the HW stay, because their records are not committed. A compacted topic loses only segments below
+its start. Only whole segments go, so a record often outlives its retention time.
 """
 
 from collections.abc import Sequence
@@ -29,8 +29,8 @@ def deletable_segments(
     config: LogConfig,
     now_ms: int,
 ) -> list[str]:
-    """For each segment that may go, beginning with the oldest, why. The active one may too, unless
-    it is empty. O(segments).
+    """Return the reason for each segment that may go, the oldest first. The active one may go too,
+    unless it is empty. O(segments).
     """
     reasons: list[str] = []
     surplus = sum(segment.size for segment in segments) - config.retention_bytes

@@ -1,9 +1,9 @@
-"""One segment of a log: a file of batches, its indexes, and what is known of them (Kafka:
-LogSegment.scala; seed 004; spec S1, S2).
+"""One segment of a log: a file of batches and its indexes (Kafka: LogSegment.scala; seed 004; spec
+S1, S2).
 
-Only the last segment of a log is written to. An index entry is added once more than
-`index_interval_bytes` lie between the batch to be written and the one that has the last entry; the
-same rule builds an index again after a crash, so both give the same file.
+Only the last segment of a log is written to. A batch gets an index entry when more than
+`index_interval_bytes` lie between it and the batch of the last entry. Recovery after a crash uses
+the same rule, so both give the same file.
 """
 
 import contextlib
@@ -42,11 +42,11 @@ _POSITIONS_KEPT: Final = 512
 
 
 class LogSegment:
-    """Offsets from `base_offset` on. Owned by its Log. Next hop of an append: the file system, then
-    OffsetIndex and TimeIndex.
+    """The offsets from `base_offset` on. Owned by its Log. Next hop of an append: the file system,
+    then OffsetIndex and TimeIndex.
 
-    `_positions` remembers where the last 512 batches begin: readers at the end of the log, which
-    most are, need neither index nor file to find their place.
+    `_positions` remembers where the last 512 batches begin. Most readers read at the end of the
+    log, and need neither index nor file to find their place.
     """
 
     __slots__ = (
@@ -79,7 +79,7 @@ class LogSegment:
         self.directory = directory
         self.base_offset = base_offset
         self.suffix = ""
-        """`.deleted` once the segment is on its way out."""
+        """`.deleted` once the segment is to be removed."""
         self._index_interval_bytes = index_interval_bytes
         self.created_ms = now_ms
         self.log = file_system.open(segment_file(directory, base_offset, LOG_SUFFIX))
@@ -100,18 +100,16 @@ class LogSegment:
 
     @property
     def size(self) -> int:
-        """Bytes of batches."""
+        """Return the bytes of its batches."""
         return self.log.size()
 
     def begin(self, max_index_bytes: int) -> None:
-        """Become the active segment: the indexes get the room they may need."""
+        """Become the active segment. The indexes get the room they may need."""
         self.offset_index.resize(max_index_bytes)
         self.time_index.resize(max_index_bytes)
 
     def load(self) -> None:
-        """Take over what the indexes say. Raises CorruptIndexError if they are missing or cannot be
-        right.
-        """
+        """Load the indexes. Raises CorruptIndexError if they are missing or cannot be right."""
         for index in (self.offset_index, self.time_index):
             if not self._file_system.exists(index.path):
                 raise CorruptIndexError(f"{index.path} is missing")
@@ -134,8 +132,8 @@ class LogSegment:
         segment_bytes: int,
         segment_ms: int,
     ) -> str | None:
-        """Why this segment cannot take `size` more bytes, or None if it can: the four conditions of
-        seed 004, in Kafka's order.
+        """Return why this segment cannot take `size` more bytes, or None if it can: the four
+        conditions of seed 004, in Kafka's order.
         """
         mine = self.log.size()
         if mine > segment_bytes - size:
@@ -149,8 +147,8 @@ class LogSegment:
         return None
 
     def _time_waited_for_roll(self, max_timestamp: int, now_ms: int) -> int:
-        """By the records' own times if they have any: so a replay of old records rolls as it did
-        when they were new.
+        """Return how long the segment has waited, by the records' own times if they have any. So a
+        replay of old records rolls as it did when they were new.
         """
         first = self._rolling_based_timestamp
         if first is None:
@@ -164,8 +162,8 @@ class LogSegment:
     def append(
         self, parts: Sequence[Buffer], base_offset: int, last_offset: int, max_timestamp: int
     ) -> int:
-        """Write one batch, given in parts, in one call; returns its position. Raises OSError; then
-        nothing was appended.
+        """Write one batch, given in parts, in one call; return its position. Raises OSError, and
+        then nothing was appended.
         """
         position = self._write(parts)
         try:
@@ -176,7 +174,7 @@ class LogSegment:
         return position
 
     def append_batches(self, data: Buffer, batches: Sequence[tuple[int, BatchHeader]]) -> int:
-        """Write several batches, which follow each other in `data`, in one call; returns the
+        """Write several batches, which follow each other in `data`, in one call; return the
         position of the first.
         """
         position = self._write((data,))
@@ -202,12 +200,14 @@ class LogSegment:
             raise
 
     def _cut_back(self, size: int) -> None:
-        """Take back what a full disk took of an append. If this fails too, recovery decides."""
+        """Cut off the part of an append that a full disk took. If this fails too, recovery decides."""
         with contextlib.suppress(OSError):
             self.log.truncate(size)
 
     def _note(self, base_offset: int, last_offset: int, position: int, max_timestamp: int) -> None:
-        """Keep the books of one batch that is in the file. Without an index entry about 0.4 µs."""
+        """Update positions and indexes for one batch in the file. Without an index entry about 0.4
+        µs.
+        """
         if max_timestamp > self.max_timestamp_so_far:
             self.max_timestamp_so_far = max_timestamp
             self.offset_of_max_timestamp_so_far = last_offset
@@ -228,8 +228,8 @@ class LogSegment:
             del positions[next(iter(positions))]
 
     def position_of(self, offset: int) -> int | None:
-        """Where the batch begins that holds `offset`, or the first one behind it; None if all end
-        before. O(log index) and a short walk.
+        """Return where the batch begins that holds `offset`, or the first one behind it; None if
+        all end before. O(log index) and a short walk.
         """
         position = self._positions.get(offset)
         if position is not None:
@@ -247,11 +247,11 @@ class LogSegment:
     def read(
         self, start_offset: int, max_size: int, max_position: int, min_one_message: bool
     ) -> FetchDataInfo | None:
-        """What lies from the batch of `start_offset` on, up to `max_position`, at most `max_size`
-        bytes; None if nothing does.
+        """Return the piece from the batch of `start_offset` on, up to `max_position`, at most
+        `max_size` bytes; None if there is nothing.
 
-        With `min_one_message` the first batch is given whole, however large. Nothing is read but,
-        at times, one header: the answer is a FileRegion, which the network layer hands to sendfile.
+        With `min_one_message` the first batch is whole, however large. At most one header is read.
+        The result is a FileRegion, which the network layer hands to sendfile.
         """
         start = self._positions.get(start_offset)
         if start is None:
@@ -276,7 +276,9 @@ class LogSegment:
         return FetchDataInfo(where, FileRegion(self.log, start, length), incomplete)
 
     def next_offset(self) -> int:
-        """The offset behind the last batch: from the last index entry, a short walk to the end."""
+        """Return the offset behind the last batch: from the last index entry, a short walk to the
+        end.
+        """
         last = self.base_offset
         if not self.size:
             return last
@@ -289,8 +291,8 @@ class LogSegment:
     def find_offset_by_timestamp(
         self, timestamp: int, starting_offset: int
     ) -> TimestampOffset | None:
-        """The first record at or behind `starting_offset` whose time is `timestamp` or later; two
-        binary searches and a walk.
+        """Return the first record at or behind `starting_offset` whose time is `timestamp` or
+        later. Two binary searches and a walk.
         """
         from_offset = max(self.time_index.lookup(timestamp).offset, starting_offset)
         start = self.offset_index.lookup(from_offset).position
@@ -305,8 +307,8 @@ class LogSegment:
 
     @property
     def largest_timestamp(self) -> int:
-        """For retention: the latest record's time; if its records have none, as those of message
-        format v0, when it was last written to.
+        """Return the latest record's time, for retention. Records of message format v0 have no
+        time; then it is the time of the last write.
         """
         return (
             self.max_timestamp_so_far
@@ -317,8 +319,8 @@ class LogSegment:
     def recover(
         self, max_index_bytes: int, on_batch: Callable[[BatchHeader, memoryview], None]
     ) -> tuple[int, str]:
-        """Check every batch, tell each good one, cut off what follows the last, build both indexes;
-        the transaction index is empty. O(bytes).
+        """Check every batch, call `on_batch` for each good one, cut off everything behind the last,
+        and build both indexes. The transaction index is emptied. O(bytes).
 
         Returns how many bytes were cut off, and why ("" if none were).
         """
@@ -360,8 +362,8 @@ class LogSegment:
         return (size - valid, reason) if valid < size else (0, "")
 
     def truncate_to(self, offset: int, max_index_bytes: int, now_ms: int) -> int:
-        """Cut off the batch that holds `offset` and all behind it; returns the bytes cut off. The
-        segment is the active one then.
+        """Cut off the batch that holds `offset` and everything behind it; return the number of
+        bytes. The segment is active afterwards.
         """
         position = self.position_of(offset)
         before = self.size
@@ -389,8 +391,8 @@ class LogSegment:
         self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far = timestamp, offset
 
     def on_become_inactive(self) -> None:
-        """The log has rolled: the time index gets its last entry, both indexes are cut to what they
-        hold.
+        """Give the time index its last entry and cut both indexes to their entries, because the log
+        has rolled.
         """
         self.time_index.maybe_append(
             self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far, last=True
@@ -399,7 +401,7 @@ class LogSegment:
         self.time_index.trim_to_valid_size()
 
     def flush(self) -> None:
-        """Force batches and indexes to the disk. May block; may run in a worker while the loop
+        """Force batches and indexes to the disk. May block. May run in a worker while the loop
         appends.
         """
         self.log.flush()
@@ -408,7 +410,7 @@ class LogSegment:
         self.txn_index.flush()
 
     def close(self) -> None:
-        """Give the time index its last entry, trim both, close all."""
+        """Give the time index its last entry, trim both indexes, close all files."""
         self.time_index.load()
         self.time_index.maybe_append(
             self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far, last=True
@@ -419,21 +421,21 @@ class LogSegment:
         self.log.close()
 
     def close_handlers(self) -> None:
-        """Let go of the files as they are: the disk below has failed, or they are to be removed."""
+        """Close the files as they are: the disk has failed, or they are to be removed."""
         self.offset_index.release()
         self.time_index.release()
         self.txn_index.close()
         self.log.close()
 
     def files(self) -> list[str]:
-        """The paths of all files that belong to this segment, there or not."""
+        """Return the paths of all files of this segment, whether they exist or not."""
         return [
             segment_file(self.directory, self.base_offset, s) + self.suffix
             for s in (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)
         ]
 
     def change_suffix(self, suffix: str) -> None:
-        """Rename the files, as in `.deleted`; readers that hold the file read on."""
+        """Rename the files, as in `.deleted`. Readers that hold the file read on."""
         before = self.files()
         self.suffix = suffix
         for old, new in zip(before, self.files(), strict=True):

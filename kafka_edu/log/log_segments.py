@@ -14,8 +14,8 @@ from kafka_edu.log.transaction_index import AbortedTxn
 
 
 class LogSegments(Sequence[LogSegment]):
-    """Never empty. Owned by its Log, which alone changes it; others read. Base offsets are kept
-    beside, so that a look-up is one bisection.
+    """The segments; there is always at least one. Owned by its Log, which alone changes it. Base
+    offsets are kept in a second list, so a look-up is one bisection.
     """
 
     __slots__ = ("_bases", "_segments", "active")
@@ -24,7 +24,7 @@ class LogSegments(Sequence[LogSegment]):
         self._segments = list(segments)
         self._bases = [segment.base_offset for segment in segments]
         self.active = self._segments[-1]
-        """The last one: the only one that is written to."""
+        """The last segment, the only one that is written to."""
 
     def __len__(self) -> int:
         return len(self._segments)
@@ -47,27 +47,27 @@ class LogSegments(Sequence[LogSegment]):
 
     @property
     def size(self) -> int:
-        """Bytes of batches in all of them. O(segments)."""
+        """Return the bytes of all batches. O(segments)."""
         return sum(segment.size for segment in self._segments)
 
     def floor(self, offset: int) -> int:
-        """The place of the segment with the largest base not above `offset`; -1 if all begin behind
-        it. O(log segments).
+        """Return the index of the segment with the largest base not above `offset`; -1 if all begin
+        behind it. O(log segments).
         """
         return bisect_right(self._bases, offset) - 1
 
     def from_offset(self, offset: int) -> list[LogSegment]:
-        """The segment that holds `offset`, and all behind it."""
+        """Return the segment that holds `offset`, and all behind it."""
         return self._segments[max(self.floor(offset), 0) :]
 
     def append(self, segment: LogSegment) -> None:
-        """`segment` is the active one from now on."""
+        """Add `segment`, which is the active one from now on."""
         self._segments.append(segment)
         self._bases.append(segment.base_offset)
         self.active = segment
 
     def remove(self, gone: Sequence[LogSegment]) -> None:
-        """Take some out; if they were all, `append` is to follow before anything else."""
+        """Take some out. If they were all, `append` must follow before anything else."""
         self._segments = [segment for segment in self._segments if segment not in gone]
         self._bases = [segment.base_offset for segment in self._segments]
         if self._segments:
@@ -76,8 +76,8 @@ class LogSegments(Sequence[LogSegment]):
     def read(
         self, start_offset: int, max_length: int, limit: int, log_end: int, min_one_message: bool
     ) -> tuple[LogSegment, FetchDataInfo] | None:
-        """The first piece at or behind `start_offset` and below offset `limit`, with the segment it
-        lies on; None if there is none. O(log segments).
+        """Return the first piece at or behind `start_offset` and below offset `limit`, with its
+        segment; None if there is none. O(log segments).
         """
         segments = self._segments
         i = (
@@ -97,8 +97,8 @@ class LogSegments(Sequence[LogSegment]):
         return None
 
     def _max_position(self, i: int, limit: int, log_end: int) -> int:
-        """Where in segment `i` the batch begins that holds offset `limit`; its size if that is
-        behind it.
+        """Return where in segment `i` the batch begins that holds offset `limit`; the segment's
+        size if `limit` is behind it.
         """
         segment = self._segments[i]
         if limit >= log_end or (i + 1 < len(self._segments) and self._bases[i + 1] <= limit):
@@ -109,10 +109,11 @@ class LogSegments(Sequence[LogSegment]):
     def aborted_transactions(
         self, start_offset: int, data: FetchDataInfo, log_end: int
     ) -> list[AbortedTxn]:
-        """Of the piece `data`, read for `start_offset`: from its segment's transaction index, and
-        from later ones until one says that it is the last.
+        """Return the aborted transactions of the piece `data`, read for `start_offset`. They come
+        from its segment's transaction index, and from later ones until one says that it is the
+        last.
 
-        The piece's end is known as a position; the sparse offset index turns it into an offset at
+        The piece's end is known as a position. The sparse offset index turns it into an offset at
         or a little behind it. O(entries) of these indexes.
         """
         place = data.fetch_offset_metadata
@@ -131,8 +132,8 @@ class LogSegments(Sequence[LogSegment]):
         return found
 
     def locate(self, offset: int) -> LogOffsetMetadata | None:
-        """Where the batch lies that holds `offset`, or the next one behind it; None if there is
-        none. O(1) for recent batches.
+        """Return where the batch lies that holds `offset`, or the next one behind it; None if there
+        is none. O(1) for recent batches.
         """
         for i in range(self.floor(offset), len(self._segments)):
             segment = self._segments[i]
@@ -142,8 +143,8 @@ class LogSegments(Sequence[LogSegment]):
         return None
 
     def find_by_timestamp(self, timestamp: int, log_start_offset: int) -> TimestampOffset | None:
-        """The first record with this time or a later one, from `log_start_offset` on; None if there
-        is none. Two searches and a walk.
+        """Return the first record with this time or a later one, from `log_start_offset` on; None
+        if there is none. Two searches and a walk.
         """
         for segment in self._segments:
             if segment.max_timestamp_so_far >= timestamp:

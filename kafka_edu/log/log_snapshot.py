@@ -1,5 +1,5 @@
-"""What watchers are told of a log without anything having happened: its whole state, and samples of
-its end (spec M1).
+"""The state of a log for subscribers: the whole log for a new one, and samples of its end (spec
+M1).
 """
 
 from kafka_edu.log.log import Log
@@ -8,7 +8,7 @@ from kafka_edu.trace.events.log import ActiveSegment, LogState, SegmentState
 
 
 def log_state(log: Log) -> LogState:
-    """The whole log, for one who has just begun to look. O(segments)."""
+    """Return the whole log, for a subscriber that has just begun. O(segments)."""
     return LogState(
         topic=log.topic_partition.topic,
         partition=log.topic_partition.partition,
@@ -34,13 +34,13 @@ def _segment_state(segment: LogSegment) -> SegmentState:
 
 
 class LogSampler:
-    """Tells the end of those logs that have moved since the last sample."""
+    """Samples the end of the logs that have moved since the last sample."""
 
     def __init__(self) -> None:
         self._ends: dict[Log, int] = {}
 
     def sample(self, log: Log) -> ActiveSegment | None:
-        """None if the log ends where it did. O(1)."""
+        """Return a sample, or None if the log ends where it did. O(1)."""
         if self._ends.get(log) == log.log_end_offset:
             return None
         self._ends[log] = log.log_end_offset
@@ -52,5 +52,5 @@ class LogSampler:
         )
 
     def forget(self, log: Log) -> None:
-        """The log is gone."""
+        """Forget a log that is gone."""
         self._ends.pop(log, None)

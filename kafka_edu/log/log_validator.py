@@ -74,7 +74,7 @@ from kafka_edu.record.record_batch import (
 )
 
 WALK_LIMIT: Final = 32
-"""Batches of at most so many records are walked record by record: up to 30 µs."""
+"""Batches of at most this many records are walked record by record: up to 30 µs."""
 _NO_PRODUCER: Final = BatchHeader(
     0,
     0,
@@ -96,7 +96,7 @@ _SET_BY_PRODUCER: Final = (
 
 
 class RecordValidationError(KafkaException):
-    """Some records of a batch are refused, and with them the batch; says which (KIP-467)."""
+    """Some records of a batch are refused, and with them the batch. It says which ones (KIP-467)."""
 
     def __init__(self, error: Errors, message: str, record_errors: tuple[RecordError, ...]) -> None:
         super().__init__(error, message)
@@ -104,17 +104,19 @@ class RecordValidationError(KafkaException):
 
 
 class ValidBatch(NamedTuple):
-    """A batch as it may be stored, but for its base offset and leader epoch."""
+    """A batch ready to be stored, except for its base offset and leader epoch."""
 
     header: BatchHeader
-    """As it will be stored; `base_offset` and `partition_leader_epoch` are still the producer's."""
+    """The header as it will be stored; `base_offset` and `partition_leader_epoch` are still the
+    producer's.
+    """
     head: bytearray
     """The first 61 bytes, in which the log writes these two."""
     rest: Buffer
-    """What follows them: the producer's own bytes, not copied."""
+    """The bytes behind the header: the producer's own, not copied."""
     max_timestamp: int
     rebuilt: bool = False
-    """It is not what the producer sent, but a new batch with the same records."""
+    """It is a new batch with the producer's records, and not the batch that the producer sent."""
 
 
 def validate(
@@ -123,10 +125,11 @@ def validate(
     now_ms: int,
     origin: AppendOrigin = AppendOrigin.CLIENT,
 ) -> ValidBatch | None:
-    """What a client (or a coordinator) sent, checked and made ready to be stored. None if there is
-    not one whole record in it, which is no error here.
+    """Check the records of a client (or a coordinator) and make them ready to be stored. Return
+    None if there is not one whole record, which is no error here.
 
-    Raises KafkaException as told above. O(1) but for the CRC, when the batch is stored as it came.
+    Raises KafkaException as the module's table says. O(1) except for the CRC, when the batch is
+    stored as it came.
     """
     if len(records) <= MAGIC_OFFSET:
         return None
@@ -164,10 +167,10 @@ def validate_for_old_format(
     origin: AppendOrigin,
     next_offset: int,
 ) -> tuple[bytes, int] | None:
-    """Like `validate`, for a log of format v0 or v1: the messages as they will lie there from
+    """Check records for a log of format v0 or v1. Return the messages as they will lie there from
     `next_offset` on, and how many records they hold.
 
-    Always O(records): they are numbered one by one, and packed again if they are compressed, but
+    Always O(records): they are numbered one by one, and packed again if they are compressed, except
     for a v1 wrapper in a log of v1.
     """
     if len(records) <= MAGIC_OFFSET:
@@ -208,8 +211,8 @@ def validate_for_old_format(
 
 
 def check_leader_batches(records: memoryview, next_offset: int) -> list[tuple[int, BatchHeader]]:
-    """What a leader gave its follower, checked: position and header of each whole entry. O(bytes),
-    for the CRCs.
+    """Check the bytes that a follower got from its leader. Return position and header of each whole
+    entry. O(bytes), for the CRCs.
 
     Raises CORRUPT_MESSAGE for a wrong checksum, OFFSET_OUT_OF_RANGE for batches that do not ascend
     from `next_offset`, the follower's LEO.
@@ -228,7 +231,7 @@ def check_leader_batches(records: memoryview, next_offset: int) -> list[tuple[in
 
 
 def _refuse_second_batch(records: Buffer, size: int) -> None:
-    """A partial batch behind a whole one is left out; a second whole one is refused."""
+    """Leave out a partial batch behind a whole one; refuse a second whole one."""
     left = len(records) - size
     if (
         left > MAGIC_OFFSET
@@ -238,8 +241,8 @@ def _refuse_second_batch(records: Buffer, size: int) -> None:
 
 
 def _checked_header(records: Buffer, config: LogConfig, origin: AppendOrigin) -> BatchHeader | None:
-    """The header of the one v2 batch in `records`, in order, checksum too; None if the batch is cut
-    off.
+    """Return the header of the one v2 batch in `records`, its checksum compared; None if the batch
+    is cut off.
     """
     if len(records) < HEADER_BYTES:
         check_entry(int.from_bytes(records[8:12], "big", signed=True), MAGIC_V2)
@@ -305,10 +308,10 @@ def _refused_header(why: str) -> RecordValidationError:
 def _look_inside(
     header: BatchHeader, rest: memoryview, config: LogConfig, now_ms: int
 ) -> ValidBatch | int:
-    """Unpack, and walk the records if there is reason to: a new batch if the topic wants another
-    codec, else the latest time of the records.
+    """Unpack the batch, and walk its records if there is a reason. Return a new batch if the topic
+    wants another codec, else the latest time of the records.
 
-    Where they are not walked, the header is believed.
+    Where the records are not walked, the header is believed.
     """
     codec = header.compression
     body = decompress(codec, rest) if codec else bytes(rest)
@@ -368,8 +371,8 @@ def _refused_timestamps(why: str, indexes: range | list[int]) -> RecordValidatio
 def _with_times(
     header: BatchHeader, head: bytearray, rest: Buffer, latest: int, timestamp_type: TimestampType
 ) -> ValidBatch:
-    """The batch with another latest time, the leader's as that of all records or the records' own:
-    two fields of the header, and the CRC over all.
+    """Return the batch with another latest time: the leader's, as that of all records, or the
+    records' own. Two fields of the header change, and the CRC over all.
     """
     by_broker = LOG_APPEND_TIME_BIT if timestamp_type is TimestampType.LOG_APPEND_TIME else 0
     stored = header._replace(attributes=header.attributes | by_broker, max_timestamp=latest)
@@ -382,9 +385,7 @@ def _with_times(
 
 
 def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
-    """What a Produce v0–2 sent in format v0 or v1, checked as far as it does not depend on the
-    single record.
-    """
+    """Check a Produce v0–2 in format v0 or v1, as far as that does not depend on the single record."""
     old = read_old_produce(records)
     _check_size(old.largest_message, config)
     if not old.records:
@@ -395,7 +396,7 @@ def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
 
 
 def _from_batch(records: Buffer, config: LogConfig, origin: AppendOrigin) -> OldProduce | None:
-    """A v2 batch on its way into a log of an older format."""
+    """Take a v2 batch apart for a log of an older format."""
     header = _checked_header(records, config, origin)
     if header is None:
         return None
@@ -421,7 +422,7 @@ def _from_batch(records: Buffer, config: LogConfig, origin: AppendOrigin) -> Old
 
 
 def _from_old_messages(records: Buffer, config: LogConfig, now_ms: int) -> ValidBatch | None:
-    """One v2 batch of what a Produce v0–2 sent in format v0 or v1."""
+    """Make one v2 batch of a Produce v0–2 in format v0 or v1."""
     old = _old_produce(records, config)
     if old is None:
         return None
@@ -441,9 +442,9 @@ def _rebuilt(
     config: LogConfig,
     now_ms: int,
 ) -> ValidBatch:
-    """A batch that is made anew, with the producer's numbers of `source`; its size may be another.
+    """Make a new batch with the producer's numbers of `source`. Its size may be another.
 
-    Under LogAppendTime the header alone tells the leader's time; the records keep the producer's
+    Under LogAppendTime only the header has the leader's time. The records keep the producer's
     times, as in Kafka, where nobody reads them.
     """
     batch = build_batch(

@@ -23,8 +23,8 @@ class OffsetCheckpointFile:
         self.path = path
 
     def read(self) -> dict[TopicPartition, int]:
-        """What was last written; empty if nothing was. Raises CorruptCheckpointError.
-        O(partitions).
+        """Return the last written offsets; empty if nothing was written. Raises
+        CorruptCheckpointError. O(partitions).
         """
         return dict(self._file.read())
 

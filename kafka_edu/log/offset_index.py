@@ -19,7 +19,7 @@ _ENTRY: Final = struct.Struct(">ii")
 
 
 class OffsetPosition(NamedTuple):
-    """An offset and the position in bytes where a search for it, or for a later one, may begin."""
+    """An offset, and the position in bytes where a search for it, or for a later one, may begin."""
 
     offset: int
     position: int
@@ -53,8 +53,8 @@ class OffsetIndex(AbstractIndex):
         return OffsetPosition(self.base_offset + relative, position)
 
     def append(self, offset: int, position: int) -> None:
-        """Add an entry; offsets must ascend. The caller has seen that the index is not full. Raises
-        OSError when the disk is.
+        """Add an entry; offsets must ascend, and the index must not be full. Raises OSError when
+        the disk is full.
         """
         assert self.entries < self.max_entries, (self.path, self.entries)
         assert offset > self.last_offset or self.entries == 0, (self.path, offset, self.last_offset)
@@ -66,8 +66,8 @@ class OffsetIndex(AbstractIndex):
         self.last_offset, self.last_position = offset, position
 
     def lookup(self, target: int) -> OffsetPosition:
-        """The largest entry not above `target`; the segment's beginning if there is none. O(log
-        entries).
+        """Return the largest entry not above `target`; the segment's beginning if there is none.
+        O(log entries).
         """
         self.load()
         if target >= self.last_offset:
@@ -76,8 +76,8 @@ class OffsetIndex(AbstractIndex):
         return self.entry(slot) if slot >= 0 else OffsetPosition(self.base_offset, 0)
 
     def upper_bound(self, position: int) -> int | None:
-        """The offset of the first entry at `position` or behind it: what lies before that position
-        lies below that offset. None if there is none.
+        """Return the offset of the first entry at or behind `position`; None if there is none.
+        Everything before that position lies below that offset.
         """
         self.load()
         low, high = 0, self.entries
@@ -90,7 +90,7 @@ class OffsetIndex(AbstractIndex):
         return self.entry(low).offset if low < self.entries else None
 
     def _slot_below(self, relative: int) -> int:
-        """The last slot whose relative offset is below `relative`; -1 if there is none."""
+        """Return the last slot whose relative offset is below `relative`; -1 if there is none."""
         entries, unpack_from = self._bytes, _ENTRY.unpack_from
         low, high = 0, self.entries
         while low < high:
@@ -102,13 +102,13 @@ class OffsetIndex(AbstractIndex):
         return low - 1
 
     def truncate_to(self, offset: int) -> None:
-        """Forget entries for `offset` and what follows."""
+        """Remove the entries for `offset` and later ones."""
         self.load()
         self.entries = self._slot_below(offset - self.base_offset) + 1
         self._read_last()
 
     def truncate(self) -> None:
-        """Forget all entries."""
+        """Remove all entries."""
         self.load()
         self.entries = 0
         self._read_last()

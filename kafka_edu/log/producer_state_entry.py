@@ -1,5 +1,5 @@
-"""What a log knows of one producer (Kafka: ProducerStateEntry in ProducerStateManager.scala; spec
-X1).
+"""The state of one producer, as a log knows it (Kafka: ProducerStateEntry in
+ProducerStateManager.scala; spec X1).
 """
 
 from collections import deque
@@ -8,15 +8,15 @@ from typing import Final, NamedTuple
 from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, decrement_sequence
 
 BATCHES_TO_RETAIN: Final = 5
-"""Batches remembered a producer: as many as it may have in flight
-(max.in.flight.requests.per.connection of an idempotent one).
+"""The number of batches remembered for each producer: as many as it may have in flight
+(max.in.flight.requests.per.connection of an idempotent producer).
 """
 NO_OFFSET: Final = -1
 UNKNOWN_COORDINATOR_EPOCH: Final = -1
 
 
 class BatchMetadata(NamedTuple):
-    """One batch that was written: enough to know it again, and to answer it again."""
+    """One batch that was written: enough to recognize it, and to answer it again."""
 
     last_sequence: int
     last_offset: int
@@ -69,7 +69,7 @@ class ProducerStateEntry:
         self.last_timestamp = batch.timestamp
 
     def update_epoch(self, producer_epoch: int) -> None:
-        """A new epoch forgets the batches of the old one: its sequences begin again at 0."""
+        """Take a new epoch, and forget the batches of the old one: its sequences begin again at 0."""
         if producer_epoch != self.producer_epoch:
             self.batches.clear()
             self.producer_epoch = producer_epoch
@@ -77,7 +77,9 @@ class ProducerStateEntry:
     def find_duplicate(
         self, producer_epoch: int, first_sequence: int, last_sequence: int
     ) -> BatchMetadata | None:
-        """The remembered batch with these sequences, if there is one. At most five comparisons."""
+        """Return the remembered batch with these sequences, if there is one. At most five
+        comparisons.
+        """
         if producer_epoch == self.producer_epoch:
             for batch in self.batches:
                 if batch.last_sequence == last_sequence and batch.first_sequence == first_sequence:

@@ -76,12 +76,11 @@ _CRC_FROM: Final = 6
 
 
 class CorruptSnapshotError(Exception):
-    """A snapshot that cannot be read; an older one, or the whole log, must serve."""
+    """A snapshot that cannot be read. An older one, or the whole log, must serve."""
 
 
 class ProducerStateManager:
-    """The producers of one log. Owned by it. `map_end_offset`: the state holds all below this
-    offset.
+    """The producers of one log. Owned by it. The state covers all offsets below `map_end_offset`.
 
     Check and update of one batch cost about 2 µs. Memory: about 1 KB a producer.
     """
@@ -99,12 +98,12 @@ class ProducerStateManager:
         self._expiration_ms = max_producer_id_expiration_ms
         self.producers: dict[int, ProducerStateEntry] = {}
         self._ongoing: dict[int, int] = {}
-        """first offset → producer id of each open transaction; ascending, for they are opened in
-        the order of the log.
+        """first offset → producer id of each open transaction. Ascending, because they are opened
+        in the order of the log.
         """
         self._unreplicated: dict[int, int] = {}
-        """first offset → offset of the marker, of each decided transaction whose marker the high
-        watermark has not passed.
+        """first offset → offset of the marker, of each decided transaction whose marker is not
+        below the high watermark.
         """
         self.map_end_offset = 0
         self._last_snapshot_offset = 0
@@ -112,11 +111,11 @@ class ProducerStateManager:
     def check(
         self, header: BatchHeader, origin: AppendOrigin = AppendOrigin.CLIENT
     ) -> BatchMetadata | None:
-        """May a batch be written? None if so; what was written before if it is a duplicate. Raises
-        the two errors above, and INVALID_TXN_STATE.
+        """Check whether a batch may be written. Return None if so; for a duplicate, the batch that
+        was written before. Raises the two errors above, and INVALID_TXN_STATE.
 
-        A coordinator's own batches, such as offsets in a transaction, have no sequence numbers: of
-        them only the epoch is asked.
+        A coordinator's own batches, such as offsets in a transaction, have no sequence numbers.
+        Only their epoch is checked.
         """
         entry = self.producers.get(header.producer_id)
         if entry is None:
@@ -144,7 +143,7 @@ class ProducerStateManager:
         return None
 
     def check_marker(self, header: BatchHeader, marker: EndTransactionMarker | None) -> None:
-        """May a coordinator's marker be written? Raises INVALID_PRODUCER_EPOCH and
+        """Check whether a coordinator's marker may be written. Raises INVALID_PRODUCER_EPOCH and
         TRANSACTION_COORDINATOR_FENCED.
         """
         entry = self.producers.get(header.producer_id)
@@ -189,11 +188,11 @@ class ProducerStateManager:
     def note(
         self, header: BatchHeader, base_offset: int, max_timestamp: int, batch: Callable[[], Buffer]
     ) -> AbortedTxn | None:
-        """A batch with a producer id has been written at `base_offset`; `batch` gives its bytes,
-        asked only for a control batch.
+        """Note that a batch with a producer id was written at `base_offset`. `batch` returns its
+        bytes; it is called only for a control batch.
 
-        Returns what is to be entered into the segment's transaction index, if the batch is an abort
-        marker that ends something. O(1).
+        Returns the entry for the segment's transaction index, if the batch is an abort marker that
+        ends a transaction. O(1).
         """
         if not header.attributes & CONTROL_BIT:
             self._add_batch(header, base_offset, max_timestamp)
@@ -233,8 +232,8 @@ class ProducerStateManager:
         timestamp: int,
         marker: EndTransactionMarker | None,
     ) -> AbortedTxn | None:
-        """A marker ends the producer's transaction, if one is open. A control batch that compaction
-        has emptied says nothing.
+        """Let a marker end the producer's transaction, if one is open. A control batch that
+        compaction has emptied ends nothing.
         """
         if marker is None:
             return None
@@ -259,7 +258,7 @@ class ProducerStateManager:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The first offset of the oldest transaction that is open, or whose marker is not
+        """Return the first offset of the oldest transaction that is open, or whose marker is not
         replicated; None if there is none. O(1) without any.
         """
         first = next(iter(self._ongoing), None)
@@ -269,7 +268,7 @@ class ProducerStateManager:
         return first
 
     def on_high_watermark_updated(self, high_watermark: int) -> None:
-        """Transactions whose marker lies below it are settled."""
+        """Settle the transactions whose marker lies below the new HW."""
         if self._unreplicated:
             self._unreplicated = {
                 first: marker
@@ -278,7 +277,7 @@ class ProducerStateManager:
             }
 
     def snapshot_offsets(self) -> list[int]:
-        """The offsets of the snapshots in the folder, ascending."""
+        """Return the offsets of the snapshots in the folder, ascending."""
         names = (
             name
             for name in self._file_system.list(self._directory)
@@ -287,8 +286,8 @@ class ProducerStateManager:
         return sorted(offset for offset in map(offset_of, names) if offset is not None)
 
     def take_snapshot(self) -> None:
-        """Write the state, unless the last snapshot is of this very offset. Not forced to the disk:
-        the log can replace it. O(producers).
+        """Write the state, unless the last snapshot has this very offset. It is not forced to the
+        disk, because the log can replace it. O(producers).
         """
         if self.map_end_offset > self._last_snapshot_offset:
             path = segment_file(self._directory, self.map_end_offset, SNAPSHOT_SUFFIX)
@@ -298,8 +297,8 @@ class ProducerStateManager:
             self._last_snapshot_offset = self.map_end_offset
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, now_ms: int) -> None:
-        """The log has come to lie between these offsets: fall back to the newest snapshot within.
-        The caller reads what follows it.
+        """Fall back to the newest snapshot between these offsets, because the log now lies between
+        them. The caller then reads the batches behind it.
 
         Afterwards `map_end_offset` is that snapshot's offset, or the log's start.
         """
@@ -321,14 +320,16 @@ class ProducerStateManager:
         self.map_end_offset = self._last_snapshot_offset = log_start_offset
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """The log is empty and begins at `offset`: nobody is known, no snapshot is left."""
+        """Forget all producers and remove all snapshots, because the log is empty and begins at
+        `offset`.
+        """
         self._clear()
         for snapshot in self.snapshot_offsets():
             self._remove_snapshot(snapshot)
         self.map_end_offset = self._last_snapshot_offset = offset
 
     def remove_stray_snapshots(self, segment_base_offsets: list[int]) -> None:
-        """Remove snapshots that belong to no segment, but for the newest: one is taken at each
+        """Remove snapshots that belong to no segment, except the newest. One is taken at each
         segment's base, and the last at the log's end.
         """
         offsets = self.snapshot_offsets()
@@ -339,7 +340,7 @@ class ProducerStateManager:
 
     def remove_expired(self, now_ms: int) -> list[int]:
         """Forget producers that have not written for `max_producer_id_expiration_ms` and have no
-        open transaction; returns their ids.
+        open transaction; return their ids.
         """
         expired = [i for i, entry in self.producers.items() if self._is_expired(entry, now_ms)]
         for producer_id in expired:
@@ -363,8 +364,8 @@ class ProducerStateManager:
             self._ongoing[entry.current_txn_first_offset] = entry.producer_id
 
     def _clear(self) -> None:
-        """Also what is not replicated: a log is truncated at or above its high watermark, or
-        recovered, and then a follower at first.
+        """Forget everything, also markers that are not replicated. That is safe: a log is truncated
+        at or above its high watermark, or it is recovered, and then a follower at first.
         """
         self.producers.clear()
         self._ongoing.clear()
@@ -381,7 +382,7 @@ def load_producers(
     log_end_offset: int,
     now_ms: int,
 ) -> None:
-    """Make the state what the log says: the newest snapshot, and the headers of what follows it.
+    """Make the state agree with the log: take the newest snapshot, then read the headers behind it.
     O(batches behind the snapshot).
     """
     manager.truncate_and_reload(log_start_offset, log_end_offset, now_ms)
@@ -408,8 +409,8 @@ def load_producers(
 
 
 def encode_snapshot(entries: Iterable[ProducerStateEntry]) -> bytes:
-    """The bytes of a snapshot file. Of each producer's batches only the last is kept, as in
-    Kafka.
+    """Return the bytes of a snapshot file. As in Kafka, only the last batch of each producer is
+    kept.
     """
     rows = []
     for entry in entries:
@@ -435,7 +436,7 @@ def encode_snapshot(entries: Iterable[ProducerStateEntry]) -> bytes:
 
 
 def decode_snapshot(data: bytes) -> list[ProducerStateEntry]:
-    """The producers of a snapshot file. Raises CorruptSnapshotError."""
+    """Return the producers of a snapshot file. Raises CorruptSnapshotError."""
     if len(data) < _HEAD.size:
         raise CorruptSnapshotError(
             f"Snapshot failed schema validation: {len(data)} bytes are less than its head of"

@@ -19,7 +19,7 @@ _ENTRY: Final = struct.Struct(">qi")
 
 
 class TimestampEntry(NamedTuple):
-    """The largest timestamp so far, and the offset of the batch that has it."""
+    """The largest timestamp so far, and the offset of its batch."""
 
     timestamp: int
     offset: int
@@ -46,7 +46,9 @@ class TimeIndex(AbstractIndex):
 
     @property
     def is_full(self) -> bool:
-        """One slot is kept for the entry that is written when the segment is closed."""
+        """Return whether it is full. One slot is kept for the last entry, written when the segment
+        is closed.
+        """
         return self.entries >= self.max_entries - 1
 
     def entry(self, n: int) -> TimestampEntry:
@@ -54,7 +56,7 @@ class TimeIndex(AbstractIndex):
         return TimestampEntry(timestamp, self.base_offset + relative)
 
     def maybe_append(self, timestamp: int, offset: int, *, last: bool = False) -> None:
-        """Add an entry if `timestamp` is above the last one's. `last`: the slot that is kept may be
+        """Add an entry if `timestamp` is above the last one's. With `last` the reserved slot may be
         used. Raises OSError when the disk is full.
         """
         if timestamp > self.last_entry.timestamp and (
@@ -68,8 +70,8 @@ class TimeIndex(AbstractIndex):
             self.last_entry = TimestampEntry(timestamp, offset)
 
     def lookup(self, target: int) -> TimestampEntry:
-        """The entry with the largest timestamp not above `target`; (-1, base offset) if there is
-        none. O(log entries).
+        """Return the entry with the largest timestamp not above `target`; (-1, base offset) if
+        there is none. O(log entries).
         """
         self.load()
         entries, unpack_from = self._bytes, _ENTRY.unpack_from
@@ -83,14 +85,14 @@ class TimeIndex(AbstractIndex):
         return self.entry(low - 1) if low else TimestampEntry(NO_TIMESTAMP, self.base_offset)
 
     def truncate_to(self, offset: int) -> None:
-        """Forget entries for `offset` and what follows."""
+        """Remove the entries for `offset` and later ones."""
         self.load()
         while self.entries and self.entry(self.entries - 1).offset >= offset:
             self.entries -= 1
         self._read_last()
 
     def truncate(self) -> None:
-        """Forget all entries."""
+        """Remove all entries."""
         self.load()
         self.entries = 0
         self._read_last()

@@ -36,11 +36,11 @@ class AbortedTxn(NamedTuple):
     last_offset: int
     """The offset of the abort marker."""
     last_stable_offset: int
-    """The LSO right after the marker, were it replicated at once."""
+    """The LSO right after the marker, if the marker were replicated at once."""
 
 
 def decode_aborted(path: str, data: bytes) -> Iterator[AbortedTxn]:
-    """The whole entries in the bytes of the index `path`. Raises CorruptIndexError."""
+    """Yield the whole entries in the bytes of the index `path`. Raises CorruptIndexError."""
     for row in _ENTRY.iter_unpack(data[: len(data) - len(data) % ENTRY_BYTES]):
         if row[0] > CURRENT_VERSION:
             raise CorruptIndexError(f"{path} has an entry of version {row[0]}")
@@ -58,21 +58,21 @@ class TransactionIndex:
         self._last_offset: int | None = None
 
     def _open(self) -> File | None:
-        """The file; None if there is none on the disk."""
+        """Return the file; None if there is none on the disk."""
         if self._file is None and self._file_system.exists(self.path):
             self._file = self._file_system.open(self.path)
         return self._file
 
     def entries(self) -> Iterator[AbortedTxn]:
-        """All entries, ascending. Raises CorruptIndexError."""
+        """Yield all entries, ascending. Raises CorruptIndexError."""
         file = self._open()
         if file is None:
             return
         yield from decode_aborted(self.path, file.pread(file.size(), 0))
 
     def append(self, aborted: AbortedTxn) -> None:
-        """Enter a transaction whose abort marker has been written; markers come in the order of
-        their offsets.
+        """Add a transaction whose abort marker has been written. Markers come in the order of their
+        offsets.
         """
         file = self._open()
         if file is None:
@@ -88,8 +88,8 @@ class TransactionIndex:
         self._last_offset = aborted.last_offset
 
     def collect(self, fetch_offset: int, upper_bound: int) -> tuple[list[AbortedTxn], bool]:
-        """Those that reach into `fetch_offset` … `upper_bound` - 1, and whether the search is over:
-        no later segment can hold another.
+        """Return the transactions that reach into `fetch_offset` … `upper_bound` - 1, and whether
+        the search is over because no later segment can hold another.
         """
         found = []
         for entry in self.entries():
@@ -100,14 +100,14 @@ class TransactionIndex:
         return found, False
 
     def truncate_to(self, offset: int) -> None:
-        """Forget markers at `offset` and behind it."""
+        """Remove markers at `offset` and behind it."""
         kept = [entry for entry in self.entries() if entry.last_offset < offset]
         if self._file is not None:
             self._file.truncate(len(kept) * ENTRY_BYTES)
             self._last_offset = kept[-1].last_offset if kept else None
 
     def reset(self) -> None:
-        """Forget all: the segment is to be read again."""
+        """Remove all entries, because the segment is to be read again."""
         file = self._open()
         if file is not None:
             file.truncate(0)
