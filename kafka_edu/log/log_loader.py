@@ -272,7 +272,7 @@ class _LogLoader:
             self._segments.append(segment)
 
     def _recover_from(self, recovery_point: int, epochs: LeaderEpochFileCache) -> None:
-        """Check the batches that may not have reached the disk. Nothing behind a bad batch counts."""
+        """Check batches that may not have reached the disk. Nothing behind a bad batch counts."""
         for i, segment in enumerate(self._segments):
             after = self._segments[i + 1].base_offset if i + 1 < len(self._segments) else None
             on_disk = after is not None and after <= recovery_point

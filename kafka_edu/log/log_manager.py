@@ -480,7 +480,7 @@ class LogManager:
             )
 
     def _note(self, log: Log) -> None:
-        """Notice that a log has rolled or deleted segments, or that its leader epochs have changed."""
+        """Notice that a log has rolled or deleted segments, or has new leader epochs."""
         for segment in log.deleted_segments:
             due_ms = self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms
             self._doom(_Doomed(due_ms, log.topic_partition, segment, None, log.log_dir, ""))

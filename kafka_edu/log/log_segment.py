@@ -200,7 +200,7 @@ class LogSegment:
             raise
 
     def _cut_back(self, size: int) -> None:
-        """Cut off the part of an append that a full disk took. If this fails too, recovery decides."""
+        """Cut off what a full disk took of an append. If this fails too, recovery decides."""
         with contextlib.suppress(OSError):
             self.log.truncate(size)
 

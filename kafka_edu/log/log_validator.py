@@ -96,7 +96,7 @@ _SET_BY_PRODUCER: Final = (
 
 
 class RecordValidationError(KafkaException):
-    """Some records of a batch are refused, and with them the batch. It says which ones (KIP-467)."""
+    """Some records of a batch are refused, and so is the batch. It names them (KIP-467)."""
 
     def __init__(self, error: Errors, message: str, record_errors: tuple[RecordError, ...]) -> None:
         super().__init__(error, message)
@@ -385,7 +385,7 @@ def _with_times(
 
 
 def _old_produce(records: Buffer, config: LogConfig) -> OldProduce | None:
-    """Check a Produce v0–2 in format v0 or v1, as far as that does not depend on the single record."""
+    """Check a Produce v0–2 in format v0 or v1, except for its single records."""
     old = read_old_produce(records)
     _check_size(old.largest_message, config)
     if not old.records:

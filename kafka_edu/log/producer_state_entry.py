@@ -69,7 +69,7 @@ class ProducerStateEntry:
         self.last_timestamp = batch.timestamp
 
     def update_epoch(self, producer_epoch: int) -> None:
-        """Take a new epoch, and forget the batches of the old one: its sequences begin again at 0."""
+        """Take a new epoch and forget the old one's batches: sequences begin again at 0."""
         if producer_epoch != self.producer_epoch:
             self.batches.clear()
             self.producer_epoch = producer_epoch
