@@ -34,6 +34,16 @@ class CompletionDoor(Protocol):
         ...
 
 
+class Requester(Protocol):
+    """The request that an operation answers, as far as people need to know it."""
+
+    @property
+    def client_id(self) -> str: ...
+
+    @property
+    def correlation_id(self) -> int: ...
+
+
 class DelayedOperation(TimerTask):
     """An operation that completes exactly once: by an event, by its time-out, or by force.
 
@@ -55,7 +65,7 @@ class DelayedOperation(TimerTask):
     operation is in no timer. Owned by one event loop. Next hop: DelayedOperationPurgatory.
     """
 
-    __slots__ = ("completed", "door", "keys", "number", "on_failure", "watched_ms")
+    __slots__ = ("completed", "door", "keys", "number", "on_failure", "requester", "watched_ms")
 
     patient: ClassVar[bool] = False
     """Whether the operation waits because its client wants to wait (a fetch, a heartbeat).
@@ -77,6 +87,8 @@ class DelayedOperation(TimerTask):
 
         It fails the request that this operation answers. None: there is no single such request.
         """
+        self.requester: Requester | None = None
+        """The request that waits. None: there is no single such request."""
         self.watched_ms = 0
         """The time when the purgatory received it."""
 
@@ -97,6 +109,14 @@ class DelayedOperation(TimerTask):
     def why_waiting(self) -> tuple[Requirement, ...]:
         """Return what is still missing; empty if the subclass does not know."""
         return ()
+
+    def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
+        """Return in a few words what ended the operation; equal causes have equal words.
+
+        `key` is the key whose event completed it. Called only if there is a trace, after the last
+        `try_complete`.
+        """
+        return by.value
 
     def is_news(self) -> bool:
         """Return whether the completion is worth a fact even after a short wait.

@@ -12,7 +12,11 @@ from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
 from kafka_edu.timer.system_timer import SystemTimer
 from kafka_edu.trace.event import SLOW_MS, Event, Level
 from kafka_edu.trace.events.purgatory import (
+    EndedBy,
     OperationCompleted,
+    OperationsEnded,
+    OperationsEndedSampled,
+    OperationsEndedSnapshot,
     OperationWatched,
     PurgatoryPurged,
     PurgatorySampled,
@@ -29,6 +33,17 @@ PURGE_INTERVAL: Final = 1000
 
 OPERATIONS_TOLD: Final = 50
 """The maximum number of waiting operations that gauges and snapshots list."""
+
+LOOKED_FOR_MS: Final = 1000
+"""Causes are counted for so long after the last gauge: somebody looks."""
+
+WAIT_BUCKETS: Final = 24
+"""Waits are counted by powers of two: the last bucket begins at 2^22 ms, over an hour."""
+
+CAUSES_COUNTED: Final = 50
+"""The maximum number of causes that a purgatory counts. Later ones count as `other causes`."""
+
+OTHER_CAUSES: Final = "other causes"
 
 Operation = TypeVar("Operation", bound=DelayedOperation)
 Result = TypeVar("Result")
@@ -88,6 +103,12 @@ class DelayedOperationPurgatory(Generic[Operation]):
         self._checking = False
         self.completed: dict[CompletedBy, int] = dict.fromkeys(CompletedBy, 0)
         """The number of completed operations, by cause."""
+        self._looked = False
+        """Whether somebody looks at the gauges now. Only then causes are counted in detail."""
+        self._looked_ms = 0
+        self._ended: dict[str, list[int]] = {}
+        """cause → the waits that it has ended, counted as in EndedBy."""
+        self._ended_changed = False
         if trace is not None:
             trace.on_snapshot(self._snapshot)
             trace.on_gauges(self._gauges)
@@ -126,6 +147,8 @@ class DelayedOperationPurgatory(Generic[Operation]):
                         keys=_names(keys),
                         deadline_ms=deadline_ms,
                         why=operation.why_waiting(),
+                        client=_client(operation),
+                        correlation_id=_correlation(operation),
                     )
                 )
             self._as(CompletedBy.TIMEOUT, None, lambda: self.timer.add(operation))
@@ -185,6 +208,8 @@ class DelayedOperationPurgatory(Generic[Operation]):
         Returns how many operations timed out.
         """
         expired = self._as(CompletedBy.TIMEOUT, None, lambda: self.timer.advance_clock(now_ms))
+        if self._looked and now_ms - self._looked_ms > LOOKED_FOR_MS:
+            self._looked = False
         delayed = self.num_delayed
         if self._estimated_total_operations - delayed > self.purge_interval:
             self._estimated_total_operations = delayed
@@ -230,6 +255,8 @@ class DelayedOperationPurgatory(Generic[Operation]):
         """
         by = self._by
         self.completed[by] += 1
+        if self._looked:
+            self._count_cause(operation, by)
         trace = self._trace
         if trace is not None and (
             trace.hops or trace.cause or operation.is_news() or self._waited_long(operation)
@@ -249,6 +276,9 @@ class DelayedOperationPurgatory(Generic[Operation]):
                         by=by.value,
                         key=key,
                         waited_ms=waited_ms,
+                        cause=operation.ended_by(by, self._key),
+                        client=_client(operation),
+                        correlation_id=_correlation(operation),
                     ),
                     level,
                 )
@@ -256,6 +286,18 @@ class DelayedOperationPurgatory(Generic[Operation]):
                 self._as(CompletedBy.FORCED, None, operation.on_complete)
         else:
             self._as(CompletedBy.FORCED, None, operation.on_complete)
+
+    def _count_cause(self, operation: DelayedOperation, by: CompletedBy) -> None:
+        """Count what ends the operation, and how long it has waited. O(1)."""
+        cause = operation.ended_by(by, self._key)
+        waits = self._ended.get(cause)
+        if waits is None:
+            if len(self._ended) >= CAUSES_COUNTED:
+                cause = OTHER_CAUSES
+            waits = self._ended.setdefault(cause, [0] * WAIT_BUCKETS)
+        waited_ms = max(self._now_ms() - operation.watched_ms, 0)
+        waits[min(waited_ms.bit_length(), WAIT_BUCKETS - 1)] += 1
+        self._ended_changed = True
 
     def _waited_long(self, operation: DelayedOperation) -> bool:
         return (
@@ -341,17 +383,45 @@ class DelayedOperationPurgatory(Generic[Operation]):
                 age_ms=now_ms - operation.watched_ms,
                 deadline_ms=operation.watched_ms + operation.delay_ms,
                 why=operation.why_waiting(),
+                client=_client(operation),
+                correlation_id=_correlation(operation),
             )
+
+    def _ends(self) -> OperationsEnded:
+        return OperationsEnded(
+            purgatory=self.name,
+            ended=tuple(EndedBy(cause, _without_zeros(w)) for cause, w in self._ended.items()),
+        )
 
     def _snapshot(self) -> Iterator[Event]:
         yield PurgatorySnapshot(state=self._state())
         for waiting in self._longest_waiting():
             yield WaitingOperationSnapshot(waiting=waiting)
+        if self._ended:
+            yield OperationsEndedSnapshot(state=self._ends())
 
     def _gauges(self) -> Iterator[Event]:
+        self._looked, self._looked_ms = True, self._now_ms()
         yield PurgatorySampled(state=self._state())
         for waiting in self._longest_waiting():
             yield WaitingOperationSampled(waiting=waiting)
+        if self._ended_changed:
+            self._ended_changed = False
+            yield OperationsEndedSampled(state=self._ends())
+
+
+def _client(operation: DelayedOperation) -> str:
+    return operation.requester.client_id if operation.requester is not None else ""
+
+
+def _correlation(operation: DelayedOperation) -> int:
+    return operation.requester.correlation_id if operation.requester is not None else -1
+
+
+def _without_zeros(counts: list[int]) -> tuple[int, ...]:
+    """Return the counts up to the last one that is not zero."""
+    end = next((i for i in range(len(counts), 0, -1) if counts[i - 1]), 0)
+    return tuple(counts[:end])
 
 
 def _names(keys: tuple[Hashable, ...]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.log_validator import RecordValidationError
+from kafka_edu.purgatory.delayed_operation import Requester
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.replication.delayed_produce import (
     DelayedProduce,
@@ -61,13 +62,15 @@ class Append:
         *,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         on_failure: Callable[[Exception], None] | None = None,
+        requester: Requester | None = None,
     ) -> None:
         """Append each partition's records as leader. `respond` is called once: now, or when the ISR
         has the records, or after `timeout_ms`.
 
         Coordinators identify themselves by `origin`. `on_failure` is called with a bug that shows
-        while the request waits (DelayedOperation.fail). acks other than -1, 0, 1 give
-        INVALID_REQUIRED_ACKS everywhere. An error of one partition does not affect the others.
+        while the request waits (DelayedOperation.fail). `requester` is the request, for those who
+        ask why it waits. acks other than -1, 0, 1 give INVALID_REQUIRED_ACKS everywhere. An error
+        of one partition does not affect the others.
         """
         if required_acks not in (-1, 0, 1):
             respond(
@@ -80,6 +83,7 @@ class Append:
             if required_acks == -1 and appended:
                 operation = DelayedProduce(timeout_ms, results, self._partitions, respond)
                 operation.on_failure = on_failure
+                operation.requester = requester
                 self.purgatory.try_complete_else_watch(operation, tuple(results))
             else:
                 respond(results)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Final
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import joined
-from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
+from kafka_edu.replication.delayed_produce import ERRORS_IN_WORDS
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.trace.events.purgatory import Requirement
 
@@ -95,6 +96,15 @@ class DelayedDeleteRecords(DelayedOperation):
 
     def on_complete(self) -> None:
         self._respond(self._statuses)
+
+    def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
+        """Return the error of the partition whose event it was, or what all replicas have done."""
+        if by is not CompletedBy.EVENT:
+            return by.value
+        for tp, status in self._statuses.items():
+            if key == tp and status.error is not Errors.NONE:
+                return ERRORS_IN_WORDS.get(status.error, status.error.name)
+        return "the last replica gave up the records"
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         """For each partition that waits: the offset that the low watermark must reach."""

@@ -2,20 +2,23 @@
 figure 6-13).
 """
 
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Hashable
+from typing import ClassVar, Final
 
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import joined
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
-from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
+from kafka_edu.replication.delayed_produce import ERRORS_IN_WORDS
 from kafka_edu.replication.fetch_params import FetchInfos, FetchParams, PartitionFetch
 from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.local_reads import read_from_local_log
 from kafka_edu.replication.log_read_result import FetchResults
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.trace.events.purgatory import Requirement
+
+ENOUGH: Final = "bytes arrived"
 
 
 class DelayedFetch(DelayedOperation):
@@ -34,6 +37,7 @@ class DelayedFetch(DelayedOperation):
     """
 
     __slots__ = (
+        "_ended_by",
         "_infos",
         "_params",
         "_partitions",
@@ -63,6 +67,8 @@ class DelayedFetch(DelayedOperation):
         """Whether `_infos` are all that has changed in the session."""
         self._partitions = partitions
         self._respond = respond
+        self._ended_by = ENOUGH
+        """What the `try_complete` that completes it has found."""
 
     @property
     def label(self) -> str:
@@ -107,14 +113,17 @@ class DelayedFetch(DelayedOperation):
                 # another fetch of the session has changed what is wanted: this one is to be
                 # answered
             ):
+                self._ended_by = "the fetch session changed"
                 return self.force_complete()
             try:
                 readable = get_or_raise(tp).readable_bytes(
                     start, wanted.current_leader_epoch, only_from_leader, isolation
                 )
-            except KafkaException:
+            except KafkaException as failure:
+                self._ended_by = ERRORS_IN_WORDS.get(failure.error, failure.error.name)
                 return self.force_complete()
             if readable is None:
+                self._ended_by = "another segment: far behind, or truncated"
                 return self.force_complete()
             if readable:
                 available += min(readable, wanted.max_bytes)
@@ -129,6 +138,15 @@ class DelayedFetch(DelayedOperation):
         self._respond(
             read_from_local_log(self._partitions, self._params, self._wanted(), self._session)
         )
+
+    def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
+        """Return the change that `try_complete` found, or the setting whose time is over."""
+        if by is CompletedBy.TIMEOUT:
+            follower = self._params.from_follower
+            return f"time-out ({'replica.fetch.wait.max.ms' if follower else 'fetch.max.wait.ms'})"
+        if by is CompletedBy.FORCED or self._ended_by is not ENOUGH:
+            return by.value if by is CompletedBy.FORCED else self._ended_by
+        return f"{ENOUGH} for {self._reader}"
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         """How many bytes it waits for, and the end of each partition that it may read up to (spec

@@ -5,16 +5,26 @@ figures 6-9 to 6-12).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import joined
 from kafka_edu.log.log_append_info import RecordError
-from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.purgatory import Requirement
+
+#: What ends waiting operations other than success, for the trace.
+ERRORS_IN_WORDS: Final = {
+    Errors.NOT_LEADER_OR_FOLLOWER: "not leader any more",
+    Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "too few replicas left in the ISR",
+    Errors.UNKNOWN_TOPIC_OR_PARTITION: "the partition was deleted",
+    Errors.KAFKA_STORAGE_ERROR: "the disk failed",
+    Errors.FENCED_LEADER_EPOCH: "a new leader epoch began",
+}
 
 
 class ProducePartitionStatus:
@@ -141,6 +151,20 @@ class DelayedProduce(DelayedOperation):
                 ):
                     return False
         return True
+
+    def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
+        """Return the error, if it ended for want of a leader or of replicas; else the move of the
+        HW, of that partition whose event it was.
+        """
+        if by is not CompletedBy.EVENT:
+            return by.value
+        for tp, status in self._statuses.items():
+            if key == tp:
+                if status.error is not Errors.NONE:
+                    return ERRORS_IN_WORDS.get(status.error, status.error.name)
+                partition = self._partitions.get(tp)
+                return partition.why_high_watermark_moved() if partition is not None else by.value
+        return by.value
 
     def is_news(self) -> bool:
         return self._news is not None

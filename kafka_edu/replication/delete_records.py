@@ -8,6 +8,7 @@ from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic import is_internal
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.purgatory.delayed_operation import Requester
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.replication.delayed_delete_records import DelayedDeleteRecords, DeleteRecordsStatus
 from kafka_edu.replication.partitions import Partitions
@@ -32,6 +33,7 @@ class DeleteRecords:
         offsets: Mapping[TopicPartition, int],
         respond: Callable[[dict[TopicPartition, DeleteRecordsStatus]], None],
         on_failure: Callable[[Exception], None] | None = None,
+        requester: Requester | None = None,
     ) -> None:
         """Give up the records below `offsets` (-1: the HW).
 
@@ -56,6 +58,7 @@ class DeleteRecords:
             timeout_ms, statuses, self._partitions, self._metadata_cache, respond
         )
         operation.on_failure = on_failure
+        operation.requester = requester
         if statuses:
             self.purgatory.try_complete_else_watch(operation, tuple(statuses))
         else:

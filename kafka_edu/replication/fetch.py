@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.time import Time
+from kafka_edu.purgatory.delayed_operation import Requester
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.replication.delayed_fetch import DelayedFetch
 from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
@@ -41,6 +42,7 @@ class Fetch:
         respond: Callable[[FetchResults], None],
         session: FetchSession | None = None,
         on_failure: Callable[[Exception], None] | None = None,
+        requester: Requester | None = None,
     ) -> None:
         """Read the wanted partitions, and call `respond` once.
 
@@ -72,6 +74,7 @@ class Fetch:
             return
         operation = DelayedFetch(params, infos, results, self._partitions, respond, session)
         operation.on_failure = on_failure
+        operation.requester = requester
         keys: dict[Hashable, None] = dict.fromkeys([tp for tp, _ in infos])
         if session is not None:
             keys[session.key] = None

@@ -63,7 +63,7 @@ from kafka_edu.replication.log_read_result import (
 from kafka_edu.replication.replica import Replica
 from kafka_edu.replication.truncation import TruncatesLogs
 from kafka_edu.trace.event import Level
-from kafka_edu.trace.events.purgatory import Requirement
+from kafka_edu.trace.events.purgatory import ReplicaProgress, Requirement
 from kafka_edu.trace.events.replication import (
     BecameFollower,
     BecameLeader,
@@ -135,6 +135,10 @@ class Partition:
         self._moved_by = -1
         self._moved_at = -1
         """The follower whose fetch moved the HW last, and its fetch offset; -1: no fetch did."""
+        self._moved_because = ""
+        """What else moved the HW last, in words."""
+        self._isr_checked_ms = 0
+        """When `maybe_shrink_isr` was last called; 0: never."""
 
     @property
     def is_leader(self) -> bool:
@@ -235,6 +239,7 @@ class Partition:
             )
         self.first_ack_pending = True
         self.committed_alone = self._moved_by = -1
+        self._moved_because = "a leader epoch began"
         with because(self._trace, self.role_told):
             if self._maybe_increment_leader_hw(log, now_ms):
                 self._check_and_complete_all()
@@ -379,6 +384,7 @@ class Partition:
         advanced = self._maybe_increment_leader_hw(log, now_ms)
         if advanced:
             self._moved_by = -1
+            self._moved_because = "the leader alone is in the ISR"
         trace = self._trace
         if trace is not None and trace.hops:
             tp, hw = self.topic_partition, self.high_watermark.message_offset
@@ -556,6 +562,7 @@ class Partition:
         """Propose the ISR without those that lag; asked every replica.lag.time.max.ms / 2.
         O(replicas).
         """
+        self._isr_checked_ms = now_ms
         if self.leader != self.broker_id or not self.isr_state.may_propose:
             return
         lagging = out_of_sync_replicas(self.isr, self._followers.values(), now_ms, self._max_lag_ms)
@@ -581,6 +588,7 @@ class Partition:
         self.version.value += 1
         with because(self._trace, self.isr_state.change_told):
             if self.log is not None and self._maybe_increment_leader_hw(self.log, now_ms):
+                self._moved_by, self._moved_because = -1, "the ISR changed"
                 self._check_and_complete_all()
             # without a move of the HW an acks=all request may still fail, for want of replicas
             else:
@@ -648,12 +656,36 @@ class Partition:
             **dict(self.remote_leos()),
         }
         holders = tuple((f"broker {b}", leos.get(b, -1)) for b in self.isr_state.expected)
+        members = set(self.isr_state.expected)
+        checked_ms = self._isr_checked_ms
         return Requirement(
-            str(self.topic_partition),
-            "high watermark",
-            required_offset,
-            self.high_watermark.message_offset,
-            holders,
+            subject=str(self.topic_partition),
+            needs="high watermark",
+            at_least=required_offset,
+            have=self.high_watermark.message_offset,
+            holders=holders,
+            replicas=tuple(r for r in self.remote_progress() if r.broker in members),
+            isr_check_ms=checked_ms + self._max_lag_ms // 2 if checked_ms else 0,
+            max_lag_ms=self._max_lag_ms,
+            min_isr=self.log.config.min_insync_replicas if self.log is not None else 0,
+        )
+
+    def why_high_watermark_moved(self) -> str:
+        """Return in words what moved the HW last: a follower's fetch, or something else."""
+        if self._moved_by >= 0:
+            return f"HW moved: broker {self._moved_by} fetched"
+        return f"HW moved: {self._moved_because}" if self._moved_because else "HW moved"
+
+    def remote_progress(self) -> tuple[ReplicaProgress, ...]:
+        """Return each follower's progress as the leader knows it; empty on a follower."""
+        return tuple(
+            ReplicaProgress(
+                broker=f.broker_id,
+                log_end_offset=f.log_end_offset.message_offset,
+                last_fetch_ms=max(f.last_fetch_time_ms, -1),
+                caught_up_ms=max(f.last_caught_up_time_ms, -1),
+            )
+            for f in self._followers.values()
         )
 
     def remote_leos(self) -> tuple[tuple[int, int], ...]:

@@ -19,6 +19,10 @@ def partition_progress(partition: Partition) -> PartitionProgress | None:
         leo=log.log_end_offset,
         remote_leos=partition.remote_leos(),
         min_isr=log.config.min_insync_replicas,
+        remote_times=tuple(
+            (remote.broker, remote.last_fetch_ms, remote.caught_up_ms)
+            for remote in partition.remote_progress()
+        ),
     )
 
 

@@ -50,6 +50,10 @@ class ApiCall:
     def client_id(self) -> str:
         return self.request.header.client_id or ""
 
+    @property
+    def correlation_id(self) -> int:
+        return self.request.header.correlation_id
+
     def respond(self, response: Message) -> None:
         """Encode the response and hand it to the connection's processor."""
         self._answer()

@@ -6,12 +6,12 @@ leaders and updated the brokers. So the response waits here, under the names of 
 UpdateMetadata wakes it, once this broker's own metadata cache has a leader for each partition.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from kafka_edu.cluster.leader_and_isr import NO_LEADER
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors
-from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
 from kafka_edu.trace.events.purgatory import Requirement
 
 
@@ -60,6 +60,9 @@ class DelayedCreateTopics(DelayedOperation):
                 for t in self._partitions
             }
         )
+
+    def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
+        return "the metadata has all leaders" if by is CompletedBy.EVENT else by.value
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         """Return for each topic how many partitions must have a leader, and how many have one."""

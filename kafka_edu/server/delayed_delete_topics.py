@@ -7,11 +7,11 @@ It does not wait until every replica's files are gone, because a dead broker del
 when it is back.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors
-from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
 from kafka_edu.trace.events.purgatory import Requirement
 
 
@@ -49,6 +49,9 @@ class DelayedDeleteTopics(DelayedOperation):
                 for t in self._topics
             }
         )
+
+    def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
+        return "the metadata no longer has the topics" if by is CompletedBy.EVENT else by.value
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         return tuple(

@@ -6,13 +6,13 @@ UpdateMetadata has reached this broker too. So a client that asks for metadata n
 leader.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import joined
-from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
 from kafka_edu.trace.events.purgatory import Requirement
 
 
@@ -58,6 +58,9 @@ class DelayedElectLeader(DelayedOperation):
                 for tp, leader in self._expected.items()
             }
         )
+
+    def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
+        return "the metadata has the new leaders" if by is CompletedBy.EVENT else by.value
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         """Return for each partition without its new leader: the leader that is expected, and the

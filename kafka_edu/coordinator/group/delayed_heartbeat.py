@@ -1,9 +1,10 @@
 """The wait for a member's next sign of life (Kafka: DelayedHeartbeat.scala; spec D2)."""
 
+from collections.abc import Hashable
 from typing import ClassVar, NamedTuple, Protocol
 
 from kafka_edu.coordinator.group.group_metadata import GroupMetadata
-from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
 from kafka_edu.trace.events.purgatory import Requirement
 
 
@@ -77,6 +78,11 @@ class DelayedHeartbeat(DelayedOperation):
 
     def on_expiration(self) -> None:
         self._rebalancer.on_expire_heartbeat(self._group, self._member_id, self._is_pending)
+
+    def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
+        if by is CompletedBy.TIMEOUT:
+            return "time-out: the member was removed"
+        return "a sign of life" if by is CompletedBy.EVENT else by.value
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         return (

@@ -6,10 +6,11 @@ group's key in the purgatory "Rebalance", until their time-out.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import NamedTuple, Protocol
 
 from kafka_edu.coordinator.group.group_metadata import GroupMetadata
-from kafka_edu.purgatory.delayed_operation import DelayedOperation
+from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.trace.events.purgatory import Requirement
 
@@ -69,6 +70,11 @@ class DelayedJoin(DelayedOperation):
 
     def on_complete(self) -> None:
         self._rebalancer.on_complete_join(self._group)
+
+    def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
+        if by is CompletedBy.TIMEOUT:
+            return "time-out: members that did not join were removed"
+        return "all members have joined" if by is CompletedBy.EVENT else by.value
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         """Return how many members it waits for, and those that have not joined."""
@@ -130,6 +136,9 @@ class InitialDelayedJoin(DelayedJoin):
         else:
             super().on_complete()
 
+    def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
+        return "the initial delay is over" if by is CompletedBy.TIMEOUT else by.value
+
     def why_waiting(self) -> tuple[Requirement, ...]:
         """Return the number of members so far; the wait itself depends only on time."""
         return (
@@ -178,6 +187,15 @@ class DelayedSync(DelayedOperation):
 
     def on_expiration(self) -> None:
         self._rebalancer.on_expire_pending_sync(self._group, self._generation_id)
+
+    def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
+        if by is CompletedBy.TIMEOUT:
+            return "time-out: members that did not sync were removed"
+        if by is not CompletedBy.EVENT:
+            return by.value
+        if self._group.generation_id != self._generation_id:
+            return "another generation began"
+        return "all members have synced"
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         """Return the members that have not sent SyncGroup yet."""

@@ -48,6 +48,7 @@ class DeleteRecordsApi:
             known,
             lambda results: call.respond(_response(statuses | results)),
             call.fail,
+            call,
         )
         if not call.answered:
             call.waits()

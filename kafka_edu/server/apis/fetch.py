@@ -122,6 +122,7 @@ class FetchApi:
             lambda results: self._respond(call, request, context, results),
             context.session,
             call.fail,
+            call,
         )
         if not call.answered:
             call.waits()

@@ -103,6 +103,7 @@ class ProduceApi:
             entries,
             lambda results: self._respond(call, request, failed | results),
             on_failure=call.fail,
+            requester=call,
         )
         if not call.answered:
             call.waits()

@@ -7,6 +7,20 @@ from typing import NamedTuple
 from kafka_edu.trace.event import Kind, Level, event
 
 
+class ReplicaProgress(NamedTuple):
+    """A follower as its leader knows it. A value within events.
+
+    Times are the leader's monotonic ms, the timer's clock; -1: never in this leader's epoch.
+    """
+
+    broker: int
+    log_end_offset: int
+    """All records below it are stored there; -1 until its first fetch."""
+    last_fetch_ms: int
+    caught_up_ms: int
+    """When it last had all of the leader's records."""
+
+
 class Requirement(NamedTuple):
     """One thing that an operation still waits for, so that "why is it still waiting?" has an answer
     in numbers (spec D3). A value within events.
@@ -22,6 +36,14 @@ class Requirement(NamedTuple):
     have: int
     holders: tuple[tuple[str, int], ...] = ()
     """The holders and how much each has, so that the one that is behind stands out."""
+    replicas: tuple[ReplicaProgress, ...] = ()
+    """The followers in the ISR, if the operation waits for them."""
+    isr_check_ms: int = 0
+    """When the leader next removes lagging followers from the ISR; 0: not known."""
+    max_lag_ms: int = 0
+    """replica.lag.time.max.ms. The leader checks twice in this time."""
+    min_isr: int = 0
+    """min.insync.replicas: with fewer replicas in the ISR, a produce ends with an error."""
 
 
 class PurgatoryState(NamedTuple):
@@ -53,6 +75,29 @@ class WaitingOperation(NamedTuple):
     age_ms: int
     deadline_ms: int
     why: tuple[Requirement, ...]
+    client: str = ""
+    """The client whose request waits; empty if no single request waits."""
+    correlation_id: int = -1
+
+
+class EndedBy(NamedTuple):
+    """How many operations one cause has ended, and how long they had waited. A value within
+    events.
+    """
+
+    cause: str
+    """In words: `HW moved: broker 2 fetched`, `time-out`, `not leader any more`."""
+    waits: tuple[int, ...]
+    """Counts since the broker started: [0] waited less than 1 ms, [n] from 2^(n-1) to below 2^n
+    ms. Only operations that ended while somebody looked are counted.
+    """
+
+
+class OperationsEnded(NamedTuple):
+    """What ended the operations of one purgatory."""
+
+    purgatory: str
+    ended: tuple[EndedBy, ...]
 
 
 @event(level=Level.HOPS)
@@ -67,6 +112,8 @@ class OperationWatched(NamedTuple):
     keys: tuple[str, ...]
     deadline_ms: int
     why: tuple[Requirement, ...]
+    client: str = ""
+    correlation_id: int = -1
 
 
 @event(level=Level.HOPS)
@@ -83,6 +130,11 @@ class OperationCompleted(NamedTuple):
     key: str
     """The key whose event completed it, or empty."""
     waited_ms: int
+    cause: str = ""
+    """What ended it, in words: `HW moved: broker 2 fetched`, `time-out`, `not leader any more`."""
+    client: str = ""
+    """The client whose request waited; empty if no single request waited."""
+    correlation_id: int = -1
 
 
 @event(level=Level.HOPS)
@@ -124,3 +176,19 @@ class WaitingOperationSnapshot(NamedTuple):
     """One operation that waits, for a subscriber that has just begun."""
 
     waiting: WaitingOperation
+
+
+@event(kind=Kind.GAUGE)
+class OperationsEndedSampled(NamedTuple):
+    """What ended the operations of a purgatory, counted by cause. Sent only when a count has
+    changed.
+    """
+
+    state: OperationsEnded
+
+
+@event(kind=Kind.SNAPSHOT)
+class OperationsEndedSnapshot(NamedTuple):
+    """What ended the operations of a purgatory, for a subscriber that has just begun."""
+
+    state: OperationsEnded

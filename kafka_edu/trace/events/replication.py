@@ -361,6 +361,10 @@ class PartitionProgress(NamedTuple):
     """
     min_isr: int
     """min.insync.replicas: with fewer replicas in the ISR, acks=all is refused."""
+    remote_times: tuple[tuple[int, int, int], ...] = ()
+    """(broker, last fetch, caught up) of each other replica, as the leader knows it: monotonic ms,
+    -1: never in this leader's epoch. Caught up: when it last had all of the leader's records.
+    """
 
 
 @event(kind=Kind.SNAPSHOT)

@@ -1,6 +1,6 @@
 """A purgatory completes each operation once: by an event, by its time-out or by force (spec D1)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import pytest
@@ -8,10 +8,18 @@ import pytest
 from kafka_edu.common.time import MockTime
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
-from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
+from kafka_edu.purgatory.delayed_operation_purgatory import (
+    CAUSES_COUNTED,
+    OTHER_CAUSES,
+    DelayedOperationPurgatory,
+)
 from kafka_edu.trace.event import Envelope, Level, Source
 from kafka_edu.trace.events.purgatory import (
+    EndedBy,
     OperationCompleted,
+    OperationsEnded,
+    OperationsEndedSampled,
+    OperationsEndedSnapshot,
     OperationWatched,
     PurgatoryPurged,
     PurgatorySampled,
@@ -353,9 +361,86 @@ def test_emits_what_waits_why_and_what_completed_it(time: MockTime, hw: list[int
             by="event",
             key="web-0",
             waited_ms=412,
+            cause="event",
         )
     ]
     assert told.envelopes[-1].cause == 77
+
+
+class Kcat:
+    client_id = "kcat"
+    correlation_id = 88
+
+
+def test_an_operation_carries_the_request_that_waits(time: MockTime, hw: list[int]) -> None:
+    trace = Tracer(Source.of_broker(1), time)
+    told = Told()
+    trace.add_sink(told)
+    purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms, trace)
+    operation = WaitsForOffset(30_000, 4, hw)
+    operation.requester = Kcat()
+    purgatory.try_complete_else_watch(operation, (KEY,))
+    hw[0] = 4
+    sampled = [e.event for e in trace.gauges() if isinstance(e.event, WaitingOperationSampled)]
+    purgatory.check_and_complete(KEY)
+    watched, completed = told.of(OperationWatched)[0], told.of(OperationCompleted)[0]
+    for one in (sampled[0].waiting, watched, completed):
+        assert (one.client, one.correlation_id) == ("kcat", 88)
+
+
+def ends(trace: Tracer) -> list[OperationsEndedSampled]:
+    return [e.event for e in trace.gauges() if isinstance(e.event, OperationsEndedSampled)]
+
+
+def test_causes_are_counted_while_somebody_looks(time: MockTime, hw: list[int]) -> None:
+    trace = Tracer(Source.of_broker(1), time)
+    purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms, trace)
+
+    def complete_one(after_ms: int) -> None:
+        hw[0] = 2
+        purgatory.try_complete_else_watch(WaitsForOffset(5_000, 4, hw), (KEY,))
+        time.advance(after_ms)
+        purgatory.advance_clock(time.hi_res_clock_ms())
+        hw[0] = 4
+        purgatory.check_and_complete(KEY)
+
+    complete_one(3)
+    assert ends(trace) == [], "nobody looked before, so nothing was counted"
+    complete_one(0)
+    complete_one(5)
+    complete_one(900)
+    purgatory.try_complete_else_watch(WaitsForOffset(5_000, 4, hw), (KEY,))
+    waits = (1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1)  # 0 ms, 4 to 7 ms, 512 to 1,023 ms
+    expected = OperationsEnded("Produce", (EndedBy("event", waits), EndedBy("at once", (1,))))
+    assert ends(trace) == [OperationsEndedSampled(state=expected)]
+    assert ends(trace) == [], "nothing has changed since"
+    assert OperationsEndedSnapshot(state=expected) in [e.event for e in trace.snapshot()]
+
+    time.advance(1_001)
+    purgatory.advance_clock(time.hi_res_clock_ms())
+    complete_one(3)
+    assert ends(trace) == [], "the last look was more than a second ago"
+    purgatory.try_complete_else_watch(WaitsForOffset(500, 5, hw), (KEY,))
+    time.advance(540)
+    purgatory.advance_clock(time.hi_res_clock_ms())
+    assert [one.cause for one in ends(trace)[0].state.ended] == ["event", "at once", "time-out"]
+
+
+def test_the_causes_are_bounded(time: MockTime, hw: list[int]) -> None:
+    class EndsByItself(WaitsForOffset):
+        __slots__ = ()
+
+        def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
+            return f"its own cause {self.number}"
+
+    trace = Tracer(Source.of_broker(1), time)
+    purgatory = DelayedOperationPurgatory[WaitsForOffset]("Produce", time.hi_res_clock_ms, trace)
+    trace.gauges()
+    for _ in range(CAUSES_COUNTED + 30):
+        purgatory.try_complete_else_watch(EndsByItself(500, 1, hw), (KEY,))
+    counted = ends(trace)[0].state.ended
+    assert len(counted) == CAUSES_COUNTED + 1
+    assert counted[-1] == EndedBy(OTHER_CAUSES, (30,))
 
 
 def test_gauges_list_at_most_fifty_operations_the_oldest_first(

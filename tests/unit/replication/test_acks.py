@@ -5,6 +5,8 @@ import pytest
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_size
+from kafka_edu.instruments.waiting import leaves_isr_ms
+from kafka_edu.trace.events.purgatory import OperationsEndedSampled, ReplicaProgress
 from tests.unit.replication.replication_cluster import Cluster, Produced, T, batch
 
 
@@ -45,13 +47,14 @@ def test_figures_6_9_to_6_11_both_followers_must_have_messages_3_and_4() -> None
     assert answer.error() is None
     [waiting] = cluster.leader.produce_purgatory.waiting()
     [requirement] = waiting.why_waiting()
-    assert requirement == (
+    assert requirement[:5] == (
         "t-0",
         "high watermark",
         5,
         3,
         (("broker 0", 5), ("broker 1", 5), ("broker 2", 3)),
     )
+    assert [(r.broker, r.log_end_offset) for r in requirement.replicas] == [(1, 5), (2, 3)]
     cluster.fetch(2)
     cluster.fetch(2)  # 6-11: follower 2 as well
     lines.append(cluster.line())
@@ -202,3 +205,97 @@ def test_from_v11_on_a_follower_serves_consumers_up_to_its_own_mark() -> None:
     assert old.error is Errors.NOT_LEADER_OR_FOLLOWER
     [new] = cluster.consume(0, api_version=11)
     assert (new.error, new.size_in_bytes) == (Errors.NONE, len(batch("a")))
+
+
+def causes(cluster: Cluster) -> list[str]:
+    """Return what has ended the operations of the leader's purgatories since somebody looks."""
+    return [
+        one.cause
+        for envelope in cluster.leader.trace.gauges()
+        if isinstance(envelope.event, OperationsEndedSampled)
+        for one in envelope.event.state.ended
+    ]
+
+
+def test_what_ended_a_produce_is_named() -> None:
+    cluster = Cluster(3)
+    cluster.elect(0, (0, 1, 2))
+    for _ in range(2):
+        cluster.fetch(1, 2)
+    causes(cluster)  # somebody begins to look
+
+    cluster.produce("a")
+    cluster.fetch(1)
+    cluster.fetch(1)
+    cluster.fetch(2)
+    cluster.fetch(2)
+    assert causes(cluster) == ["HW moved: broker 2 fetched"]
+
+    answer = cluster.produce("b")
+    max_lag_ms = cluster.leader.config.replica_lag_time_max_ms
+    for _ in range(max_lag_ms // 500 + 1):
+        cluster.step(500)
+        cluster.fetch(1)
+        causes(cluster)
+    cluster.leader.manager.isr_updates.maybe_shrink_isr()
+    cluster.settle_isr()
+    assert answer.error() is Errors.NONE
+    assert causes(cluster)[-1] == "HW moved: the ISR changed"
+
+    answer = cluster.produce("c", timeout_ms=300)
+    cluster.step(340)
+    assert answer.error() is Errors.REQUEST_TIMED_OUT
+    assert causes(cluster)[-1] == "time-out"
+
+    cluster.produce("d")
+    broker = cluster.leader
+    cluster.elect(1, (0, 1))
+    told = [e.event for e in broker.trace.gauges()]
+    ended = next(e.state.ended for e in told if isinstance(e, OperationsEndedSampled))
+    assert ended[-1].cause == "not leader any more"
+
+
+def test_what_ended_a_fetch_is_named() -> None:
+    cluster = Cluster(2, wait_ms=500)
+    cluster.elect(0, (0, 1))
+    causes(cluster)
+    cluster.consume(0, max_wait_ms=500)
+    cluster.step(540)
+    assert causes(cluster) == ["time-out (fetch.max.wait.ms)"]
+
+    cluster.produce("a", acks=1)
+    cluster.fetch(1)
+    cluster.send_fetch(1)
+    cluster.produce("b")
+    assert causes(cluster)[-1] == "bytes arrived for follower 1"
+    cluster.consume(2, max_wait_ms=500)
+    cluster.elect(1, (0, 1), told=(0,))
+    told = [e.event for e in cluster.brokers[0].trace.gauges()]
+    ended = next(e.state.ended for e in told if isinstance(e, OperationsEndedSampled))
+    assert ended[-1].cause == "not leader any more"
+
+
+def test_a_waiting_produce_tells_when_its_leader_will_drop_who_is_missing() -> None:
+    cluster = Cluster(2)
+    cluster.elect(0, (0, 1))
+    for _ in range(2):
+        cluster.fetch(1)
+    begin_ms = cluster.time.hi_res_clock_ms()
+    cluster.leader.manager.isr_updates.maybe_shrink_isr()
+    cluster.produce("a")
+    cluster.step(2_000)
+    [waiting] = cluster.leader.produce_purgatory.waiting()
+    [need] = waiting.why_waiting()
+    every_ms = cluster.leader.config.replica_lag_time_max_ms // 2
+    assert (need.max_lag_ms, need.isr_check_ms, need.min_isr) == (
+        2 * every_ms,
+        begin_ms + every_ms,
+        1,
+    )
+    assert need.replicas == (ReplicaProgress(1, 0, begin_ms, begin_ms),)
+    leaves_ms = leaves_isr_ms(need.replicas[0], need)
+    assert leaves_ms == begin_ms + 3 * every_ms, "at the second check it is not yet too late"
+    for check in (1, 2, 3):
+        cluster.time.advance(begin_ms + check * every_ms - cluster.time.hi_res_clock_ms())
+        cluster.leader.manager.isr_updates.maybe_shrink_isr()
+        assert bool(cluster.leader.proposals) == (check == 3), check

@@ -1,0 +1,274 @@
+"""Why an operation still waits, what would finish it, and what has ended the others (spec D3).
+
+The events give numbers; this module makes sentences of them, and the counts of the last ten
+seconds. It is pure. `kafka-edu why` and the Purgatory screen both use it, so they say the same.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from kafka_edu.common.words import duration, joined, plural
+from kafka_edu.trace.events.purgatory import (
+    EndedBy,
+    ReplicaProgress,
+    Requirement,
+    WaitingOperation,
+)
+
+WINDOW_US: Final = 10_000_000
+"""What has ended operations is counted over so long."""
+
+HIGH_WATERMARK: Final = "high watermark"
+_BYTES: Final = "bytes up to the "
+
+
+class Missing(NamedTuple):
+    """A broker that an operation waits for."""
+
+    broker: int
+    behind: int
+    """Records that it has yet to fetch."""
+    last_fetch_ms: int
+    """On the timer's clock; -1: it has not fetched from this leader yet."""
+
+
+def title(operation: WaitingOperation) -> str:
+    """Return what waits, for whom: `produce web-0 from kcat #88`."""
+    if not operation.client and operation.correlation_id < 0:
+        return operation.label
+    return f"{operation.label} from {operation.client or 'a client'} #{operation.correlation_id}"
+
+
+def left_ms(operation: WaitingOperation, now_ms: int) -> int:
+    """Return the time left until the deadline; 0 if it is over. `now_ms` is the timer's clock."""
+    return max(operation.deadline_ms - now_ms, 0)
+
+
+def patience(operation: WaitingOperation, now_ms: int) -> float:
+    """Return the part of its time that is over, 0.0 to 1.0, for a bar."""
+    whole = operation.age_ms + left_ms(operation, now_ms)
+    return min(max(operation.age_ms / whole, 0.0), 1.0) if whole > 0 else 1.0
+
+
+def missing(need: Requirement) -> list[Missing]:
+    """Return the brokers that are behind what is needed, the farthest first."""
+    behind = [
+        Missing(r.broker, need.at_least - max(r.log_end_offset, 0), r.last_fetch_ms)
+        for r in need.replicas
+        if r.log_end_offset < need.at_least
+    ]
+    if not need.replicas and need.needs == HIGH_WATERMARK:  # an older recording
+        behind = [
+            Missing(int(who.removeprefix("broker ")), need.at_least - max(have, 0), -1)
+            for who, have in need.holders
+            if have < need.at_least and who.removeprefix("broker ").isdigit()
+        ]
+    return sorted(behind, key=lambda one: (-one.behind, one.broker))
+
+
+def needed(need: Requirement) -> str:
+    """Return what is needed and what there is: `web-0: HW ≥ 81,262, is 81,240`."""
+    if need.needs == HIGH_WATERMARK:
+        return f"{need.subject}: HW ≥ {need.at_least:,}, is {need.have:,}"
+    if need.needs.startswith(_BYTES):
+        end = need.needs.removeprefix(_BYTES)
+        return f"{need.subject}: {need.at_least:,} B up to the {end}, has {need.have:,} B"
+    if need.needs == "leader":
+        known = f"broker {need.have}" if need.have >= 0 else "nobody"
+        return f"{need.subject}: broker {need.at_least} as leader in the metadata, has {known}"
+    if need.needs == "to be gone":
+        return f"{need.subject}: to be gone from the metadata"
+    if need.at_least == 1 and need.have == 0:
+        return f"{need.subject}: {need.needs}"
+    if not need.at_least:
+        return f"{need.subject}: {need.needs}; {need.have:,} so far"
+    return f"{need.subject}: {need.needs} ≥ {need.at_least:,}, has {need.have:,}"
+
+
+def leaves_isr_ms(replica: ReplicaProgress, need: Requirement) -> int:
+    """Return when the leader would drop the replica from the ISR, if it never catches up; 0: not
+    known.
+
+    The leader checks every replica.lag.time.max.ms / 2, and drops those that caught up longer ago
+    than replica.lag.time.max.ms. With 10 s: a follower that stops at 0 is still in at the check at
+    10 s, because that is not longer, and out at 15 s.
+    """
+    every_ms = need.max_lag_ms // 2
+    if not need.isr_check_ms or every_ms <= 0:
+        return 0
+    too_late_ms = replica.caught_up_ms + need.max_lag_ms + 1
+    checks = max(-(-(too_late_ms - need.isr_check_ms) // every_ms), 0)
+    return need.isr_check_ms + checks * every_ms
+
+
+def what_would_finish(operation: WaitingOperation, now_ms: int) -> list[str]:
+    """Return in sentences what would finish the operation, the last one being the deadline.
+
+    Names each broker that is missing. All sentences but the last belong to requirements: all of
+    these must be fulfilled. `now_ms` is the timer's clock.
+    """
+    return [
+        *(sentence for need in operation.why for sentence in _finishes(need, now_ms)),
+        _deadline(operation, now_ms),
+    ]
+
+
+def _finishes(need: Requirement, now_ms: int) -> list[str]:
+    if need.needs == HIGH_WATERMARK:
+        return _replicated(need, now_ms)
+    lacking = max(need.at_least - need.have, 0)
+    if need.needs.startswith(_BYTES):
+        where = joined([name for name, _ in need.holders]) or "its partitions"
+        if "log end" in need.needs:
+            return [f"a producer writes {lacking:,} B more to {where}"]
+        if "stable" in need.needs:
+            return [
+                f"{lacking:,} B more are committed in {where}, and no open transaction is below"
+            ]
+        return [f"{lacking:,} B more are committed in {where}: written, and fetched by the ISR"]
+    match need.needs:
+        case "low watermark":
+            return [
+                f"each live replica of {need.subject} gives up the records below"
+                f" {need.at_least:,} (the last is at {need.have:,})"
+            ]
+        case "a sign of life":
+            return [f"{need.subject} sends a heartbeat, or any other request of the group"]
+        case "JoinGroup":
+            return [f"{need.subject} sends JoinGroup"]
+        case "members joined":
+            who = joined([name for name, _ in need.holders]) or plural(lacking, "member")
+            return [f"JoinGroup comes from {who}, or they leave the group"]
+        case "members synced":
+            who = joined([name for name, _ in need.holders]) or plural(lacking, "member")
+            return [f"SyncGroup comes from {who}, or another generation begins"]
+        case "to be gone":
+            return [f"the controller's UpdateMetadata removes {need.subject} from this broker"]
+        case "leaders":
+            return [f"the controller elects {plural(lacking, 'leader')} for {need.subject}"]
+        case "leader":
+            return [
+                f"the controller's UpdateMetadata brings broker {need.at_least} as leader of"
+                f" {need.subject}"
+            ]
+    return [] if not need.at_least else [f"{need.subject} gets {lacking:,} more {need.needs}"]
+
+
+def _replicated(need: Requirement, now_ms: int) -> list[str]:
+    """Return one sentence for each broker of the ISR that is behind."""
+    sentences = []
+    replicas = {replica.broker: replica for replica in need.replicas}
+    for one in missing(need):
+        fetches = f"broker {one.broker} fetches {plural(one.behind, 'record')} of {need.subject}"
+        replica = replicas.get(one.broker)
+        leaves_ms = leaves_isr_ms(replica, need) if replica is not None else 0
+        every = f"every {duration(need.max_lag_ms // 2)}" if need.max_lag_ms else ""
+        if leaves_ms:
+            check = f"at the check in {duration(max(leaves_ms - now_ms, 0))}, {every}"
+        else:
+            check = every and f"checked {every}"
+        sentence = f"{fetches}, or leaves the ISR" + (f" ({check})" if check else "")
+        if need.min_isr and len(need.holders) - 1 < need.min_isr:
+            sentence += f": then an error, because min.insync.replicas is {need.min_isr}"
+        sentences.append(sentence)
+    return sentences or [f"the HW of {need.subject} reaches {need.at_least:,}"]
+
+
+def _deadline(operation: WaitingOperation, now_ms: int) -> str:
+    left = duration(left_ms(operation, now_ms))
+    needs = operation.why[0].needs if operation.why else ""
+    if needs == HIGH_WATERMARK:
+        return f"the deadline in {left}: REQUEST_TIMED_OUT, though the records stay in the log"
+    if needs.startswith(_BYTES):
+        return f"the deadline in {left}: then it sends what there is"
+    if needs in ("a sign of life", "JoinGroup", "members joined", "members synced"):
+        return f"the deadline in {left}: then the group goes on without those that are missing"
+    if needs.startswith("more members"):
+        return f"only time: in {left} the group begins with the members that it has"
+    return f"the deadline in {left}: REQUEST_TIMED_OUT"
+
+
+def since(one: Missing, now_ms: int) -> str:
+    """Return since when a broker that is behind has not fetched."""
+    if one.last_fetch_ms < 0:
+        return "has not fetched from this leader yet"
+    return f"last fetch {duration(max(now_ms - one.last_fetch_ms, 0))} ago"
+
+
+class Ended(NamedTuple):
+    """What one cause has ended in the last ten seconds."""
+
+    cause: str
+    times: int
+    """How many operations it has ended."""
+    typical_ms: int
+    """The median of the waits, estimated within a power of two."""
+
+
+class RecentlyEnded:
+    """What has ended the operations of one purgatory in the last ten seconds, by cause.
+
+    Brokers send totals. The difference to the totals of ten seconds ago is what ended since. Totals
+    survive a lost sample. Bounded: at most one entry a quarter of a second.
+    """
+
+    def __init__(self) -> None:
+        self.counted = False
+        """Whether the broker counts causes; those of older recordings do not."""
+        self._totals: dict[str, tuple[int, ...]] = {}
+        self._before: deque[tuple[int, dict[str, tuple[int, ...]]]] = deque()
+        """When totals grew, and what they were before; the oldest first."""
+
+    def begin(self, ended: Sequence[EndedBy], now_us: int) -> None:
+        """Take a snapshot. If it is the first, all of it happened before."""
+        if self.counted:
+            self.sample(ended, now_us)
+            return
+        self.counted = True
+        self._totals = {one.cause: one.waits for one in ended}
+
+    def sample(self, ended: Sequence[EndedBy], now_us: int) -> None:
+        """Take totals. Smaller totals than before come from a restarted broker."""
+        self.counted = True
+        totals = {one.cause: one.waits for one in ended}
+        if any(sum(totals.get(cause, ())) < sum(waits) for cause, waits in self._totals.items()):
+            self._totals = {}
+            self._before.clear()
+        if not self._before or now_us - self._before[-1][0] >= WINDOW_US // 40:
+            self._before.append((now_us, self._totals))
+        self._totals = totals
+        self._forget(now_us)
+
+    def _forget(self, now_us: int) -> None:
+        while self._before and self._before[0][0] <= now_us - WINDOW_US:
+            self._before.popleft()
+
+    def recent(self, now_us: int) -> list[Ended]:
+        """Return what ended in the last ten seconds, the most frequent cause first. O(causes)."""
+        self._forget(now_us)
+        if not self._before:
+            return []
+        before = self._before[0][1]
+        found = []
+        for cause, waits in self._totals.items():
+            old = before.get(cause, ())
+            new = [n - (old[i] if i < len(old) else 0) for i, n in enumerate(waits)]
+            if count := sum(new):
+                found.append(Ended(cause, count, typical_ms(new)))
+        return sorted(found, key=lambda one: (-one.times, one.cause))
+
+
+def typical_ms(waits: Sequence[int]) -> int:
+    """Return the median of waits that are counted by powers of two as in EndedBy.
+
+    Waits are taken as spread evenly within their power of two: of [0, 0, 0, 0, 4], four waits from
+    8 to below 16 ms, it is 12 ms.
+    """
+    rank = sum(waits) / 2
+    for bucket, count in enumerate(waits):
+        if count and rank <= count:
+            low = 0 if bucket == 0 else 1 << (bucket - 1)
+            return 0 if bucket == 0 else round(low + low * rank / count)
+        rank -= count
+    return 0
