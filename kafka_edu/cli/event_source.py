@@ -1,0 +1,157 @@
+"""The events that an instrument works on: a live cluster's rings and state, or recordings.
+
+Every instrument of the shell has the same three options: `--cluster NAME`, `--replay FILE` (several
+are merged) and `--json FILE`.
+"""
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+import click
+
+from kafka_edu.common.python_process import command_line
+from kafka_edu.common.words import duration
+from kafka_edu.instruments.look_back import look_back
+from kafka_edu.instruments.recording import read_recordings
+from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source
+from kafka_edu.trace.wire_format import TraceFormatError
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+BROKER_COLOURS: Final = ("cyan", "yellow", "magenta", "green", "blue", "bright_red")
+"""A broker has one colour everywhere; a seventh broker has the first one's."""
+
+
+def event_options(command: Command) -> Command:
+    """Add `--cluster`, `--replay` and `--json` to an instrument's command."""
+    cluster = click.option(
+        "--cluster", default="default", show_default=True, metavar="NAME", help="The cluster."
+    )
+    replay = click.option(
+        "--replay",
+        "replay_files",
+        multiple=True,
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="Read a recording instead; several are merged. .gz is understood.",
+    )
+    as_json = click.option(
+        "--json",
+        "json_file",
+        metavar="FILE",
+        type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+        help="Write the answer here as JSON too; - is standard output, without the text.",
+    )
+    return cluster(replay(as_json(command)))
+
+
+class EventSource(NamedTuple):
+    """All that is known, in one order."""
+
+    envelopes: list[Envelope]
+    missing: list[str]
+    """What is not known, a sentence each."""
+    folder: ClusterFolder | None
+    """The live cluster's folder; None on a recording."""
+
+    @property
+    def facts(self) -> list[Envelope]:
+        return [e for e in self.envelopes if EVENT_TYPES[e.name].kind is Kind.FACT]
+
+    @property
+    def reach(self) -> str:
+        """Say what the events cover: `the last 4.2 s of 5 processes`."""
+        facts = self.facts
+        if not facts:
+            return "nothing"
+        processes = len({envelope.source for envelope in facts})
+        of = f"{processes} process" + ("" if processes == 1 else "es")
+        span_ms = (self.envelopes[-1].mono_us - facts[0].mono_us) / 1000
+        last = "the last " if self.folder is not None else ""
+        return f"{last}{duration(span_ms)} of {of}, {len(facts):,} facts"
+
+
+def cluster_folder(cluster: str) -> ClusterFolder:
+    """Return the folder of a cluster that exists. Raises click's exception, in one line."""
+    try:
+        folder = ClusterFolder.of(cluster)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    if not folder.path.is_dir():
+        known = ", ".join(cluster_names())
+        raise click.ClickException(
+            f"there is no cluster '{cluster}'; start one with: {command_line('cluster up')}"
+            + (f", or name one of: {known}" if known else "")
+        )
+    return folder
+
+
+def read_events(cluster: str, replay_files: Sequence[Path], *, gauges: bool = False) -> EventSource:
+    """Read all that the recordings or the live cluster's processes hold.
+
+    Raises click's exception, in one line, if there is nothing to read.
+    """
+    if replay_files:
+        try:
+            envelopes = read_recordings(replay_files)
+        except (TraceFormatError, OSError) as error:
+            raise click.ClickException(str(error)) from error
+        if not envelopes:
+            names = ", ".join(map(str, replay_files))
+            raise click.ClickException(f"nothing is recorded in {names}")
+        return EventSource(envelopes, [], None)
+    folder = cluster_folder(cluster)
+    past = asyncio.run(look_back(folder, gauges=gauges))
+    if not past.envelopes:
+        why = f" ({'; '.join(past.missing)})" if past.missing else ""
+        up = "cluster up" if cluster == "default" else f"cluster up --cluster {cluster}"
+        raise click.ClickException(
+            f"no process of cluster '{cluster}' answers{why}; start it with: {command_line(up)}"
+        )
+    return EventSource(past.envelopes, past.missing, folder)
+
+
+def text_width() -> int:
+    """Return the columns of the terminal, 80 without one, and never more than reads well."""
+    return max(40, min(shutil.get_terminal_size((80, 24)).columns, 140))
+
+
+def colour_of(source: Source) -> str:
+    """Return the colour of a process, for click.style."""
+    if source.broker is None:
+        return "white"
+    return BROKER_COLOURS[source.broker % len(BROKER_COLOURS)]
+
+
+def styled(text: str, **style: object) -> str:
+    """Style a text, unless NO_COLOR is set. A terminal that shows no colours is click's matter."""
+    if os.environ.get("NO_COLOR"):
+        return text
+    return click.style(text, **style)  # type: ignore[arg-type]  # the names are click's own
+
+
+def write_answer(answer: object, json_file: Path | None, lines: Sequence[str]) -> None:
+    """Print the lines, and write the answer as JSON if a file is named. Raises click's exception
+    if the file cannot be written.
+    """
+    if json_file is not None and str(json_file) == "-":
+        json.dump(answer, sys.stdout, indent=2, ensure_ascii=False)
+        sys.stdout.write("\n")
+        return
+    for line in lines:
+        click.echo(line)
+    if json_file is None:
+        return
+    try:
+        json_file.write_text(
+            json.dumps(answer, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+    except OSError as error:
+        raise click.ClickException(f"cannot write {json_file}: {error.strerror}") from error

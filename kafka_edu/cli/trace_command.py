@@ -1,0 +1,323 @@
+"""Record a cluster's events, follow them, or show a recording: one coloured column a process."""
+
+import asyncio
+import re
+import signal
+import textwrap
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+
+from kafka_edu.cli.event_source import (
+    cluster_folder,
+    colour_of,
+    styled,
+    text_width,
+)
+from kafka_edu.common.python_process import command_line
+from kafka_edu.instruments.event_name import event_name, short_name
+from kafka_edu.instruments.hop_sentences import fact_text
+from kafka_edu.instruments.recording import Recorder, read_recordings
+from kafka_edu.instruments.trace_feed import TraceFeed, event_files, now_us
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level, Source
+from kafka_edu.trace.tracer import LEVELS
+from kafka_edu.trace.wire_format import TraceFormatError
+
+DRAIN_S: Final = 0.1
+_ROW: Final = "{:<12} {:<9} "
+
+
+class Filter(NamedTuple):
+    """What a reader wants to see."""
+
+    level: Level
+    names: tuple[str, ...]
+    topic: str
+    since_us: int
+
+    def takes(self, envelope: Envelope) -> bool:
+        known = EVENT_TYPES.get(envelope.name)
+        if known is None or known.kind is not Kind.FACT or envelope.mono_us < self.since_us:
+            return False
+        if LEVELS.index(known.level) > LEVELS.index(self.level):
+            return False
+        if self.names and envelope.name not in self.names:
+            return False
+        return not self.topic or _is_about(envelope.event, self.topic)
+
+
+def _is_about(value: object, topic: str) -> bool:
+    """Return whether an event, or a value in it, names the topic or a partition of it."""
+    if isinstance(value, tuple):
+        return any(_is_about(one, topic) for one in value)
+    if not isinstance(value, str):
+        return False
+    return value == topic or bool(re.search(rf"(?:^|/){re.escape(topic)}(?:-\d+$|/|$)", value))
+
+
+def _names(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Check the names of events. Case does not matter."""
+    known = {name.lower(): name for name in EVENT_TYPES}
+    for name in names:
+        if name.lower() not in known:
+            raise click.BadParameter(f"there is no event '{name}'; docs/events.md names them all")
+    return tuple(known[name.lower()] for name in names)
+
+
+def _seconds(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
+    """Parse `90`, `90s`, `5m` or `1h`."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h|)", text)
+    if match is None:
+        raise click.BadParameter(f"'{text}' is no length of time such as 90s or 5m")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+_CLUSTER: Final = click.option(
+    "--cluster", default="default", show_default=True, metavar="NAME", help="The cluster."
+)
+_LEVEL: Final = click.option(
+    "--level",
+    type=click.Choice([level.value for level in Level]),
+    default=Level.STATE.value,
+    show_default=True,
+    help="state: changes of state. hops: each request's way too. all: each timer task too.",
+)
+_FILTERS: Final = (
+    click.option(
+        "--event",
+        "names",
+        multiple=True,
+        metavar="NAME",
+        callback=_names,
+        help="Only events of this kind; may be given again.",
+    ),
+    click.option("--topic", default="", metavar="TOPIC", help="Only what names this topic."),
+)
+
+
+def _filtered(command: Callable[..., object]) -> Callable[..., object]:
+    for option in _FILTERS:
+        command = option(command)
+    return command
+
+
+class Columns:
+    """Draws events as lines: time, number, one column for each process, and the sentence."""
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._sources: list[Source] = []
+        for source in sources:
+            self.add(source)
+
+    def add(self, source: Source) -> None:
+        """Add a column: ZooKeeper and the supervisor first, then the brokers by id."""
+        if source not in self._sources:
+            self._sources.append(source)
+            self._sources.sort(key=lambda one: (one.broker is not None, one.kind, one.id))
+
+    def heading(self) -> str:
+        names = "".join(
+            styled(f"{short_name(source):<4}", fg=colour_of(source), bold=True)
+            for source in self._sources
+        )
+        return _ROW.format("time", "fact") + names
+
+    def lines(self, envelope: Envelope) -> list[str]:
+        at = time.strftime("%H:%M:%S", time.localtime(envelope.wall_ms / 1000))
+        clock = f"{at}.{envelope.wall_ms % 1000:03d}"
+        lanes = "".join(
+            styled("●   " if source == envelope.source else "·   ", fg=colour_of(source))
+            for source in self._sources
+        )
+        margin = len(_ROW.format("", "")) + 4 * len(self._sources)
+        width = max(text_width() - margin, 24)
+        text = textwrap.wrap(fact_text(envelope.event), width, break_on_hyphens=False) or [""]
+        head = _ROW.format(clock, event_name(envelope)) + lanes
+        colour = colour_of(envelope.source)
+        rails = " " * len(_ROW.format("", "")) + "".join(
+            styled("·   ", fg=colour_of(source), dim=True) for source in self._sources
+        )
+        return [head + styled(text[0], fg=colour)] + [
+            rails + styled(part, fg=colour) for part in text[1:]
+        ]
+
+
+@click.group()
+def trace() -> None:
+    """Record a cluster's events, follow them, or show a recording."""
+
+
+@trace.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--level",
+    type=click.Choice([level.value for level in Level]),
+    default=Level.ALL.value,
+    help="Leave out the events above this level.",
+)
+@_filtered
+@click.option(
+    "--since",
+    "since_s",
+    metavar="TIME",
+    callback=_seconds,
+    help="Only the last part of the recording: 90s, 5m.",
+)
+def show(
+    files: Sequence[Path], level: str, names: tuple[str, ...], topic: str, since_s: float | None
+) -> None:
+    """Show recordings, merged by time, one line an event."""
+    try:
+        envelopes = read_recordings(files)
+    except (TraceFormatError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    if not envelopes:
+        raise click.ClickException(f"nothing is recorded in {', '.join(map(str, files))}")
+    since_us = 0 if since_s is None else envelopes[-1].mono_us - int(since_s * 1e6)
+    wanted = Filter(Level(level), names, topic, since_us)
+    shown = [envelope for envelope in envelopes if wanted.takes(envelope)]
+    if not shown:
+        raise click.ClickException(
+            f"none of the {len(envelopes):,} recorded events is what you asked for"
+        )
+    columns = Columns(envelope.source for envelope in shown)
+    click.echo(columns.heading())
+    for envelope in shown:
+        for line in columns.lines(envelope):
+            click.echo(line)
+
+
+@trace.command()
+@_CLUSTER
+@_LEVEL
+@_filtered
+@click.option(
+    "--since",
+    "since_s",
+    default="30s",
+    show_default=True,
+    metavar="TIME",
+    callback=_seconds,
+    help="Begin so long ago: 90s, 5m. The processes keep ten minutes.",
+)
+@click.option(
+    "--for",
+    "for_s",
+    metavar="TIME",
+    callback=_seconds,
+    help="End after this time. Without it, Ctrl-C ends.",
+)
+def tail(
+    cluster: str,
+    level: str,
+    names: tuple[str, ...],
+    topic: str,
+    since_s: float,
+    for_s: float | None,
+) -> None:
+    """Show a live cluster's events as they happen, after those of the last seconds."""
+    folder = _running(cluster)
+    since_us = now_us() - int(since_s * 1e6)
+    wanted = Filter(Level(level), names, topic, since_us)
+    columns = Columns(source for source, path in event_files(folder).items() if path.exists())
+    click.echo(columns.heading())
+
+    def print_all(envelopes: list[Envelope]) -> None:
+        for envelope in filter(wanted.takes, envelopes):
+            columns.add(envelope.source)
+            for line in columns.lines(envelope):
+                click.echo(line)
+
+    asyncio.run(_follow(folder, Level(level), since_us, for_s, print_all))
+
+
+@trace.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@_CLUSTER
+@_LEVEL
+@click.option(
+    "--since",
+    "since_s",
+    metavar="TIME",
+    callback=_seconds,
+    help="Record the past too: 90s, 5m. The processes keep ten minutes, at level state.",
+)
+@click.option(
+    "--for",
+    "for_s",
+    metavar="TIME",
+    callback=_seconds,
+    help="End after this time. Without it, Ctrl-C ends.",
+)
+def record(
+    file: Path, cluster: str, level: str, since_s: float | None, for_s: float | None
+) -> None:
+    """Record a live cluster's events in FILE; a name that ends in .gz packs it."""
+    folder = _running(cluster)
+    try:
+        recorder = Recorder(file, cluster)
+    except OSError as error:
+        raise click.ClickException(f"cannot record to {file}: {error.strerror}") from error
+    counted = 0
+
+    def write(envelopes: list[Envelope]) -> None:
+        nonlocal counted
+        recorder.write(envelopes)
+        counted += sum(1 for e in envelopes if _is_fact(e))
+
+    if for_s is None:
+        click.echo("recording; Ctrl-C ends it", err=True)
+    since_us = None if since_s is None else now_us() - int(since_s * 1e6)
+    try:
+        asyncio.run(_follow(folder, Level(level), since_us, for_s, write))
+    finally:
+        recorder.close()
+    click.echo(
+        f"recorded {counted:,} facts in {file}; see them with: {command_line(f'trace show {file}')}"
+    )
+
+
+def _is_fact(envelope: Envelope) -> bool:
+    known = EVENT_TYPES.get(envelope.name)
+    return known is not None and known.kind is Kind.FACT
+
+
+def _running(cluster: str) -> ClusterFolder:
+    """Return the folder of a cluster of which a process serves events."""
+    folder = cluster_folder(cluster)
+    if not any(path.exists() for path in event_files(folder).values()):
+        up = "cluster up" if cluster == "default" else f"cluster up --cluster {cluster}"
+        raise click.ClickException(
+            f"no process of cluster '{cluster}' serves events; start it with: {command_line(up)}"
+        )
+    return folder
+
+
+async def _follow(
+    folder: ClusterFolder,
+    level: Level,
+    since_us: int | None,
+    for_s: float | None,
+    take: Callable[[list[Envelope]], None],
+) -> None:
+    """Hand on all events in order, until the time is over or Ctrl-C ends it."""
+    feed = TraceFeed(folder, level, since_us)
+    reading = asyncio.create_task(feed.run())
+    stopped = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stopped.set)
+    end_us = None if for_s is None else now_us() + int(for_s * 1e6)
+    try:
+        while not stopped.is_set() and (end_us is None or now_us() < end_us):
+            await asyncio.sleep(DRAIN_S)
+            take(feed.drain())
+        await asyncio.sleep(2 * DRAIN_S)
+        take(feed.drain(now_us() + 1_000_000))
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)

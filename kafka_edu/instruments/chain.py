@@ -1,0 +1,110 @@
+"""The causes of an event as a tree, and what followed from it (docs/chains.md), as lines of text.
+
+A chain of causes is nearly always a line: one event leads to the next. So the tree is drawn like a
+log of versions. What continues the line stands at its left edge, and only a side branch is set in.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from kafka_edu.instruments.event_name import event_name
+from kafka_edu.instruments.hop_sentences import fact_text
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.reader import History, TreeNode, order
+
+FOLDED_FROM: Final = 4
+"""So many events of one kind next to each other, from one cause, become one line."""
+
+
+class ChainLine(NamedTuple):
+    """One event of a chain, with its place in the drawing."""
+
+    rails: str
+    """The lines of branches before it: `│ ├─`."""
+    envelope: Envelope
+    text: str
+    also: tuple[str, ...]
+    """Its other causes, by name; the one that it stands below is not among them."""
+    more: int = 0
+    """Events of the same kind that this line stands for, too."""
+
+
+class Chain(NamedTuple):
+    """An event's causes and effects."""
+
+    envelope: Envelope
+    causes: list[ChainLine]
+    """From the first cause to the event itself, which is the last line."""
+    effects: list[ChainLine]
+    effects_left: int
+    """Effects that are not shown."""
+    beginning: str
+    """Why the chain begins where it does."""
+
+
+def chain_of(history: History, envelope: Envelope, most_effects: int = 20) -> Chain:
+    """Return the chain of one event. O(causes and effects)."""
+    trees = history.causes_tree(envelope)
+    causes: list[ChainLine] = []
+    for tree in sorted(trees, key=lambda tree: _holds(tree, envelope)):
+        causes += _drawn(tree, envelope)
+    root = history.effects_tree(envelope)
+    effects = list(_drawn(root, None))[1:]
+    main = next(tree for tree in trees if _holds(tree, envelope))
+    return Chain(
+        envelope=envelope,
+        causes=causes,
+        effects=effects[:most_effects],
+        effects_left=sum(1 + line.more for line in effects[most_effects:]),
+        beginning=history.beginning(main.envelope),
+    )
+
+
+def _holds(tree: TreeNode, envelope: Envelope) -> bool:
+    return any(node.envelope is envelope for _, node in tree.walk())
+
+
+def _drawn(tree: TreeNode, last: Envelope | None) -> Iterator[ChainLine]:
+    """Yield the lines of a tree. The branch that holds `last` continues the line, or else the
+    longest one.
+    """
+    sizes: dict[int, int] = {}
+    line: set[int] = set()
+    for _, node in reversed(list(tree.walk())):
+        sizes[id(node)] = 1 + sum(sizes[id(child)] for child in node.children)
+        if node.envelope is last or any(id(child) in line for child in node.children):
+            line.add(id(node))
+
+    waiting: list[tuple[str, str, TreeNode, int]] = [("", "", tree, 0)]
+    while waiting:
+        rails, mark, node, more = waiting.pop()
+        yield ChainLine(
+            rails=rails + mark,
+            envelope=node.envelope,
+            text=fact_text(node.envelope.event),
+            also=tuple(event_name(link.cause) for link in node.parents[1:]),
+            more=more,
+        )
+        below = rails + ("│ " if mark else "")
+        groups = list(_folded(node.children))
+        groups.sort(key=lambda group: (id(group[0]) in line, sizes[id(group[0])]))
+        straight, aside = groups[-1:], groups[:-1]
+        aside.sort(key=lambda group: order(group[0].envelope))
+        for child, more_of_it in straight:
+            waiting.append((below, "", child, more_of_it))
+        for child, more_of_it in reversed(aside):
+            waiting.append((below, "├╴", child, more_of_it))
+
+
+def _folded(children: list[TreeNode]) -> Iterator[tuple[TreeNode, int]]:
+    """Yield each child, or the first of many that are alike, and how many more they are."""
+    alike: dict[tuple[object, ...], list[TreeNode]] = {}
+    for child in children:
+        kind = (child.envelope.source, child.envelope.name, bool(child.children))
+        key = kind if not child.children else (*kind, id(child))
+        alike.setdefault(key, []).append(child)
+    for group in alike.values():
+        if len(group) < FOLDED_FROM:
+            yield from ((child, 0) for child in group)
+        else:
+            yield group[0], len(group) - 1
