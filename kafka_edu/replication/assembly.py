@@ -27,7 +27,7 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class Scheduler(Protocol):
-    """Runs periodic work (KafkaScheduler)."""
+    """A runner of periodic work (KafkaScheduler)."""
 
     def schedule(
         self,
@@ -57,9 +57,9 @@ class Replication:
         on_failure: Callable[[str, BaseException], None],
         trace: Tracer | None = None,
     ) -> None:
-        """`topic_config` gives a topic's log settings (the broker's, overridden by /config/topics);
-        it must not wait. `on_failure` is told of a task that died of a bug, by name; it is expected
-        to stop the broker.
+        """`topic_config` returns a topic's log settings: the broker's, overridden by
+        /config/topics. It must not wait. `on_failure` is called with the name of a task that died
+        of a bug; it should stop the broker.
         """
         self._config = config
         self._time = time
@@ -93,7 +93,7 @@ class Replication:
         ]
 
     async def startup(self, scheduler: Scheduler) -> None:
-        """Start the purgatories' reapers and the periodic work: ISR expiration, telling of ISR
+        """Start the purgatories' reapers and the periodic work: ISR expiration, propagation of ISR
         changes, HW checkpoints.
         """
         for reaper in self._reapers:
@@ -118,7 +118,7 @@ class Replication:
         )
 
     def resize_fetchers(self, num_replica_fetchers: int) -> None:
-        """num.replica.fetchers from now on."""
+        """Set num.replica.fetchers."""
         followed = [partition for partition in self._partitions if not partition.is_leader]
         self.fetchers.resize(num_replica_fetchers, followed)
 
@@ -132,16 +132,16 @@ class Replication:
             self._trace(IsrChangesPropagated(partitions=tuple(map(str, told))))
 
     async def _checkpoint_high_watermarks(self) -> None:
-        """Write them. A log dir that refuses goes offline."""
+        """Write the high watermarks. A log dir that refuses goes offline."""
         await self._checkpoints.write(self._partitions, self.log_manager.handle_log_dir_failure)
 
     def begin_shutdown(self) -> None:
-        """The broker is about to stop: no partition is followed anew."""
+        """Follow no new partition from now on, because the broker is about to stop."""
         self.fetchers.begin_shutdown()
 
     async def shutdown(self) -> None:
-        """Stop fetching, stop waiting, and write the high watermarks. The scheduler has been
-        stopped before.
+        """Stop fetching, stop waiting, and write the high watermarks. The scheduler must be stopped
+        before.
         """
         await self.fetchers.shutdown()
         await self._isr_writer.shutdown()

@@ -1,11 +1,11 @@
-"""Carry out the controller's orders: lead, follow, stop, update metadata (Kafka:
+"""Carry out the controller's requests: lead, follow, stop, update metadata (Kafka:
 becomeLeaderOrFollower, stopReplicas and maybeUpdateMetadataCache of ReplicaManager).
 
-Two epochs fence it (spec C8). The controller's: a request of an older controller than one already
-heard is refused whole, STALE_CONTROLLER_EPOCH. The partition's: a change of leadership that is not
-newer than ours is ignored, with STALE_CONTROLLER_EPOCH for that partition (Kafka's own code for it
-in 2.0). A LeaderAndIsr request creates the replicas that are not there yet. Next hop: Partition,
-then the fetchers.
+Two epochs fence stale requests (spec C8). The controller epoch: a whole request of an older
+controller gets STALE_CONTROLLER_EPOCH. The leader epoch of a partition: a change that is not newer
+than ours is ignored, with STALE_CONTROLLER_EPOCH for that partition (Kafka 2.0's own code for it).
+A LeaderAndIsr request creates the replicas that do not exist yet. Next hop: Partition, then the
+fetchers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,8 +51,8 @@ class Fetchers(Protocol):
     def add_fetcher_for_partitions(
         self, partitions: Sequence[Partition], live_leaders: Mapping[int, tuple[str, int]]
     ) -> None:
-        """Start to follow. `live_leaders` is host and port by broker id, as the controller's
-        request names them.
+        """Start to follow. `live_leaders` maps broker ids to host and port, from the controller's
+        request.
         """
         ...
 
@@ -78,7 +78,7 @@ class ControllerOrders:
         time: Time,
         trace: Tracer | None = None,
     ) -> None:
-        """`topic_config` returns a topic's log settings; it must not wait."""
+        """`topic_config` returns a topic's log settings. It must not wait."""
         self._broker_id = broker_id
         self._partitions = partitions
         self._new_partition = new_partition
@@ -93,7 +93,7 @@ class ControllerOrders:
         self.controller_epoch = 0
 
     def _accept(self, request: str, controller_id: int, controller_epoch: int) -> bool:
-        """Door: False for an older controller than the latest; a newer one becomes the latest."""
+        """Return False for an older controller than the latest. A newer one becomes the latest."""
         current = self.controller_epoch
         if controller_epoch < current:
             if self._trace:
@@ -119,7 +119,7 @@ class ControllerOrders:
         return True
 
     def maybe_update_metadata_cache(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
-        """Returns the partitions that were deleted. Raises STALE_CONTROLLER_EPOCH."""
+        """Return the partitions that were deleted. Raises STALE_CONTROLLER_EPOCH."""
         if not self._accept("UpdateMetadata", request.controller_id, request.controller_epoch):
             raise KafkaException(Errors.STALE_CONTROLLER_EPOCH)
         return self._metadata_cache.update(request)
@@ -127,8 +127,8 @@ class ControllerOrders:
     def become_leader_or_follower(
         self, request: LeaderAndIsrRequest, version: int
     ) -> LeaderAndIsrResponse:
-        """Lead and follow as told; every partition gets its own error. Leaders first, then
-        followers. O(partitions).
+        """Become leader or follower of each partition. Each one gets its own error. Leaders come
+        first, then followers. O(partitions).
         """
         if not self._accept("LeaderAndIsr", request.controller_id, request.controller_epoch):
             return LeaderAndIsrResponse(error_code=Errors.STALE_CONTROLLER_EPOCH)
@@ -185,8 +185,8 @@ class ControllerOrders:
         return _leader_and_isr_response(request, errors, version)
 
     def new_logs(self, request: LeaderAndIsrRequest) -> list[tuple[TopicPartition, bool]]:
-        """The partitions of the request whose logs are not there yet, and whether they are new.
-        None for an older controller than the latest.
+        """Return the partitions of the request whose logs do not exist yet, and whether they are
+        new. None for an older controller than the latest.
         """
         if request.controller_epoch < self.controller_epoch:
             return []
@@ -243,8 +243,8 @@ class ControllerOrders:
         state: LeaderAndIsrPartitionState,
         known_high_watermarks: dict[str, Mapping[TopicPartition, int]],
     ) -> None:
-        """The replica's log, created if it is not there; its HW as last checkpointed, read once a
-        request and log dir.
+        """Attach the replica's log, created if it does not exist, with its HW from the checkpoint.
+        A checkpoint is read once a request and log dir.
         """
         if partition.log is not None:
             return
@@ -260,8 +260,8 @@ class ControllerOrders:
         )
 
     def stop_replicas(self, request: StopReplicaRequest, version: int) -> StopReplicaResponse:
-        """Stop fetching and serving, and delete where so ordered. From v3 on each partition brings
-        its leader epoch: an older one is fenced.
+        """Stop fetching and serving, and delete if the request says so. From v3 on each partition
+        has its leader epoch, and an older one is fenced.
         """
         if not self._accept("StopReplica", request.controller_id, request.controller_epoch):
             return StopReplicaResponse(error_code=Errors.STALE_CONTROLLER_EPOCH)
@@ -326,8 +326,8 @@ class ControllerOrders:
 def _partition_states(
     request: LeaderAndIsrRequest,
 ) -> Iterable[tuple[TopicPartition, LeaderAndIsrPartitionState]]:
-    """All partitions of the request, of the flat list of v0 and v1 and of the lists by topic since
-    v2.
+    """Yield all partitions of the request: from the flat list of v0 and v1, or from the lists by
+    topic since v2.
     """
     for state in request.ungrouped_partition_states:
         yield TopicPartition(state.topic_name, state.partition_index), state
@@ -339,7 +339,7 @@ def _partition_states(
 def _leader_and_isr_response(
     request: LeaderAndIsrRequest, errors: dict[TopicPartition, Errors], version: int
 ) -> LeaderAndIsrResponse:
-    """v5 lists errors by topic id, older versions by topic name."""
+    """Make the response. v5 lists errors by topic id, older versions by topic name."""
     if version < 5:
         return LeaderAndIsrResponse(
             partition_errors=[
@@ -364,7 +364,7 @@ def _leader_and_isr_response(
 def _stop_orders(
     request: StopReplicaRequest, version: int
 ) -> list[tuple[TopicPartition, int, bool]]:
-    """(partition, leader epoch or -1, delete) from any version of the request."""
+    """Return (partition, leader epoch or -1, delete) from any version of the request."""
     if version == 0:
         return [
             (TopicPartition(p.topic_name, p.partition_index), NO_EPOCH, request.delete_partitions)

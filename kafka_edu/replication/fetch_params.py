@@ -1,4 +1,4 @@
-"""A fetch as the replica manager takes it (Kafka: FetchParams, FetchRequest.PartitionData)."""
+"""The parameters of one fetch (Kafka: FetchParams, FetchRequest.PartitionData)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,28 +14,28 @@ DEBUGGING_REPLICA_ID: Final = -2
 """A tool that reads any replica, beyond the high watermark."""
 
 NO_LEADER_EPOCH: Final = -1
-"""The reader does not say by which leader epoch it reads, and is not fenced."""
+"""The reader gives no leader epoch, and is not fenced."""
 
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
 
 
 class FetchIsolation(StrEnum):
-    """How far a reader may see."""
+    """The offset up to which a reader may see records."""
 
     LOG_END = "log end"
-    """A follower, or a tool: everything."""
+    """A follower or a tool sees everything."""
     HIGH_WATERMARK = "high watermark"
-    """A consumer: what the whole ISR has."""
+    """A consumer sees the records that the whole ISR has."""
     TXN_COMMITTED = "last stable offset"
-    """A read_committed consumer: what no open transaction can still change; it is told what was
-    aborted.
+    """A read_committed consumer sees the records that no open transaction can still change. The
+    response lists the aborted transactions.
     """
 
 
 def fetch_isolation(replica_id: int, isolation_level: int) -> FetchIsolation:
-    """Consumers see no further than the high watermark, and if they ask for it only what is stable;
-    all others see everything.
+    """Return the limit for this reader. Consumers see no further than the high watermark, or only
+    stable records if they want that. All others see everything.
     """
     if replica_id != CONSUMER_REPLICA_ID:
         return FetchIsolation.LOG_END
@@ -47,7 +47,7 @@ def fetch_isolation(replica_id: int, isolation_level: int) -> FetchIsolation:
 
 
 def check_isolation_level(isolation_level: int) -> None:
-    """Raises UNKNOWN_SERVER_ERROR, as Kafka does, for a level that is neither READ_UNCOMMITTED nor
+    """Raise UNKNOWN_SERVER_ERROR, as Kafka does, for a level that is neither READ_UNCOMMITTED nor
     READ_COMMITTED.
     """
     if isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
@@ -57,7 +57,7 @@ def check_isolation_level(isolation_level: int) -> None:
 
 
 class FetchParams(NamedTuple):
-    """What holds for the whole fetch. Sizes in bytes."""
+    """The parameters of the whole fetch. Sizes in bytes."""
 
     replica_id: int
     """A follower's broker id, or one of the constants above."""
@@ -77,22 +77,24 @@ class FetchParams(NamedTuple):
 
     @property
     def only_from_leader(self) -> bool:
-        """Since v11 a follower may serve consumers (KIP-392); tools read anywhere."""
+        """Return whether only the leader may serve the read. Since v11 a follower may serve
+        consumers (KIP-392). Tools read anywhere.
+        """
         return self.replica_id >= 0 or (
             self.replica_id == CONSUMER_REPLICA_ID and self.api_version < 11
         )
 
     @property
     def hard_max_bytes_limit(self) -> bool:
-        """v0–2 cut in the middle of a batch; later ones get at least one whole batch, whatever its
-        size.
+        """Return whether the limit may cut a batch in two. v0–2 do that. Later versions get at
+        least one whole batch, whatever its size.
         """
         return self.api_version <= 2
 
 
 @dataclass(slots=True)
 class PartitionFetch:
-    """What is wanted of one partition. A session keeps it until the reader wants something else."""
+    """The request for one partition. A session keeps it until the reader wants something else."""
 
     fetch_offset: int
     log_start_offset: int

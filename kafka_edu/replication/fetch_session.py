@@ -1,9 +1,9 @@
-"""One fetch session, as the broker that is fetched from keeps it (Kafka: FetchSession and
-CachedPartition in FetchSession.scala; KIP-227).
+"""One fetch session on the side of the leader (Kafka: FetchSession and CachedPartition in
+FetchSession.scala; KIP-227).
 
-A follower of 1,000 partitions names, in each full fetch, 1,000 × 24 B ≈ 24 KB, although most are
-idle (book 000 §6.1). In a session the broker remembers what it was asked: a fetch then names only
-what changed, and the answer only what is new. An idle fetch is some 60 bytes.
+In each full fetch a follower of 1,000 partitions names 1,000 × 24 B ≈ 24 KB, although most of them
+are idle (book 000 §6.1). With a session the leader remembers the request. Then a fetch names only
+the partitions that changed, and the response only those with news. An idle fetch is some 60 bytes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,17 +28,18 @@ class CachedPartition:
         self.high_watermark = high_watermark
         self.log_start_offset = log_start_offset
         self.version = VersionCounter()
-        """The partition's own, once it was read to its end."""
+        """The partition's own counter, once the partition was read to its end."""
         self.answered = NO_VERSION
-        """The version that was last answered. While it is the partition's, a read gives no news."""
+        """The last answered version. While it equals the partition's version, a read gives no news.
+        """
         self.follower: Replica | None = None
 
     def take_news(self, read: LogReadResult, clock: FetchClock) -> bool:
-        """Return whether `read` must be answered: it has records, or the HW or the log start moved,
-        or an error, or a diverging epoch. Remember it.
+        """Return whether `read` must be answered, and remember it. It must if it has records, an
+        error or a diverging epoch, or if the HW or the log start moved.
 
-        An error is answered each time, and so is what comes after it, because the client may have
-        forgotten what it knew.
+        An error is answered each time, and so is the first read after it, because the client may
+        have forgotten its state.
         """
         news = (
             read.size_in_bytes > 0
@@ -98,16 +99,16 @@ class FetchSession:
     ) -> None:
         self.session_id = session_id
         self.privileged = privileged
-        """A follower's: not to be evicted for a consumer's."""
+        """It is a follower's session, which no consumer's session may push out."""
         self.partitions = partitions
         self.key = f"fetch session {session_id}"
-        """A fetch that waits is woken under this key by partitions that were left out."""
+        """The key under which a partition that was left out wakes a waiting fetch."""
         self.changed: set[TopicPartition] = set()
         """The partitions that have changed since a fetch arrived."""
         self.clock = FetchClock()
         self.closed = False
         self.epoch = 1
-        """That of the next fetch."""
+        """The epoch of the next fetch."""
         self.created_ms = now_ms
         self.last_used_ms = now_ms
         self.evictable_by_all = False
@@ -116,7 +117,7 @@ class FetchSession:
     def update(
         self, changed: Mapping[TopicPartition, PartitionFetch], to_forget: Iterable[TopicPartition]
     ) -> None:
-        """Take over what a fetch names. O(partitions named)."""
+        """Take the changes that a fetch names. O(partitions named)."""
         for tp, request in changed.items():
             cached = self.partitions.get(tp)
             if cached is None:
@@ -142,7 +143,7 @@ class FetchSession:
         return bool(infos) and next(iter(self.partitions), None) == infos[0][0]
 
     def infos(self) -> list[tuple[TopicPartition, PartitionFetch]]:
-        """Return what is to be read now, in order. O(partitions), some 30 ns each."""
+        """Return the partitions to read now, in order. O(partitions), some 30 ns each."""
         return [
             (tp, cached.request)
             for tp, cached in self.partitions.items()
@@ -152,7 +153,9 @@ class FetchSession:
     def follow(
         self, topic_partition: TopicPartition, version: VersionCounter, follower: Replica | None
     ) -> None:
-        """Compare with this version from now on. `follower` is the reader, if it is one. O(1)."""
+        """Compare with this version from now on. `follower` is the reader, if it is a follower.
+        O(1).
+        """
         cached = self.partitions.get(topic_partition)
         if cached is not None:
             cached.version = version
@@ -161,7 +164,7 @@ class FetchSession:
     def take_news(
         self, reads: list[tuple[TopicPartition, LogReadResult]]
     ) -> list[tuple[TopicPartition, LogReadResult]]:
-        """Return only what must be answered. These partitions go to the end of the order."""
+        """Return only the reads that must be answered. Their partitions go to the end."""
         news = []
         partitions = self.partitions
         for item in reads:

@@ -23,17 +23,16 @@ EVICTION_MS: Final = 120_000
 
 
 class FetchSessionCache:
-    """`max_entries` is max.incremental.fetch.session.cache.slots (1,000). When they are taken, a
-    new session must be worth more than an old one:
+    """The sessions of a broker. `max_entries` is max.incremental.fetch.session.cache.slots (1,000).
+    When all slots are taken, a new session must be worth more than an old one:
 
-    1. the longest unused one goes, if it is unused for more than two minutes;
-    2. else the least valuable of those that may go: consumers' before followers', small before
-       large. A follower may push out any consumer's session; otherwise a session may go once it has
-       lived for two minutes;
-    3. else the newcomer gets none, and must name all its partitions each time.
+    1. The session that was unused for longest goes, if that is more than two minutes.
+    2. Otherwise the least valuable one goes: consumers' before followers', small before large. A
+       follower may push out any consumer's session. Other sessions are safe for two minutes.
+    3. Otherwise the newcomer gets none, and must name all its partitions each time.
 
     Ids come from a random number generator, so that a client of an earlier life of this broker
-    hardly meets a stranger's session. `touch` is O(1), an eviction O(sessions).
+    hardly ever meets another client's session. `touch` is O(1), an eviction O(sessions).
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class FetchSessionCache:
 
     @property
     def total_partitions(self) -> int:
-        """Partitions in all sessions. O(sessions)."""
+        """Return the number of partitions in all sessions. O(sessions)."""
         return sum(len(session.partitions) for session in self._sessions.values())
 
     def maybe_create_session(
@@ -70,7 +69,7 @@ class FetchSessionCache:
         size: int,
         create_partitions: Callable[[], dict[TopicPartition, CachedPartition]],
     ) -> int:
-        """Open a session if there is room, or room can be made; returns its id, or 0."""
+        """Open a session if there is a slot, or one can be freed; return its id, or 0."""
         if len(self._sessions) >= self._max_entries and not self._try_evict(
             privileged, size, now_ms
         ):
@@ -87,7 +86,7 @@ class FetchSessionCache:
         return session_id
 
     def touch(self, session: FetchSession, now_ms: int) -> None:
-        """It is used now."""
+        """Note that the session is used now."""
         self._sessions[session.session_id] = self._sessions.pop(session.session_id)
         session.last_used_ms = now_ms
         old = now_ms - session.created_ms > self._eviction_ms
@@ -95,7 +94,7 @@ class FetchSessionCache:
         session.evictable_by_privileged = old or not session.privileged
 
     def remove(self, session_id: int, reason: str) -> bool:
-        """Door: end a session; False if there is none of that id."""
+        """End a session. Return False if there is none of that id."""
         session = self._sessions.pop(session_id, None)
         if session is None:
             return False

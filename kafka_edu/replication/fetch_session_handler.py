@@ -1,4 +1,4 @@
-"""A fetch session as the one who fetches keeps it (Kafka: FetchSessionHandler.java; KIP-227, spec
+"""One fetch session on the side of the follower (Kafka: FetchSessionHandler.java; KIP-227, spec
 P7).
 """
 
@@ -10,15 +10,15 @@ from kafka_edu.replication.fetch_params import PartitionFetch
 
 NO_SESSION: Final = 0
 INITIAL_EPOCH: Final = 0
-"""Opens a session."""
+"""The epoch of a fetch that opens a session."""
 FINAL_EPOCH: Final = -1
-"""Asks without a session, and closes the one that is named."""
+"""The epoch of a fetch without a session. It closes the session that it names."""
 MAX_EPOCH: Final = 0x7FFFFFFF
 
 
 def next_epoch(epoch: int) -> int:
-    """The epoch after `epoch`: epochs count up from 1; behind the largest int32 follows 1 again,
-    for 0 would open a session.
+    """Return the epoch after `epoch`. Epochs count up from 1. After the largest int32 comes 1
+    again, because 0 would open a session.
     """
     if epoch < 0:
         return FINAL_EPOCH
@@ -26,7 +26,7 @@ def next_epoch(epoch: int) -> int:
 
 
 class FetchRequestData(NamedTuple):
-    """What goes into the next fetch request."""
+    """The content of the next fetch request."""
 
     session_id: int
     session_epoch: int
@@ -35,12 +35,13 @@ class FetchRequestData(NamedTuple):
 
 
 class FetchSessionHandler:
-    """Remembers what the leader knows already, so that a fetch names only the partitions that have
+    """Remembers what the leader already knows, so that a fetch names only the partitions that have
     changed.
 
-    `put` and `remove` say what is wanted; `build` gives the next request; `handle_response` or
-    `handle_error` must follow it. A full fetch names all partitions: the first one, and the one
-    after anything went wrong. Building costs O(partitions named), not O(partitions followed).
+    `put` and `remove` change the wanted partitions. `build` returns the next request, and
+    `handle_response` or `handle_error` must follow it. A full fetch names all partitions: the first
+    one, and the one after any error. Building costs O(partitions named), not O(partitions
+    followed).
     """
 
     def __init__(self) -> None:
@@ -55,29 +56,29 @@ class FetchSessionHandler:
 
     @property
     def full(self) -> bool:
-        """Whether the next fetch names all partitions."""
+        """Return whether the next fetch names all partitions."""
         return self.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH)
 
     def put(self, topic_partition: TopicPartition, wanted: PartitionFetch) -> None:
-        """Fetch that from now on. O(1)."""
+        """Fetch this partition from now on. O(1)."""
         self._wanted[topic_partition] = wanted
         self._changed[topic_partition] = None
         self._forgotten.pop(topic_partition, None)
 
     def remove(self, topic_partition: TopicPartition) -> None:
-        """Fetch that no more. O(1)."""
+        """Stop fetching this partition. O(1)."""
         if self._wanted.pop(topic_partition, None) is not None:
             self._changed.pop(topic_partition, None)
             self._forgotten[topic_partition] = None
 
     def asked(self, topic_partition: TopicPartition) -> PartitionFetch | None:
-        """What the request on its way (or the session) asks of that partition; None if it has been
-        changed or removed since. O(1).
+        """Return the request for that partition that is under way (or in the session); None if it
+        has been changed or removed since. O(1).
         """
         return None if topic_partition in self._changed else self._wanted.get(topic_partition)
 
     def build(self) -> FetchRequestData:
-        """The next request."""
+        """Return the next request."""
         if self.full:
             data = FetchRequestData(
                 self.session_id, self.session_epoch, list(self._wanted.items()), []
@@ -92,8 +93,8 @@ class FetchSessionHandler:
         return data
 
     def handle_response(self, error: Errors, session_id: int) -> bool:
-        """Take over the answer's session; False if it is an error of the session, and the next
-        fetch must be full.
+        """Take the session of the response. Return False if it is an error of the session; then the
+        next fetch must be full.
         """
         if error is not Errors.NONE:
             if error is Errors.FETCH_SESSION_ID_NOT_FOUND:
@@ -110,7 +111,7 @@ class FetchSessionHandler:
         return True
 
     def handle_error(self) -> None:
-        """No answer came: the leader may have taken the request or not. The next fetch is full and
-        closes the old session.
+        """Notice that no response came. The leader may have handled the request or not. The next
+        fetch is full and closes the old session.
         """
         self.session_epoch = INITIAL_EPOCH

@@ -18,10 +18,10 @@ HIGH_WATERMARK_FILENAME: Final = "replication-offset-checkpoint"
 
 
 class HighWatermarkCheckpoints:
-    """A broker that starts finds in them how far its replicas were known to be committed. They may
-    be old, and so too low; never too high.
+    """Reads and writes the files. A broker that starts learns from them how far its replicas were
+    committed. The values may be old, and so too low, but never too high.
 
-    Writing forces the disk, so it is done by `run_blocking`, a worker; one write at a time.
+    Writing forces the disk, so a worker does it (`run_blocking`), one write at a time.
     """
 
     def __init__(
@@ -39,8 +39,8 @@ class HighWatermarkCheckpoints:
         self._trace = trace
 
     def read(self, log_dir: str) -> Mapping[TopicPartition, int]:
-        """What was last written for that dir; empty if nothing was. Raises KAFKA_STORAGE_ERROR if
-        it cannot be read. O(partitions).
+        """Return the last written values of that dir; empty if there are none. Raises
+        KAFKA_STORAGE_ERROR if the file cannot be read. O(partitions).
         """
         try:
             return self._files[log_dir].read()

@@ -1,15 +1,15 @@
-"""Who is in sync, and what is committed: decisions only (Kafka: parts of Partition.scala; book
-001).
+"""The rules of the ISR and of the high watermark: decisions only (Kafka: parts of Partition.scala;
+book 001).
 
-    out_of_sync_replicas   leaves the ISR: has not caught up for longer than replica.lag.time.max.ms
-    (10 s is not yet > 10 s)
-    may_join_isr           joins the ISR: has all that is committed, and all that this leader began
-    with
-    leader_high_watermark  committed is what every member has, and every replica that will be a
-    member in a moment
-    follower_high_watermark what the leader says, as far as one has it
+    out_of_sync_replicas     leaves the ISR: has not caught up for longer than
+                             replica.lag.time.max.ms (10 s is not yet > 10 s)
+    may_join_isr             joins the ISR: has all that is committed, and all from before this
+                             leader's first offset
+    leader_high_watermark    committed is what every member has, and every replica that will be a
+                             member in a moment
+    follower_high_watermark  the leader's value, as far as the own log reaches
 
-Nothing here changes anything; `Partition` acts on the answers. Each is O(replicas).
+Nothing here changes any state; `Partition` acts on the results. Each is O(replicas).
 """
 
 from collections.abc import Iterable
@@ -21,12 +21,11 @@ from kafka_edu.replication.replica import Replica
 def out_of_sync_replicas(
     isr: Iterable[int], followers: Iterable[Replica], now_ms: int, max_lag_ms: int
 ) -> tuple[int, ...]:
-    """Members of `isr` among `followers` whose last time of having caught up lies more than
-    `max_lag_ms` back.
+    """Return the members of `isr` among `followers` that last caught up more than `max_lag_ms` ago.
 
-    With 10,000 ms, looked at every 5,000: a follower that stops at 0 is still in at 10,000 and out
-    at 15,000. Both kinds of trouble are seen by the one rule: a follower that is stuck fetches no
-    more; one that is slow fetches but never from the end.
+    Example with 10,000 ms and a check every 5,000 ms: a follower that stops at 0 is still in at
+    10,000 and out at 15,000. One rule covers both kinds of trouble. A stuck follower fetches no
+    more. A slow one fetches, but never from the end.
     """
     members = set(isr)
     return tuple(
@@ -37,12 +36,11 @@ def out_of_sync_replicas(
 
 
 def may_join_isr(log_end_offset: int, high_watermark: int, leader_epoch_start_offset: int) -> bool:
-    """Whether a follower with this LEO may join.
+    """Return whether a follower with this LEO may join the ISR.
 
     It must have all committed records, or the high watermark would fall. And it must have reached
-    this leader's first offset: before, its tail may still be one of an older leader's that is to be
-    truncated, and the high watermark here may not have caught up with what was committed then
-    (KAFKA-6361).
+    this leader's first offset. Before that, its tail may be an older leader's and due for
+    truncation, and the high watermark here may be lower than what was committed then (KAFKA-6361).
     """
     return log_end_offset >= high_watermark and log_end_offset >= leader_epoch_start_offset
 
@@ -54,13 +52,13 @@ def leader_high_watermark(
     now_ms: int,
     max_lag_ms: int,
 ) -> LogOffsetMetadata:
-    """The candidate for the leader's high watermark: the least LEO of the leader, the ISR and those
-    who have caught up of late.
+    """Return the candidate for the leader's high watermark: the least LEO of the leader, the ISR
+    and the followers that have caught up recently.
 
-    The last are counted though they are no members (yet): a follower that has just returned would
-    else be left behind by each append and could never join. The caller takes max(HW, candidate),
-    for the mark never falls on a leader. An unknown LEO (-1) of a member holds it where it is. With
-    leader LEO 15 and members at 8 and 15: 8.
+    The last ones count although they are not members (yet). Otherwise each append would leave a
+    follower behind that has just returned, and it could never join. The caller takes max(HW,
+    candidate), because the mark never falls on a leader. A member with an unknown LEO (-1) holds
+    the mark where it is. With leader LEO 15 and members at 8 and 15: 8.
     """
     least = log_end_offset
     for follower in followers:
@@ -72,5 +70,5 @@ def leader_high_watermark(
 
 
 def follower_high_watermark(leader_high_watermark: int, log_end_offset: int) -> int:
-    """What is committed of what one has oneself: min(leader's HW, own LEO)."""
+    """Return min(leader's HW, own LEO): the committed part of the own log."""
     return min(leader_high_watermark, log_end_offset)

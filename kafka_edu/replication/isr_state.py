@@ -29,7 +29,7 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class IsrState:
-    """Owned by its Partition. Members are in the order of the znode; who joins comes last."""
+    """Owned by its Partition. Members are in the order of the znode; a new member comes last."""
 
     __slots__ = (
         "_proposal_told",
@@ -48,7 +48,7 @@ class IsrState:
         self._trace = trace
         self.members: tuple[int, ...] = ()
         self.expected: tuple[int, ...] = ()
-        """The members, and those who would join by the proposal."""
+        """The members, and the replicas that would join by the proposal."""
         self.zk_version = 0
         self.proposal: IsrProposal | None = None
         self.stale = False
@@ -57,8 +57,8 @@ class IsrState:
         """The number of the last IsrShrunk or IsrExpanded."""
 
     def told(self, members: tuple[int, ...], zk_version: int) -> None:
-        """Door: the controller says what the ISR is; empty on a follower, which needs none. A
-        proposal on its way is forgotten.
+        """Take the ISR from the controller; empty on a follower, which needs none. A proposal under
+        way is forgotten.
         """
         self.members = self.expected = members
         self.zk_version = zk_version
@@ -77,7 +77,7 @@ class IsrState:
         controller_epoch: int,
         reason: str,
     ) -> IsrProposal:
-        """Door: ask for another ISR; the caller hands the proposal to the shell."""
+        """Propose another ISR. The caller hands the proposal to the shell."""
         wanted = LeaderIsrAndControllerEpoch(
             LeaderAndIsr(leader, leader_epoch, members, self.zk_version), controller_epoch
         )
@@ -99,11 +99,10 @@ class IsrState:
         return proposal
 
     def written(self, proposal: IsrProposal, zk_version: int | None) -> bool:
-        """Door: ZooKeeper's answer: the znode's new version, or None if it had another than
-        expected. Returns whether the ISR changed.
+        """Take ZooKeeper's answer: the znode's new version, or None if it had another than
+        expected. Return whether the ISR changed.
 
-        An answer to a proposal that is not the current one (the controller has spoken since)
-        changes nothing.
+        An answer to an older proposal changes nothing: the controller has sent a newer ISR since.
         """
         if proposal is not self.proposal:
             return False

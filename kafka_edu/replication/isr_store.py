@@ -1,5 +1,5 @@
-"""What replication asks of ZooKeeper (KafkaZkClient gives it), and the change of an ISR as a
-value.
+"""The ZooKeeper operations that replication needs (KafkaZkClient has them), and a change of an ISR
+as a value.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class IsrStore(Protocol):
         expected_zk_version: int,
         /,
     ) -> int | None:
-        """Write the state znode if it has that version; returns the new version, or None if it has
+        """Write the state znode if it has that version. Return the new version, or None if it has
         another. Raises ZkError.
 
         A znode that already holds this very state, one version later, is our own earlier write
@@ -35,8 +35,8 @@ class IsrStore(Protocol):
 
 
 class IsrProposal(NamedTuple):
-    """An ISR to be written: `state.leader_and_isr.zk_version` is the version that the znode must
-    still have.
+    """An ISR to be written. The znode must still have the version
+    `state.leader_and_isr.zk_version`.
     """
 
     topic_partition: TopicPartition

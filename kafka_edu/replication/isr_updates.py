@@ -1,7 +1,7 @@
-"""Shrink ISRs, and take over what ZooKeeper answered to a proposed ISR (Kafka:
-ReplicaManager.maybeShrinkIsr; Partition.expandIsr and shrinkIsr).
+"""Shrink ISRs, and take ZooKeeper's answers to proposed ISRs (Kafka: ReplicaManager.maybeShrinkIsr;
+Partition.expandIsr and shrinkIsr).
 
-The decisions of ISR changes for all partitions; `IsrWriter` carries the proposals to ZooKeeper.
+These are the decisions for all partitions. `IsrWriter` carries the proposals to ZooKeeper.
 """
 
 from kafka_edu.common.time import Time
@@ -11,7 +11,7 @@ from kafka_edu.replication.partitions import Partitions
 
 
 class IsrUpdates:
-    """The owner of the list of changed ISRs (`changes`) that the controller has yet to hear of."""
+    """Owner of the list of changed ISRs (`changes`) that the controller does not know yet."""
 
     def __init__(self, partitions: Partitions, time: Time) -> None:
         self._partitions = partitions

@@ -20,7 +20,7 @@ RETRY_MS: Final = 500
 
 
 class IsrWriter:
-    """The owner of the writes on their way."""
+    """Owner of the writes under way."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class IsrWriter:
         self._tasks: dict[asyncio.Task[None], None] = {}
 
     def propose(self, proposal: IsrProposal) -> None:
-        """Begin to write. Returns at once."""
+        """Begin to write. Return at once."""
         task = asyncio.get_running_loop().create_task(
             self._write(proposal), name=f"isr-write-{proposal.topic_partition}"
         )
@@ -50,10 +50,11 @@ class IsrWriter:
             self._on_failure(task.get_name(), error)
 
     async def _write(self, proposal: IsrProposal) -> None:
-        """Until there is an answer, or the controller has spoken: after a lost connection nobody
-        knows whether the write was done.
+        """Write until there is an answer, or the controller has sent a newer ISR. After a lost
+        connection nobody knows whether the write was done.
 
-        Writing the same again is safe: the store takes a znode that already holds it for success.
+        A second write of the same is safe: for the store, a znode that already holds it is a
+        success.
         """
         while self._updates.still_wanted(proposal):
             try:
@@ -83,7 +84,7 @@ class IsrWriter:
         return due
 
     async def shutdown(self) -> None:
-        """Give up what is on its way."""
+        """Give up the writes under way."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

@@ -1,4 +1,4 @@
-"""Tell coordinators which partitions of their internal topic this broker leads (Kafka:
+"""Notify coordinators which partitions of their internal topic this broker leads (Kafka:
 onLeadershipChange in KafkaServer).
 """
 
@@ -15,13 +15,11 @@ class LeadershipListener(Protocol):
     """
 
     def on_election(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads the partition from now on, and did not before. The log holds all that
-        the coordinator has to read.
-        """
+        """Begin to lead the partition. The log holds all that the coordinator has to read."""
         ...
 
     def on_resignation(self, partition: int, leader_epoch: int | None) -> None:
-        """This broker does not lead the partition any more, or never did.
+        """Cease to lead the partition, or note that this broker never did.
 
         `leader_epoch` is the epoch of the leader that it follows; None: its replica is removed.
         """
@@ -41,7 +39,7 @@ class Leadership:
         self._listeners[topic] = listener
 
     def changed(self, leaders: Iterable[Partition], followers: Iterable[Partition]) -> None:
-        """Notify the listeners that an order of the controller is carried out, leaders first.
+        """Notify the listeners after a request of the controller was carried out, leaders first.
 
         O(partitions).
         """

@@ -1,4 +1,4 @@
-"""What one read of one partition gave (Kafka: LogReadResult, LogReadInfo, FetchPartitionData)."""
+"""The result of reading one partition (Kafka: LogReadResult, LogReadInfo, FetchPartitionData)."""
 
 from typing import Final, NamedTuple
 
@@ -20,33 +20,35 @@ class EpochAndOffset(NamedTuple):
 
 
 class LogReadResult(NamedTuple):
-    """The records and the offsets as they stood when they were read: before the reader's own fetch
-    was taken into account, as in Kafka 2.0.
+    """The records, and the offsets as they were before the reader's own fetch was taken into
+    account, as in Kafka 2.0.
     """
 
     error: Errors
     records: Part
     size_in_bytes: int
     fetch_offset_metadata: LogOffsetMetadata
-    """The offset that was asked for, with its place in the segments; offset -1 after an error."""
+    """The requested offset, with its place in the segments; offset -1 after an error."""
     high_watermark: int
     log_start_offset: int
     log_end_offset: int
     last_stable_offset: int
     diverging_epoch: EpochAndOffset | None
-    """Fetch v12: the reader's last epoch ends here in this log, before the reader's offset; it must
-    truncate (KIP-595).
+    """Fetch v12: the reader's last epoch ends here in this log, before the reader's offset. The
+    reader must truncate (KIP-595).
     """
 
     aborted_transactions: tuple[AbortedTxn, ...] | None = None
-    """For a read_committed reader: what was aborted among these records; None for the others."""
+    """The aborted transactions among these records, for a read_committed reader; None for the
+    others.
+    """
     version: int = NO_VERSION
     """The partition's version, if the read found nothing because the reader has all there is, and
     the HW is at the log's end. Until the version changes, the same read gives the same result.
     """
 
     def without_records(self) -> "LogReadResult":
-        """The same offsets, but nothing to read."""
+        """Return the same offsets without records."""
         return self._replace(records=EMPTY_RECORDS, size_in_bytes=0)
 
 
@@ -55,5 +57,5 @@ UNKNOWN_METADATA: Final = LogOffsetMetadata(-1)
 
 
 def failed_read(error: Errors) -> LogReadResult:
-    """A read that gave `error`: no records, every offset -1."""
+    """Return a read with this error: no records, every offset -1."""
     return LogReadResult(error, EMPTY_RECORDS, 0, UNKNOWN_METADATA, -1, -1, -1, -1, None)

@@ -34,7 +34,7 @@ class OffsetLookup:
         current_leader_epoch: int = -1,
         isolation_level: int = READ_UNCOMMITTED,
     ) -> TimestampOffset | None:
-        """ListOffsets from v1 on, for one partition: see Partition.
+        """Serve ListOffsets from v1 on, for one partition: see Partition.
 
         Raises its errors, and those of `check_isolation_level` for a consumer, and of
         `Partitions.get_or_raise`.
@@ -51,7 +51,7 @@ class OffsetLookup:
     def legacy_fetch_offsets(
         self, topic_partition: TopicPartition, timestamp: int, max_offsets: int, replica_id: int
     ) -> list[int]:
-        """ListOffsets v0, for one partition: see `legacy_offsets_before`. Raises as above."""
+        """Serve ListOffsets v0, for one partition: see `legacy_offsets_before`. Raises as above."""
         partition = self._partitions.get_or_raise(topic_partition)
         log = partition.log_for_request(-1, replica_id != DEBUGGING_REPLICA_ID)
         high_watermark = (
@@ -65,8 +65,8 @@ class OffsetLookup:
     def last_offset_for_leader_epoch(
         self, topic_partition: TopicPartition, leader_epoch: int, current_leader_epoch: int = -1
     ) -> EpochAndOffset:
-        """OffsetForLeaderEpoch, for one partition: see Partition. Raises its errors, and those of
-        `Partitions.get_or_raise`.
+        """Serve OffsetForLeaderEpoch, for one partition: see Partition. Raises its errors, and
+        those of `Partitions.get_or_raise`.
         """
         return self._partitions.get_or_raise(topic_partition).last_offset_for_leader_epoch(
             current_leader_epoch, leader_epoch, True
@@ -76,13 +76,13 @@ class OffsetLookup:
 def legacy_offsets_before(
     log: Log, timestamp: int, max_offsets: int, high_watermark: int | None, wall_ms: int
 ) -> list[int]:
-    """At most `max_offsets` offsets, newest first: the log end if that is old enough, and the
-    starts of segments that are. O(segments).
+    """Return at most `max_offsets` offsets, newest first: the log end if it is old enough, and the
+    starts of old enough segments. O(segments).
 
-    A segment is as old as its last record; if its records have no times, as its file (Kafka always
-    asks the file). -1: the newest, -2: the oldest. With `high_watermark`, a consumer's, offsets
-    above it are replaced by it. Raises UNKNOWN_SERVER_ERROR for a negative `max_offsets`, as Kafka
-    does.
+    A segment is as old as its last record, or as its file if its records have no times. (Kafka
+    always takes the file.) -1 means the newest, -2 the oldest. With `high_watermark`, a consumer's,
+    offsets above it are replaced by it. Raises UNKNOWN_SERVER_ERROR for a negative `max_offsets`,
+    as Kafka does.
     """
     if max_offsets < 0:
         raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"{max_offsets} offsets are asked for")

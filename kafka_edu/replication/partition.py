@@ -9,20 +9,19 @@ leader epoch).
 Invariant, asserted where it is written: log_start ≤ HW ≤ LEO. On a leader the high watermark never
 falls within an epoch.
 
-The leader learns its followers' LEOs from their fetches, and moves the HW when the slowest that
-counts has moved. The follower is told the HW with what it fetches: one fetch later than the leader
-knew it. All the cases in which records used to be lost come from that one fetch of delay; leader
-epochs settle them (`truncation`).
+The leader learns its followers' LEOs from their fetches. It moves the HW when the slowest follower
+that counts has moved. A follower gets the HW in the response to its fetch, so it knows the HW one
+fetch later than the leader. All cases in which Kafka used to lose records come from this delay of
+one fetch. Leader epochs solve them (`truncation`).
 
-The ISR is kept in ZooKeeper and changed by compare-and-set: proposed here, written by the shell
-(`isr_writer`), confirmed by `isr_written`; see `isr_state`.
+The ISR is kept in ZooKeeper and changed by compare-and-set. It is proposed here, written by the
+shell (`isr_writer`) and confirmed by `isr_written`; see `isr_state`.
 
-A reader, consumer or follower, names the leader epoch by which it reads, and is fenced if that is
-not the replica's (KIP-320). A follower must have all records, so it may read to the log's end. A
-consumer may read to the high watermark, or with read_committed to the last stable offset
-(`FetchIsolation`).
+A reader, consumer or follower, names its leader epoch, and is fenced if that is not the replica's
+(KIP-320). A follower must have all records, so it may read to the log's end. A consumer may read to
+the high watermark, or with read_committed to the last stable offset (`FetchIsolation`).
 
-Owned by the broker's loop. `now_ms` is monotonic time, `wall_ms` goes into the log. Next hop of a
+Owned by the broker's loop. `now_ms` is monotonic time; `wall_ms` goes into the log. Next hop of a
 produce request: Log; of a fetch: Log, and back.
 """
 
@@ -78,7 +77,7 @@ DELETE_TO_HIGH_WATERMARK: Final = -1
 
 
 class Partition:
-    """Leader's or follower's view of one partition. Owner of its HW, its ISR and its Replicas; the
+    """One partition, as its leader or as a follower. Owner of its HW, its ISR and its Replicas. The
     log owns LEO and log start.
     """
 
@@ -95,17 +94,17 @@ class Partition:
         self.broker_id = broker_id
         self._trace = trace
         self.version = VersionCounter()
-        """Moved by each change that a reader could notice."""
+        """Incremented by each change that a reader could notice."""
         self.log: Log | None = None
         self.high_watermark = LogOffsetMetadata(0)
         self.leader = NO_LEADER
         self.leader_epoch = -1
         self.role_told = 0
-        """The number of the BecameLeader or BecameFollower that gave it its role, 0 if nobody
-        watches.
+        """The number of the BecameLeader or BecameFollower that gave it its role, 0 without a
+        tracer.
         """
         self.high_watermark_told = 0
-        """The number of the last HighWatermarkAdvanced, 0 if the last move was not told."""
+        """The number of the last HighWatermarkAdvanced, 0 if the last move was not emitted."""
         self.high_watermark_before = 0
         self.leader_epoch_start_offset = -1
         """The leader's LEO when its epoch began; -1 on a follower."""
@@ -115,22 +114,22 @@ class Partition:
         self.controller_epoch = 0
         self.assigned_replicas: tuple[int, ...] = ()
         self.adding_replicas: tuple[int, ...] = ()
-        """Of the assigned those that a reassignment brings: they fetch and may join the ISR as any
+        """The assigned replicas that a reassignment adds. They fetch and may join the ISR like any
         other.
         """
         self.isr_state = IsrState(topic_partition, trace)
         self._followers: dict[int, Replica] = {}
         self.first_ack_pending = False
-        """This broker leads by a new epoch, and has acknowledged no acks=all produce in it yet: the
-        first is a fact.
+        """This broker leads by a new epoch, and has not acknowledged an acks=all produce in it yet.
+        The first acknowledgement is a fact.
         """
         self.first_append_pending = False
-        """This broker follows by a new epoch, and has appended nothing in it yet: the first append
+        """This broker follows by a new epoch, and has appended nothing in it yet. The first append
         is a fact.
         """
         self.committed_alone = -1
-        """What this replica knows to be all that was committed, when it ceased to lead alone in the
-        ISR; -1: it does not know.
+        """The end of all that was committed, as this replica knows it, when it ceased to be the
+        only ISR member and leader; -1: it does not know.
         """
         self._moved_by = -1
         self._moved_at = -1
@@ -146,11 +145,11 @@ class Partition:
 
     @property
     def log_start_offset(self) -> int:
-        """Of the local log; -1 without one."""
+        """Return the log start of the local log, -1 without one."""
         return self.log.log_start_offset if self.log is not None else -1
 
     def local_log(self) -> Log:
-        """The replica's log, leader or not. Raises REPLICA_NOT_AVAILABLE if there is none."""
+        """Return the log, of a leader or a follower. Raises REPLICA_NOT_AVAILABLE."""
         if self.log is None:
             raise KafkaException(
                 Errors.REPLICA_NOT_AVAILABLE,
@@ -159,11 +158,11 @@ class Partition:
         return self.log
 
     def log_for_request(self, current_leader_epoch: int, only_from_leader: bool) -> Log:
-        """The log to serve from, after fencing by epoch (KIP-320).
+        """Return the log to serve from, after fencing by epoch (KIP-320).
 
-        Raises FENCED_LEADER_EPOCH (the client knows an older leader), UNKNOWN_LEADER_EPOCH (a newer
-        than we do; we shall hear of it), NOT_LEADER_OR_FOLLOWER, REPLICA_NOT_AVAILABLE.
-        NO_LEADER_EPOCH is not fenced; a lower one is.
+        Raises FENCED_LEADER_EPOCH (the client knows an older leader), UNKNOWN_LEADER_EPOCH (it
+        knows a newer one, and the controller has not informed us yet), NOT_LEADER_OR_FOLLOWER,
+        REPLICA_NOT_AVAILABLE. NO_LEADER_EPOCH is not fenced; a lower one is.
         """
         if current_leader_epoch not in (NO_LEADER_EPOCH, self.leader_epoch):
             older = current_leader_epoch < self.leader_epoch
@@ -175,8 +174,8 @@ class Partition:
         return self.local_log()
 
     def attach_log(self, log: Log, checkpointed_high_watermark: int) -> None:
-        """The local replica's log is there. The HW starts from its checkpoint, moved into the log:
-        the checkpoint may be older than a crash.
+        """Attach the local replica's log. The HW starts from its checkpoint, moved into the log,
+        because the checkpoint may be older than a crash.
         """
         self.log = log
         log.version = self.version
@@ -188,21 +187,23 @@ class Partition:
 
     @property
     def isr(self) -> tuple[int, ...]:
-        """The ISR as ZooKeeper has it, to our knowledge; empty on a follower."""
+        """Return the last known ISR of ZooKeeper; empty on a follower."""
         return self.isr_state.members
 
     def follower(self, broker_id: int) -> Replica | None:
-        """What the leader knows of that follower; None for itself, a stranger, or on a follower."""
+        """Return the leader's knowledge of that follower. None for itself, for an unassigned
+        broker, or on a follower.
+        """
         return self._followers.get(broker_id)
 
     def make_leader(
         self, state: LeaderAndIsrPartitionState, controller_epoch: int, now_ms: int
     ) -> bool:
-        """Lead, as the controller says; returns whether this broker did not lead before.
+        """Become leader, as the controller orders. Return whether this broker did not lead before.
 
-        The epoch begins at the LEO, and is entered into the epoch cache at once, so that a follower
-        with a longer log is told where to cut, even before this leader has written anything.
-        Followers' offsets are unknown until they fetch.
+        The epoch begins at the LEO. It enters the epoch cache at once, so that a follower with a
+        longer log learns where to cut, even before this leader has written anything. Followers'
+        offsets are unknown until they fetch.
         """
         log = self.local_log()
         was_leader = self.is_leader
@@ -248,8 +249,8 @@ class Partition:
         return not was_leader
 
     def make_follower(self, state: LeaderAndIsrPartitionState, controller_epoch: int) -> bool:
-        """Follow, as the controller says; returns whether leader or epoch changed, so that the
-        fetcher must start anew from truncation.
+        """Become follower, as the controller orders. Return whether leader or epoch changed; then
+        the fetcher must begin again with truncation.
         """
         changed = self.leader != state.leader or self.leader_epoch != state.leader_epoch
         if self.is_leader:
@@ -287,8 +288,8 @@ class Partition:
         self.version.value += 1
 
     def delete(self) -> None:
-        """The replica is to be removed: nobody may read or write it from now on. Wakes who waits;
-        they find no leader.
+        """Give up the replica, which is to be removed. Nobody may read or write it from now on.
+        Waiting requests are woken and find no leader.
         """
         self.log = None
         self.leader = NO_LEADER
@@ -298,10 +299,10 @@ class Partition:
         self._delayed.check_and_complete_all()
 
     def _maybe_increment_leader_hw(self, log: Log, now_ms: int) -> bool:
-        """max(HW, candidate). The same offset on a newer segment counts as a move: its place must
-        be right for DelayedFetch.
+        """Set the HW to max(HW, candidate). The same offset on a newer segment counts as a move,
+        because DelayedFetch needs the right place.
 
-        O(1) where the HW is at the log's end and knows its place, as of an idle partition in every
+        O(1) if the HW is at the log's end and its place is known, as for an idle partition in each
         fetch of a session; else O(replicas).
         """
         if (
@@ -326,16 +327,16 @@ class Partition:
         return False
 
     def low_watermark(self, live_brokers: Iterable[int]) -> int:
-        """The least log start offset of the leader and its live followers: below it records are
-        deleted everywhere (DeleteRecords).
+        """Return the least log start offset of the leader and its live followers. Below it, records
+        are deleted everywhere (DeleteRecords).
         """
         live = set(live_brokers)
         starts = [f.log_start_offset for f in self._followers.values() if f.broker_id in live]
         return min([self.log_for_request(-1, True).log_start_offset, *starts])
 
     def delete_records_on_leader(self, offset: int) -> int:
-        """Give up the records below `offset` (-1: below the HW); returns the offset that is meant.
-        Followers hear of it with their next fetch.
+        """Give up the records below `offset` (-1: below the HW); return the resulting offset.
+        Followers learn it with their next fetch.
 
         Raises NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION (cleanup.policy is not delete),
         OFFSET_OUT_OF_RANGE (negative, or above the HW).
@@ -364,12 +365,12 @@ class Partition:
         wall_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> tuple[LogAppendInfo, bool]:
-        """Append a producer's records; returns where they are, and whether the HW moved (it does at
-        once where the leader is the whole ISR).
+        """Append a producer's records. Return where they are, and whether the HW moved. It moves at
+        once if the leader is the whole ISR.
 
         Raises NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS (acks=all with an ISR below
-        min.insync.replicas: nothing is written), and what the log raises. The caller wakes who
-        waits (`wake_after_append`), once it has appended to all partitions of its request.
+        min.insync.replicas: nothing is written), and the errors of the log. When the caller has
+        appended to all partitions of its request, it wakes waiting requests (`wake_after_append`).
         """
         log = self.log
         if log is None or self.leader != self.broker_id:
@@ -402,14 +403,14 @@ class Partition:
         return info, advanced
 
     def wake_after_append(self, high_watermark_advanced: bool) -> None:
-        """Let followers' (and, if the HW moved, everybody's) waiting requests look again."""
+        """Wake the waiting fetches of followers. If the HW moved, wake all waiting requests."""
         if high_watermark_advanced:
             self._check_and_complete_all()
         else:
             self._delayed.check_and_complete_fetch()
 
     def check_enough_replicas_reach_offset(self, required_offset: int) -> tuple[bool, Errors]:
-        """Whether all of the ISR have what lies below `required_offset`: (done, error).
+        """Return (done, error): whether all of the ISR have the records below `required_offset`.
 
         NOT_ENOUGH_REPLICAS_AFTER_APPEND: they have, but the ISR has shrunk below
         min.insync.replicas since.
@@ -441,14 +442,14 @@ class Partition:
         )
 
     def wake_session(self, session: WaitingSession) -> None:
-        """Let fetches of `session` that wait look again after each change here."""
+        """Wake the waiting fetches of `session` after each change here."""
         self._delayed.add_session(session)
 
     def update_follower_fetch_state(
         self, follower_id: int, read: LogReadResult, log_start_offset: int, now_ms: int
     ) -> bool:
-        """A follower fetched from `read.fetch_offset_metadata`: remember it, maybe let it into the
-        ISR, maybe raise the HW.
+        """Record a follower's fetch from `read.fetch_offset_metadata`. It may then join the ISR,
+        and the HW may move.
 
         Returns False if the follower is not assigned here. O(replicas).
         """
@@ -507,12 +508,11 @@ class Partition:
         )
 
     def tell_high_watermark(self, level: Level) -> int:
-        """Emit the last move of the HW and the fetch that made it, unless they are told; return the
-        number of the move, or 0.
+        """Emit the last move of the HW and the fetch that caused it, unless both are emitted
+        already. Return the number of the move, or 0.
 
-        At level `state` a move is not told when it happens. A produce that waited long, or that is
-        the first of an epoch, is completed within the same call; it tells afterwards what completed
-        it.
+        At level `state` a move is not emitted when it happens. It is emitted when it completes a
+        produce that waited long, or the first one of an epoch. This happens within the same call.
         """
         trace = self._trace
         if (
@@ -538,14 +538,14 @@ class Partition:
         return self.high_watermark_told
 
     def _high_watermark_told_at(self, trace: Tracer, level: Level) -> bool:
-        """Return whether the last move of the HW is a fact for sinks of that level. A move told at
-        HOPS is none for sinks of STATE: they get it once it completes a produce at that level.
+        """Return whether the last move of the HW is a fact for sinks of that level. A move emitted
+        at HOPS is none for sinks of STATE; they get it once it completes a produce at that level.
         """
         told = self.high_watermark_told
         return told != 0 and (level is not Level.STATE or trace.level_of(told) is Level.STATE)
 
     def _check_and_complete_all(self) -> None:
-        """The HW moved: whoever waits for that looks again, because of the move."""
+        """Let requests that wait for the HW check again, with its move as the cause."""
         with because(self._trace, self.high_watermark_told):
             self._delayed.check_and_complete_all()
 
@@ -559,7 +559,7 @@ class Partition:
                 )
 
     def maybe_shrink_isr(self, now_ms: int) -> None:
-        """Propose the ISR without those that lag; asked every replica.lag.time.max.ms / 2.
+        """Propose an ISR without the followers that lag. Called every replica.lag.time.max.ms / 2.
         O(replicas).
         """
         self._isr_checked_ms = now_ms
@@ -580,8 +580,8 @@ class Partition:
         )
 
     def isr_written(self, proposal: IsrProposal, zk_version: int | None, now_ms: int) -> bool:
-        """ZooKeeper's answer to a proposal (None: refused); returns whether the ISR changed. The HW
-        may move: the slowest may be gone.
+        """Take ZooKeeper's answer to a proposal (None: refused). Return whether the ISR changed.
+        The HW may move, because the slowest member may be gone.
         """
         if not self.isr_state.written(proposal, zk_version):
             return False
@@ -596,8 +596,8 @@ class Partition:
         return True
 
     def append_records_to_follower(self, fetch_offset: int, records: Buffer, wall_ms: int) -> None:
-        """Store what the leader gave for `fetch_offset`, byte for byte. The caller has checked that
-        this is still the LEO.
+        """Store the leader's bytes for `fetch_offset` unchanged. The caller has checked that this
+        is still the LEO.
         """
         log = self.local_log()
         assert fetch_offset == log.log_end_offset, (
@@ -611,7 +611,7 @@ class Partition:
     def update_follower_offsets(
         self, leader_high_watermark: int, leader_log_start_offset: int
     ) -> None:
-        """Take over the leader's HW as far as our log reaches, and its log start."""
+        """Take the leader's HW, as far as our log reaches, and its log start."""
         log = self.local_log()
         high_watermark = max(
             follower_high_watermark(leader_high_watermark, log.log_end_offset), log.log_start_offset
@@ -622,10 +622,11 @@ class Partition:
             log.maybe_increment_log_start_offset(leader_log_start_offset)
 
     def truncate_to(self, offset: int, logs: TruncatesLogs) -> None:
-        """Cut the log back to `offset` (or to the start of the batch that holds it), and the HW
-        with it.
+        """Cut the log back to `offset` (or to the start of the batch that holds it), and lower the
+        HW with it.
 
-        Also with nothing to cut: an epoch that began at the end and wrote nothing is forgotten.
+        Call it even if there is nothing to cut: it removes an epoch that began at the end and wrote
+        nothing.
         """
         log = self.local_log()
         try:
@@ -636,7 +637,7 @@ class Partition:
             self._set_high_watermark(log, LogOffsetMetadata(log.log_end_offset))
 
     def truncate_fully_and_start_at(self, offset: int, logs: TruncatesLogs) -> None:
-        """Drop all records; the log starts and ends at `offset`."""
+        """Drop all records. The log then starts and ends at `offset`."""
         try:
             logs.truncate_fully_and_start_at(self.topic_partition, offset)
         except OSError as error:
@@ -644,12 +645,12 @@ class Partition:
         self._set_high_watermark(self.local_log(), LogOffsetMetadata(offset))
 
     def wake_all(self) -> None:
-        """Let all that wait for this partition look again: its role has changed."""
+        """Let all requests that wait for this partition check again: its role has changed."""
         self._delayed.check_and_complete_all()
 
     def waits_for_high_watermark(self, required_offset: int) -> Requirement:
-        """Why an acks=all request still waits: the HW it needs beside the LEO of each replica that
-        counts (spec D3).
+        """Return why an acks=all request still waits: the HW that it needs, and the LEO of each
+        replica that counts (spec D3).
         """
         leos = {
             self.broker_id: self.log.log_end_offset if self.log else -1,
@@ -689,7 +690,7 @@ class Partition:
         )
 
     def remote_leos(self) -> tuple[tuple[int, int], ...]:
-        """Of each follower, its id and LEO as the leader knows it; empty on a follower."""
+        """Return (id, LEO) of each follower, as the leader knows it; empty on a follower."""
         return tuple(
             (f.broker_id, f.log_end_offset.message_offset) for f in self._followers.values()
         )
@@ -766,9 +767,10 @@ class Partition:
     ) -> LogReadResult:
         """Read from the local log.
 
-        A reader whose last epoch (`last_fetched_epoch`, -1: not said) ended earlier here is told
-        where, and gets no records. Nothing beyond what `isolation` allows; with TXN_COMMITTED also
-        which of it was aborted. Raises what `log_for_request` raises, and OFFSET_OUT_OF_RANGE.
+        If a reader's last epoch (`last_fetched_epoch`, -1: not given) ended earlier here, the
+        result says where and holds no records. Nothing beyond the limit of `isolation` is read.
+        With TXN_COMMITTED the result also lists the aborted transactions. Raises the errors of
+        `log_for_request`, and OFFSET_OUT_OF_RANGE.
         """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
         high_watermark = self.high_watermark.message_offset
@@ -857,7 +859,7 @@ class Partition:
         """Return how many bytes lie between `start` and the end that the reader may see.
 
         DelayedFetch uses this. Returns None if they lie on different segments: the reader is far
-        behind, or the log was truncated. Raises what `log_for_request` raises.
+        behind, or the log was truncated. Raises the errors of `log_for_request`.
         """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
         offset = start.message_offset
@@ -879,8 +881,8 @@ class Partition:
     def last_offset_for_leader_epoch(
         self, current_leader_epoch: int, leader_epoch: int, only_from_leader: bool
     ) -> EpochAndOffset:
-        """The largest epoch ≤ `leader_epoch` in our log, and where it ends; (-1, -1) if it is newer
-        than any (KIP-101).
+        """Return the largest epoch ≤ `leader_epoch` in our log, and where it ends. (-1, -1) if it
+        is newer than any (KIP-101).
         """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
         return EpochAndOffset(*log.end_offset_for_epoch(leader_epoch))
@@ -893,12 +895,12 @@ class Partition:
         only_from_leader: bool,
         isolation: FetchIsolation,
     ) -> TimestampOffset | None:
-        """The first record with this timestamp or a later one; -1 is the end, -2 the start. None if
-        there is none (that a consumer may see).
+        """Return the first record with this timestamp or a later one; -1 means the end, -2 the
+        start. None if there is none that the reader may see.
 
-        Nothing beyond what `isolation` allows is found, and its end is the end. Raises
-        OFFSET_NOT_AVAILABLE when a new leader's HW has not yet reached the start of its epoch: the
-        answer could go backward (KIP-207).
+        The limit of `isolation` counts as the end. Raises OFFSET_NOT_AVAILABLE when a new leader's
+        HW has not yet reached the start of its epoch, because the answer could go backward
+        (KIP-207).
         """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
         last_fetchable = self.end_for(isolation).message_offset

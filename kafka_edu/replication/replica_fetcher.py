@@ -1,4 +1,4 @@
-"""What a follower fetches from one leader, and what it does with it: decisions (Kafka:
+"""Decide what a follower fetches from one leader, and what it does with the answers (Kafka:
 AbstractFetcherThread.scala, ReplicaFetcherThread.scala).
 
     add ──> truncating ──OffsetForLeaderEpoch──> fetching ──fetch, append, fetch, append …
@@ -6,9 +6,9 @@ AbstractFetcherThread.scala, ReplicaFetcherThread.scala).
                └───┘        error: left aside for replica.fetch.backoff.ms (at first less, if the leader has yet to hear that it
                             leads), then on from where it was
 
-Synchronous: it makes requests and takes answers; `ReplicaFetcherThread` carries them. Between a
-request and its answer the controller may have given a partition to somebody else, or given it back:
-an answer counts only for the very state it was asked for.
+Synchronous: it makes requests and takes answers, and `ReplicaFetcherThread` carries them. Between a
+request and its answer the controller may have given a partition to another leader, or given it
+back. So an answer counts only for the very state that sent the request.
 
 From inter.broker.protocol.version 2.7 on the fetch itself carries the follower's last epoch, and
 the answer says where the logs part (KIP-595).
@@ -58,22 +58,22 @@ from kafka_edu.trace.tracer import Tracer
 
 #: Fetches carry the last epoch since this inter.broker.protocol.version.
 TRUNCATION_ON_FETCH: Final = (2, 7)
-#: What a broker answers that has not heard yet that it leads. The controller tells leaders and
-#: followers at once, and a follower may hear it first.
+#: The errors of a broker that does not know yet that it leads. The controller informs leaders and
+#: followers at the same time, and a follower may be the first to know.
 TOO_EARLY: Final = frozenset(
     {Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_LEADER_EPOCH, Errors.UNKNOWN_TOPIC_OR_PARTITION}
 )
 MOST_DOUBLINGS: Final = 16
 FIRST_BACKOFF_MS: Final = 20
-"""How long a follower that was too early waits the first time; then twice as long each time, up to
+"""The first wait of a follower that was too early. Each later wait is twice as long, up to
 replica.fetch.backoff.ms. Apache Kafka waits that second at once, and a produce with acks=all waits
 with it.
 """
 
 
 class PartitionFetchState:
-    """Where the follower of one partition stands. A new object for each new leadership: old answers
-    find another object, and are dropped.
+    """The progress of one followed partition. Each new leadership gets a new object. A late
+    response finds another object, and is dropped.
     """
 
     __slots__ = ("delayed_until_ms", "leader_epoch", "partition", "too_early", "truncating")
@@ -83,13 +83,13 @@ class PartitionFetchState:
         self.leader_epoch = leader_epoch
         self.truncating = True
         self.delayed_until_ms = -1
-        """Monotonic ms until which it is left aside after an error; -1: it is not."""
+        """Monotonic ms until which the partition is left aside after an error; -1: it is not."""
         self.too_early = 0
-        """How often this leadership's leader has answered that it does not lead."""
+        """How often the leader of this leadership has answered that it does not lead."""
 
 
 class ReplicaFetcher:
-    """All partitions that this broker follows at one leader. Owned by its ReplicaFetcherThread; the
+    """All partitions that this broker follows at one leader. Owned by its ReplicaFetcherThread. The
     fetch offset of each is its log's end.
     """
 
@@ -116,7 +116,7 @@ class ReplicaFetcher:
         return len(self._states)
 
     def add(self, partition: Partition) -> None:
-        """Follow from now on, beginning with truncation."""
+        """Follow a partition from now on. It begins with truncation."""
         tp = partition.topic_partition
         self.remove([tp])
         self._states[tp] = state = PartitionFetchState(partition, partition.leader_epoch)
@@ -126,7 +126,7 @@ class ReplicaFetcher:
             self._truncating[tp] = state
 
     def remove(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Follow no more; an answer on its way will be dropped."""
+        """Stop following. A response under way will be dropped."""
         for tp in topic_partitions:
             if self._states.pop(tp, None) is not None:
                 self._truncating.pop(tp, None)
@@ -153,7 +153,7 @@ class ReplicaFetcher:
     def _delay(
         self, tp: TopicPartition, state: PartitionFetchState, error: Errors, now_ms: int
     ) -> None:
-        """Door: leave the partition aside for replica.fetch.backoff.ms, or less if we were only too
+        """Leave the partition aside for replica.fetch.backoff.ms, or less if we were only too
         early.
         """
         backoff_ms = self._config.replica_fetch_backoff_ms
@@ -176,7 +176,7 @@ class ReplicaFetcher:
             )
 
     def resume_delayed(self, now_ms: int) -> None:
-        """Take up again what was left aside long enough."""
+        """Resume the partitions whose time is over."""
         for tp, state in list(self._delayed.items()):
             if state.delayed_until_ms <= now_ms:
                 del self._delayed[tp]
@@ -188,7 +188,7 @@ class ReplicaFetcher:
 
     @property
     def next_resume_ms(self) -> int | None:
-        """When `resume_delayed` has something to do next."""
+        """The time when `resume_delayed` has something to do next."""
         return min((state.delayed_until_ms for state in self._delayed.values()), default=None)
 
     def _failed(
@@ -201,14 +201,14 @@ class ReplicaFetcher:
             self._delay(tp, state, failure.error, now_ms)
 
     def epochs_wanted(self) -> dict[TopicPartition, PartitionFetchState]:
-        """The partitions whose epoch must be looked up before they fetch."""
+        """Return the partitions whose epoch must be looked up before they fetch."""
         return dict(self._truncating)
 
     def epochs_request(
         self, wanted: dict[TopicPartition, PartitionFetchState]
     ) -> OffsetForLeaderEpochRequest:
-        """Where does the epoch of my last record end? -1 for a log without epochs: the leader knows
-        no such, and the HW decides.
+        """Make the request: where does the epoch of my last record end? A log without epochs asks
+        for -1, which no leader knows. Then the HW decides.
         """
         topics: dict[str, OffsetForLeaderTopic] = {}
         for tp, state in wanted.items():
@@ -230,7 +230,9 @@ class ReplicaFetcher:
         response: OffsetForLeaderEpochResponse,
         now_ms: int,
     ) -> None:
-        """Truncate as the answer says; what is done begins to fetch, what is not is asked again."""
+        """Truncate by the leader's answers. A partition that is done begins to fetch. For one that
+        is not, the next request is sent.
+        """
         for topic in response.topics:
             for answer in topic.partitions:
                 tp = TopicPartition(topic.topic, answer.partition)
@@ -249,8 +251,8 @@ class ReplicaFetcher:
     def _truncate(
         self, tp: TopicPartition, partition: Partition, leader_epoch: int, leader_end_offset: int
     ) -> bool:
-        """Door: cut the log where it and the leader's part; returns whether that is done, or must
-        be asked again.
+        """Cut the log where it and the leader's part. Return whether that is done; if not, the
+        leader must be asked again.
         """
         log = partition.local_log()
         before = log.log_end_offset
@@ -283,8 +285,8 @@ class ReplicaFetcher:
     def _tell_if_unclean(
         self, partition: Partition, before: int, after: int, high_watermark: int
     ) -> None:
-        """Emit UncleanTruncation for a cut below the mark. A leader from the ISR has all that is
-        committed; this one has not.
+        """Emit UncleanTruncation for a cut below the high watermark. A leader from the ISR has all
+        committed records; this one has not.
         """
         if self._trace and after < high_watermark:
             tp = partition.topic_partition
@@ -303,8 +305,8 @@ class ReplicaFetcher:
             )
 
     def fetch_request(self) -> FetchRequest | None:
-        """The next fetch; None if there is nothing to fetch now. In a session only what changed is
-        named (KIP-227).
+        """Return the next fetch; None if there is nothing to fetch now. In a session it names only
+        the changes (KIP-227).
         """
         if not len(self._session):
             return None
@@ -342,14 +344,14 @@ class ReplicaFetcher:
         )
 
     def on_no_answer(self) -> None:
-        """The fetch failed as a whole."""
+        """Note that the fetch failed as a whole."""
         self._session.handle_error()
 
     def on_fetch(
         self, response: FetchResponse, now_ms: int, wall_ms: int
     ) -> list[tuple[TopicPartition, PartitionFetchState]]:
-        """Append what came, one append a partition; returns the partitions whose offset the leader
-        does not have (OFFSET_OUT_OF_RANGE).
+        """Append the records, with one append for each partition. Return the partitions whose
+        offset the leader does not have (OFFSET_OUT_OF_RANGE).
         """
         if not self._session.handle_response(Errors.of(response.error_code), response.session_id):
             return []
@@ -430,7 +432,7 @@ class ReplicaFetcher:
     def offsets_request(
         self, tp: TopicPartition, state: PartitionFetchState, timestamp: int
     ) -> ListOffsetsRequest:
-        """The leader's first (-2) or last (-1) offset."""
+        """Make the request for the leader's first (-2) or last (-1) offset."""
         wanted = ListOffsetsPartition(
             partition_index=tp.partition,
             current_leader_epoch=state.leader_epoch,
@@ -442,14 +444,14 @@ class ReplicaFetcher:
         )
 
     def is_current(self, tp: TopicPartition, state: PartitionFetchState) -> bool:
-        """Whether that state still counts."""
+        """Return whether that state still counts."""
         return self._states.get(tp) is state
 
     def on_leader_end_offset(
         self, tp: TopicPartition, state: PartitionFetchState, leader_end_offset: int
     ) -> bool:
-        """The leader ends before our log: an unclean election took place; cut back to it. False if
-        it does not, and its start must be asked.
+        """Cut back to the leader's end if it lies before ours, which means an unclean election.
+        Return False if it does not; then the leader's start must be looked up.
         """
         log = state.partition.local_log()
         before, hw = log.log_end_offset, state.partition.high_watermark.message_offset
@@ -465,8 +467,8 @@ class ReplicaFetcher:
     def on_leader_start_offset(
         self, tp: TopicPartition, state: PartitionFetchState, leader_start_offset: int
     ) -> None:
-        """Our log ends before the leader's starts: nothing of ours is of use; drop it all and start
-        there. Else the offset is fine by now.
+        """Drop our whole log and begin at the leader's start, if our log ends before it. Otherwise
+        the offset is valid by now.
         """
         log = state.partition.local_log()
         before = log.log_end_offset
@@ -480,15 +482,13 @@ class ReplicaFetcher:
     def on_storage_failed(
         self, tp: TopicPartition, state: PartitionFetchState, failure: KafkaException, now_ms: int
     ) -> None:
-        """Our own log could not be cut: the partition is followed no more if its disk failed, else
-        it waits.
-        """
+        """Stop following the partition if its disk failed; otherwise leave it aside."""
         self._failed(tp, state, failure, now_ms)
 
     def on_offsets_failed(
         self, tp: TopicPartition, state: PartitionFetchState, error: Errors, now_ms: int
     ) -> None:
-        """The look-up failed; the partition waits."""
+        """Leave the partition aside, because the look-up failed."""
         self._delay(tp, state, error, now_ms)
 
     def _range_truncated(self, tp: TopicPartition, before: int, after: int, reason: str) -> None:

@@ -23,7 +23,7 @@ from kafka_edu.trace.tracer import Tracer
 
 
 class FetcherKey(NamedTuple):
-    """A leader, and which of the fetchers towards it (num.replica.fetchers)."""
+    """A leader, and the number of the fetcher towards it (num.replica.fetchers)."""
 
     leader: int
     fetcher_id: int
@@ -35,7 +35,7 @@ class _Running(NamedTuple):
 
 
 class ReplicaFetcherManager:
-    """Starts a fetcher with its first partition, stops it when it has none left. Owned by the
+    """Starts a fetcher with its first partition, and stops it when it has none left. Owned by the
     broker's loop.
     """
 
@@ -68,11 +68,11 @@ class ReplicaFetcherManager:
             trace.on_snapshot(self._snapshot)
 
     def begin_shutdown(self) -> None:
-        """The broker is about to stop: what it ceases to lead it does not follow any more (Kafka:
-        isShuttingDown in makeFollowers).
+        """Follow nothing new, because the broker is about to stop (Kafka: isShuttingDown in
+        makeFollowers).
 
-        As a follower it would be back in the ISR within milliseconds, and with it gone every
-        produce with acks=all would wait for it.
+        As a follower it would be back in the ISR within milliseconds. Then it would be gone, and
+        every produce with acks=all would wait for it.
         """
         self._broker_is_leaving = True
 
@@ -97,15 +97,15 @@ class ReplicaFetcherManager:
             self._of[partition.topic_partition] = key
 
     def remove_fetcher_for_partitions(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """Follow these no more: from this call on nothing is appended to them."""
+        """Stop following these partitions. From this call on nothing is appended to them."""
         for tp in topic_partitions:
             key = self._of.pop(tp, None)
             if key is not None:
                 self._fetchers[key].thread.fetcher.remove([tp])
 
     def resize(self, num_replica_fetchers: int, followed: Sequence[Partition]) -> None:
-        """num.replica.fetchers from now on; the partitions that are followed go to their new
-        fetchers, and begin there as if they were new.
+        """Set num.replica.fetchers. The followed partitions go to their new fetchers, and begin
+        there as if they were new.
         """
         self.remove_fetcher_for_partitions([partition.topic_partition for partition in followed])
         self._num_fetchers = num_replica_fetchers
@@ -119,7 +119,7 @@ class ReplicaFetcherManager:
                 self._stop(key, running)
 
     def _fetcher_id(self, tp: TopicPartition) -> int:
-        """Spreads partitions over num.replica.fetchers, as Kafka: by 31 × (Java's hash of the
+        """Spread partitions over num.replica.fetchers as Kafka does: by 31 × (Java's hash of the
         topic) + partition.
         """
         if self._num_fetchers == 1:
@@ -130,8 +130,8 @@ class ReplicaFetcherManager:
         return ((31 * topic_hash + tp.partition) & 0x7FFFFFFF) % self._num_fetchers
 
     def _end_point(self, leader: int) -> tuple[str, int] | None:
-        """Where the leader listens: as the metadata say now, or as the controller's last request to
-        us said.
+        """Return where the leader listens, from the metadata of now, or else from the controller's
+        last request.
         """
         end_point = self._metadata_cache.get_alive_end_point(
             leader, self._config.inter_broker_listener_name
@@ -172,7 +172,7 @@ class ReplicaFetcherManager:
             self._on_failure(task.get_name(), error)
 
     async def shutdown(self) -> None:
-        """Stop them all, and return when they have stopped."""
+        """Stop all fetchers, and return when they have stopped."""
         for key, running in list(self._fetchers.items()):
             self._stop(key, running)
         self._of.clear()

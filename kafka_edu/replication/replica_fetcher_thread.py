@@ -1,9 +1,10 @@
-"""Carries the requests of one ReplicaFetcher to its leader, and the answers back (Kafka:
+"""Carry the requests of one ReplicaFetcher to its leader, and the responses back (Kafka:
 ReplicaFetcherThread.scala, ReplicaFetcherBlockingSend).
 
-A shell; in Kafka a thread, here a task. One connection, one request on its way. The next fetch
-leaves as soon as the last answer is appended; when there is nothing new the leader holds it, up to
-replica.fetch.wait.max.ms, so followers learn of records at once and yet do not spin.
+This is shell: in Kafka a thread, here a task, with one connection and one request under way. The
+next fetch leaves as soon as the last response is appended. If there is nothing new, the leader
+holds the fetch up to replica.fetch.wait.max.ms. So followers learn of records at once and yet do
+not spin.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ R = TypeVar("R", bound=Message)
 
 
 class FetcherVersions(NamedTuple):
-    """Which versions a fetcher speaks."""
+    """The versions that a fetcher speaks."""
 
     fetch: int
     offset_for_leader_epoch: int
@@ -53,7 +54,7 @@ VERSIONS: Final = (
 
 
 def fetcher_versions(inter_broker_protocol_version: tuple[int, int]) -> FetcherVersions:
-    """The versions for that inter.broker.protocol.version; for one below 2.0 those of 2.0."""
+    """Return the versions for that inter.broker.protocol.version; below 2.0, those of 2.0."""
     return next(
         (versions for since, versions in VERSIONS if since <= inter_broker_protocol_version),
         VERSIONS[-1][1],
@@ -61,8 +62,8 @@ def fetcher_versions(inter_broker_protocol_version: tuple[int, int]) -> FetcherV
 
 
 class ReplicaFetcherThread:
-    """One task towards one leader. `end_point` says where the leader listens now, or None if it is
-    not known.
+    """One task towards one leader. `end_point` returns where the leader listens now, or None if
+    that is not known.
     """
 
     def __init__(
@@ -85,11 +86,11 @@ class ReplicaFetcherThread:
         self._work = asyncio.Event()
 
     def partitions_changed(self) -> None:
-        """There may be something to do: end the pause."""
+        """End the pause, because there may be something to do."""
         self._work.set()
 
     async def run(self) -> None:
-        """Until cancelled: look up epochs and truncate; fetch and append; pause when there is
+        """Look up epochs and truncate, fetch and append, until cancelled. Pause when there is
         nothing to do, or after a failure.
         """
         try:
@@ -117,7 +118,7 @@ class ReplicaFetcherThread:
             self._client.close()
 
     async def _step(self) -> bool:
-        """One round; returns whether there was anything to do."""
+        """Do one round. Return whether there was anything to do."""
         fetcher = self.fetcher
         fetcher.resume_delayed(self._now_ms())
         wanted = fetcher.epochs_wanted()
@@ -140,7 +141,7 @@ class ReplicaFetcherThread:
         return self._time.hi_res_clock_ms()
 
     async def _pause(self, ms: int) -> None:
-        """At most `ms`; less if partitions come or go, or one that was left aside is due."""
+        """Pause for at most `ms`; less if partitions come or go, or a delayed one is due."""
         resume_ms = self.fetcher.next_resume_ms
         if resume_ms is not None:
             ms = min(ms, max(resume_ms - self._now_ms(), 1))
@@ -154,7 +155,7 @@ class ReplicaFetcherThread:
             work.cancel()
 
     async def _ask(self, request: Message, version: int, response_type: type[R]) -> R:
-        """Connect if need be, send, wait for the answer. Raises OSError, ProtocolError."""
+        """Connect if necessary, send, and wait for the response. Raises OSError, ProtocolError."""
         timeout_ms = self._config.replica_socket_timeout_ms
         if not self._client.connected:
             end_point = self._end_point()
@@ -174,8 +175,8 @@ class ReplicaFetcherThread:
         return await self._client.ask(request, version, response_type, timeout_ms)
 
     async def _offset_out_of_range(self, tp: TopicPartition, state: PartitionFetchState) -> None:
-        """Our end is not in the leader's log: ask where it ends, and if that is not before us,
-        where it starts.
+        """Look up where the leader's log ends, because it does not have our end. If it does not end
+        before us, look up where it starts.
         """
         try:
             end_offset = await self._leader_offset(tp, state, LATEST_TIMESTAMP)
@@ -190,8 +191,8 @@ class ReplicaFetcherThread:
     async def _leader_offset(
         self, tp: TopicPartition, state: PartitionFetchState, timestamp: int
     ) -> int | None:
-        """The leader's offset; None if it gave an error (the partition is left aside), or if nobody
-        wants to know any more.
+        """Return the leader's offset. None if it answered an error (the partition is then left
+        aside), or if the state does not count any more.
         """
         request = self.fetcher.offsets_request(tp, state, timestamp)
         response = await self._ask(request, self._versions.list_offsets, ListOffsetsResponse)

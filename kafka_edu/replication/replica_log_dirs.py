@@ -1,4 +1,4 @@
-"""Which replica lies in which log dir, and how large it is (Kafka: ReplicaManager.describeLogDirs,
+"""The log dir and the size of each replica (Kafka: ReplicaManager.describeLogDirs,
 alterReplicaLogDirs; KIP-113).
 """
 
@@ -18,8 +18,8 @@ class ReplicaInfo(NamedTuple):
     size: int
     """Bytes of batches."""
     offset_lag: int
-    """How far the LEO is behind the HW: 0 but for a replica that has yet to catch up with what is
-    committed.
+    """How far the LEO is behind the HW. 0, except for a replica that has yet to catch up with the
+    committed records.
     """
 
 
@@ -60,12 +60,14 @@ class ReplicaLogDirs:
         return described
 
     def alter(self, wanted: Mapping[TopicPartition, str]) -> dict[TopicPartition, Errors]:
-        """The error of each wish to have a replica in a log dir; NONE if it is there.
+        """Return an error for each replica that is wanted in a log dir; NONE if it is there.
 
-        LOG_DIR_NOT_FOUND: the broker has no such dir; KAFKA_STORAGE_ERROR: it or the replica's own
-        has failed; UNKNOWN_TOPIC_OR_PARTITION: there is no such partition; REPLICA_NOT_AVAILABLE:
-        no replica of it is here, but if one comes, it will be created there. A move from one dir to
-        another is not built yet: INVALID_REQUEST, so that nobody takes it for begun.
+        LOG_DIR_NOT_FOUND             the broker has no such dir
+        KAFKA_STORAGE_ERROR           that dir, or the replica's own, has failed
+        UNKNOWN_TOPIC_OR_PARTITION    there is no such partition
+        REPLICA_NOT_AVAILABLE         no replica is here; if one comes, it will be created there
+        INVALID_REQUEST               it lies in another dir: a move is not built yet, and nobody
+                                      should think that it has begun
         """
         return {tp: self._check(tp, log_dir) for tp, log_dir in wanted.items()}
 

@@ -1,9 +1,10 @@
 """Where a follower cuts its log before it follows a leader (Kafka:
 AbstractFetcherThread.getOffsetTruncationState; KIP-101, KIP-279).
 
-The follower asks, by OffsetForLeaderEpoch, where the epoch of its own last record ends in the
-leader's log. Truncating to its own high watermark, as before 0.11, loses records: the mark lags
-behind the leader's by a fetch (book 001, the two-broker case), and two logs may differ below it.
+By OffsetForLeaderEpoch the follower asks where the epoch of its own last record ends in the
+leader's log. Before 0.11 followers truncated to their own high watermark, and lost records: the
+mark is one fetch behind the leader's (book 001, the two-broker case), and two logs may differ below
+it.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from kafka_edu.log.leader_epoch_file_cache import UNDEFINED_EPOCH, UNDEFINED_EPO
 
 
 class TruncatesLogs(Protocol):
-    """Cuts logs and keeps the recovery checkpoints right (LogManager)."""
+    """Something that cuts logs and keeps the recovery checkpoints right (LogManager)."""
 
     def truncate_to(self, offsets: dict[TopicPartition, int]) -> None: ...
 
@@ -22,8 +23,8 @@ class TruncatesLogs(Protocol):
 
 
 class OffsetTruncationState(NamedTuple):
-    """`offset`: the new log end. `complete` false: what is left ends in another epoch than the
-    leader's answer; ask again.
+    """`offset` is the new log end. If `complete` is False, the rest ends in another epoch than the
+    leader's answer, and the leader must be asked again.
     """
 
     offset: int
