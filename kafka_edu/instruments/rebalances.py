@@ -1,0 +1,695 @@
+"""Why did this group rebalance, and who waited for whom? A reducer of the coordinator's events.
+
+The coordinator says when a rebalance began, why, and which member caused it (RebalanceStarted, with
+the member's own fact as its cause). From then on the group waits for its members to join again, and
+then for its leader's assignment. A `Rebalance` gathers all of this: who came when, who never came,
+and which partitions moved. The Groups screen and `kafka-edu why-rebalance` read the same objects.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from kafka_edu.common.words import duration, joined
+from kafka_edu.instruments.link_events import LinkLost
+from kafka_edu.trace.event import Envelope, Event
+from kafka_edu.trace.events.group import (
+    GroupAssigned,
+    GroupDescription,
+    GroupLoaded,
+    GroupMembers,
+    GroupMembersSampled,
+    GroupMembersSnapshot,
+    GroupSnapshot,
+    GroupStateChanged,
+    GroupsUnloaded,
+    MemberFailed,
+    MemberIdGiven,
+    MemberJoined,
+    MemberLeft,
+    MemberPartitions,
+    MemberState,
+    MemberUpdated,
+    OffsetsCommitted,
+    RebalanceCompleted,
+    RebalanceStarted,
+    StaticMemberReplaced,
+)
+from kafka_edu.trace.events.replication import BecameLeader, PartitionOffsets, PartitionSnapshot
+from kafka_edu.trace.events.supervisor import ProcessEnded
+
+KEPT_GROUPS: Final = 500
+KEPT_REBALANCES: Final = 20
+KEPT_STEPS: Final = 40
+KEPT_FACTS: Final = 2_000
+KEPT_NAMES: Final = 500
+SHORT_MS: Final = 20
+"""Nobody was waited for if all came within this time."""
+
+PREPARING: Final = "PreparingRebalance"
+COMPLETING: Final = "CompletingRebalance"
+STABLE: Final = "Stable"
+EMPTY: Final = "Empty"
+DEAD: Final = "Dead"
+
+Partition = tuple[str, int]
+
+#: The events that this reducer reads, for the texts behind `?`.
+GROUP_EVENTS: Final[tuple[type[Event], ...]] = (
+    GroupSnapshot,
+    GroupLoaded,
+    GroupsUnloaded,
+    GroupStateChanged,
+    RebalanceStarted,
+    RebalanceCompleted,
+    GroupAssigned,
+)
+MEMBER_EVENTS: Final[tuple[type[Event], ...]] = (
+    GroupMembersSnapshot,
+    GroupMembersSampled,
+    MemberIdGiven,
+    MemberJoined,
+    MemberUpdated,
+    MemberLeft,
+    MemberFailed,
+    StaticMemberReplaced,
+)
+OFFSET_EVENTS: Final[tuple[type[Event], ...]] = (
+    OffsetsCommitted,
+    PartitionSnapshot,
+    PartitionOffsets,
+    BecameLeader,
+)
+
+
+class Trigger(StrEnum):
+    """What a member did that began a rebalance."""
+
+    JOINED = "joined"
+    LEFT = "left"
+    SILENT = "fell silent"
+    CHANGED = "changed its subscription"
+    REJOINED = "joined again"
+    OTHER = "other"
+
+
+class Step(NamedTuple):
+    """A state that the group entered, or another coordinator (`note`)."""
+
+    state: str
+    at_us: int
+    wall_ms: int
+    note: str = ""
+
+
+class Failure(NamedTuple):
+    """A member that was removed."""
+
+    member: str
+    reason: str
+    at_us: int
+
+
+class Move(NamedTuple):
+    """A partition that another member reads now. Empty: nobody."""
+
+    partition: Partition
+    before: str
+    after: str
+
+
+class Rebalance:
+    """One rebalance, from its cause to its assignment."""
+
+    def __init__(self, envelope: Envelope, event: RebalanceStarted, from_empty: bool) -> None:
+        self.envelope = envelope
+        self.started_us = envelope.mono_us
+        self.started_wall_ms = envelope.wall_ms
+        self.generation_before = event.generation
+        self.reason = event.reason
+        """The coordinator's own words."""
+        self.member = event.member
+        """The id of the member that caused it, or of several, or empty."""
+        self.trigger = Trigger.OTHER
+        self.cause: Event | None = None
+        """The member's fact, if it was seen."""
+        self.from_empty = from_empty
+        """The first rebalance of an empty group waits for more members to come."""
+        self.expected: list[str] = []
+        """Members that had to join again."""
+        self.arrived_us: dict[str, int] = {}
+        self.newcomers: list[str] = []
+        """Members that joined while the group gathered, the one that caused it among them."""
+        self.failures: list[Failure] = []
+        self.left: list[str] = []
+        self.gathered_us: int | None = None
+        self.generation: int | None = None
+        self.leader = ""
+        self.protocol = ""
+        self.members: tuple[str, ...] = ()
+        self.assigned_us: int | None = None
+        self.ended_us: int | None = None
+        self.superseded = False
+        """Another rebalance began before this one had its assignment."""
+        self.before: dict[str, frozenset[Partition]] = {}
+        self.after: dict[str, frozenset[Partition]] | None = None
+        """None while nobody knows it."""
+
+    @property
+    def is_over(self) -> bool:
+        return self.ended_us is not None
+
+    def took_ms(self, now_us: int) -> float:
+        return ((self.ended_us if self.ended_us is not None else now_us) - self.started_us) / 1000
+
+    def gathering_ms(self, now_us: int) -> float:
+        """Return how long the group waited for members to join."""
+        until = self.gathered_us if self.gathered_us is not None else self.ended_us or now_us
+        return (until - self.started_us) / 1000
+
+    def assigning_ms(self, now_us: int) -> float | None:
+        """Return how long the group waited for the leader's assignment; None if not yet."""
+        if self.gathered_us is None:
+            return None
+        return ((self.ended_us if self.ended_us is not None else now_us) - self.gathered_us) / 1000
+
+    def last_to_come(self) -> str:
+        """Return the member for which the others waited longest, or empty."""
+        came = {member: at for member, at in self.arrived_us.items() if member in self.expected}
+        return max(came, key=lambda member: came[member], default="")
+
+    def missing(self) -> list[str]:
+        """Return the members that have not joined again yet."""
+        gone = {failure.member for failure in self.failures} | set(self.left)
+        return [m for m in self.expected if m not in self.arrived_us and m not in gone]
+
+    def moves(self) -> list[Move]:
+        """Return the partitions that changed hands. O(partitions)."""
+        if self.after is None:
+            return []
+        had = {tp: member for member, tps in self.before.items() for tp in tps}
+        has = {tp: member for member, tps in self.after.items() for tp in tps}
+        return [
+            Move(tp, had.get(tp, ""), has.get(tp, ""))
+            for tp in sorted({*had, *has})
+            if had.get(tp) != has.get(tp)
+        ]
+
+
+class GroupStory:
+    """One group: its present state, and its last rebalances."""
+
+    def __init__(self, group: str) -> None:
+        self.group = group
+        self.coordinator = -1
+        self.coordinator_lost = False
+        self.offsets_partition = -1
+        """The partition of __consumer_offsets that holds the group; -1: not known."""
+        self.state = ""
+        self.state_since_us = 0
+        self.generation = 0
+        self.protocol_type = ""
+        self.protocol = ""
+        self.leader = ""
+        self.members: list[str] = []
+        self.pending: list[str] = []
+        self.sampled: dict[str, MemberState] = {}
+        self.sampled_us = 0
+        self.rebalance_timeout_ms = 0
+        self.unsynced: tuple[str, ...] = ()
+        self.assignment: dict[str, frozenset[Partition]] = {}
+        self.offsets: dict[Partition, int] = {}
+        self.way: deque[Step] = deque(maxlen=KEPT_STEPS)
+        self.rebalances: deque[Rebalance] = deque(maxlen=KEPT_REBALANCES)
+        self.rebalances_seen = 0
+        self.changed_us = 0
+        self._names: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        """Member id → (instance id, client id)."""
+        self._shared: set[str] = set()
+        """Client ids that several members had at the same time."""
+
+    @property
+    def current(self) -> Rebalance | None:
+        """The rebalance that goes on now."""
+        last = self.rebalances[-1] if self.rebalances else None
+        return last if last is not None and not last.is_over else None
+
+    def learn(self, member: str, instance: str, client_id: str) -> None:
+        """Remember how to call a member."""
+        if member not in self._names:
+            while len(self._names) >= KEPT_NAMES:
+                self._names.popitem(last=False)
+            here = [self._names.get(each, ("", ""))[1] for each in self.members if each != member]
+            if client_id and client_id in here:
+                self._shared.add(client_id)
+        self._names[member] = (instance, client_id)
+
+    def name(self, member: str) -> str:
+        """Return a short name: the instance id, or the client id, made unique if it is shared."""
+        instance, client = self._names.get(member, ("", ""))
+        if instance:
+            return instance
+        if not client:
+            head, _, tail = member.partition(" (")
+            return head if tail else _without_uuid(member)
+        if client in self._shared:
+            return f"{client}-{member.removeprefix(client).lstrip('-')[:4]}"
+        return client
+
+    def names(self, members: Iterable[str]) -> str:
+        return joined([self.name(member) for member in members])
+
+    def client(self, member: str) -> str:
+        return self._names.get(member, ("", ""))[1]
+
+    def waits_for(self) -> list[str]:
+        """Return the members for which the group waits now: to join, or for the assignment."""
+        if self.state == PREPARING:
+            rebalance = self.current
+            missing = rebalance.missing() if rebalance is not None else []
+            if rebalance is None:  # it began before we looked
+                missing = [m for m, state in self.sampled.items() if state.waits != "JoinGroup"]
+            return missing + [member for member in self.pending if member not in missing]
+        if self.state == COMPLETING and self.leader:
+            return [self.leader]
+        return []
+
+    def was_here_before(self, member: str, before_us: int) -> bool:
+        """Return whether a member with the same client id failed before: then it is back."""
+        client = self.client(member)
+        return bool(client) and any(
+            failure.member != member and self.client(failure.member) == client
+            for rebalance in self.rebalances
+            for failure in rebalance.failures
+            if failure.at_us < before_us
+        )
+
+
+def _without_uuid(member: str) -> str:
+    """Return a member id without its uuid, with four characters of it."""
+    client = member[:-37]
+    return f"{client}-{member[-36:-32]}" if client and member[-37] == "-" else member
+
+
+class PartitionEnd(NamedTuple):
+    """How far a partition's leader is."""
+
+    leader: int
+    hw: int
+    leo: int
+
+
+class Rebalances:
+    """All groups of a cluster. `apply` is the only way in. Memory is bounded."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, GroupStory] = {}
+        self.ends: dict[Partition, PartitionEnd] = {}
+        self.now_us = 0
+        self._facts: OrderedDict[tuple[object, int], Event] = OrderedDict()
+
+    def lag(self, group: GroupStory, partition: Partition) -> int | None:
+        """Return the records that the group could read and has not committed; None: not known."""
+        end, committed = self.ends.get(partition), group.offsets.get(partition)
+        return max(end.hw - committed, 0) if end is not None and committed is not None else None
+
+    def apply(self, envelope: Envelope) -> None:
+        """Take one event."""
+        self.now_us = max(self.now_us, envelope.mono_us)
+        broker = envelope.broker
+        match envelope.event:
+            case ProcessEnded(child=child) if child.broker is not None:
+                self._lost(child.broker)
+            case LinkLost() if broker is not None:
+                self._lost(broker)
+            case PartitionSnapshot() as e:
+                if e.leader == broker or (e.topic, e.partition) not in self.ends:
+                    self.ends[e.topic, e.partition] = PartitionEnd(
+                        e.leader, e.progress.hw, e.progress.leo
+                    )
+            case BecameLeader() as e if broker is not None:
+                known = self.ends.get((e.topic, e.partition))
+                self.ends[e.topic, e.partition] = (
+                    known._replace(leader=broker)
+                    if known is not None
+                    else PartitionEnd(broker, 0, 0)
+                )
+            case PartitionOffsets() as e:
+                known = self.ends.get((e.topic, e.partition))
+                if known is not None and known.leader == broker:
+                    self.ends[e.topic, e.partition] = known._replace(
+                        hw=e.progress.hw, leo=e.progress.leo
+                    )
+            case GroupsUnloaded(partition=partition) if broker is not None:
+                self._unloaded(broker, partition)
+            case _ if broker is not None:
+                self._of_group(envelope, broker)
+            case _:
+                pass
+
+    def _lost(self, broker: int) -> None:
+        for story in self.groups.values():
+            if story.coordinator == broker:
+                story.coordinator_lost = True
+
+    def _unloaded(self, broker: int, partition: int) -> None:
+        for story in self.groups.values():
+            if story.offsets_partition == partition and story.coordinator == broker:
+                story.coordinator_lost = True
+
+    def _story(self, group: str) -> GroupStory:
+        story = self.groups.get(group)
+        if story is None:
+            if len(self.groups) >= KEPT_GROUPS:
+                oldest = min(
+                    self.groups.values(), key=lambda each: (each.state != DEAD, each.changed_us)
+                )
+                del self.groups[oldest.group]
+            story = self.groups[group] = GroupStory(group)
+        return story
+
+    def _of_group(self, envelope: Envelope, broker: int) -> None:
+        match envelope.event:
+            case GroupSnapshot(group=told):
+                self._described(self._story(told.group), told, envelope, broker)
+            case GroupLoaded(group=told):
+                story = self._story(told.group)
+                moved = story.coordinator not in (-1, broker) or story.coordinator_lost
+                self._described(story, told, envelope, broker)
+                if moved:
+                    story.way.append(
+                        Step(
+                            told.state,
+                            envelope.mono_us,
+                            envelope.wall_ms,
+                            f"broker {broker} coordinates it now",
+                        )
+                    )
+            case GroupMembersSnapshot(state=state) | GroupMembersSampled(state=state):
+                self._sampled(state, envelope, broker)
+            case GroupStateChanged() as e:
+                self._entered(self._story(e.group), e, envelope, broker)
+            case RebalanceStarted() as e:
+                self._started(self._story(e.group), e, envelope, broker)
+            case RebalanceCompleted() as e:
+                self._gathered(self._story(e.group), e, envelope)
+            case GroupAssigned() as e:
+                self._assigned(self._story(e.group), e, envelope)
+            case OffsetsCommitted(producer_id=-1) as e:
+                offsets = self._story(e.group).offsets
+                offsets.update({(topic, p): offset for topic, p, offset in e.offsets})
+            case MemberIdGiven() | MemberJoined() | MemberUpdated() as e:
+                self._fact(envelope)
+                self._came(self._story(e.group), e, envelope)
+            case MemberLeft() | MemberFailed() as e:
+                self._fact(envelope)
+                self._went(self._story(e.group), e, envelope)
+            case StaticMemberReplaced() as e:
+                story = self._story(e.group)
+                story.learn(e.member, e.instance, story.client(e.before))
+                story.members = [e.member if m == e.before else m for m in story.members]
+                story.assignment[e.member] = story.assignment.pop(e.before, frozenset())
+                for rebalance in story.rebalances:
+                    rebalance.expected = [
+                        e.member if m == e.before else m for m in rebalance.expected
+                    ]
+            case _:
+                pass
+
+    def _fact(self, envelope: Envelope) -> None:
+        """Remember a member's fact: a rebalance may name it as its cause."""
+        self._facts[envelope.source, envelope.seq] = envelope.event
+        if len(self._facts) > KEPT_FACTS:
+            self._facts.popitem(last=False)
+
+    def _here(self, story: GroupStory, envelope: Envelope, broker: int) -> None:
+        story.coordinator, story.coordinator_lost = broker, False
+        story.changed_us = envelope.mono_us
+
+    def _described(
+        self, story: GroupStory, told: GroupDescription, envelope: Envelope, broker: int
+    ) -> None:
+        self._here(story, envelope, broker)
+        story.offsets_partition = told.partition
+        story.generation = told.generation
+        story.protocol_type, story.protocol, story.leader = (
+            told.protocol_type,
+            told.protocol,
+            told.leader,
+        )
+        if story.state != told.state:
+            self._step(story, told.state, envelope)
+        story.members = [member for member, *_ in told.members]
+        for member, instance, client_id, _ in told.members:
+            story.learn(member, instance, client_id)
+
+    def _step(self, story: GroupStory, state: str, envelope: Envelope, since_us: int = 0) -> None:
+        story.state = state
+        story.state_since_us = since_us or envelope.mono_us
+        story.way.append(Step(state, story.state_since_us, envelope.wall_ms))
+
+    def _sampled(self, state: GroupMembers, envelope: Envelope, broker: int) -> None:
+        story = self._story(state.group.group)
+        since_us = envelope.mono_us - state.in_state_ms * 1000
+        first = not story.state
+        self._described(story, state.group, envelope, broker)
+        if first:
+            story.state_since_us = since_us
+            story.way[-1] = story.way[-1]._replace(at_us=since_us)
+        for member in state.members:
+            story.learn(member.member, member.instance, member.client_id)
+        story.sampled = {member.member: member for member in state.members}
+        story.sampled_us = envelope.mono_us
+        story.rebalance_timeout_ms = state.rebalance_timeout_ms
+        story.pending, story.unsynced = list(state.pending), state.unsynced
+        story.offsets = {(topic, p): offset for topic, p, offset in state.offsets}
+        if state.group.state == STABLE:
+            story.assignment = _by_member(
+                MemberPartitions(member.member, member.partitions) for member in state.members
+            )
+            last = story.rebalances[-1] if story.rebalances else None
+            if last is not None and last.after is None and last.generation == story.generation:
+                last.after = dict(story.assignment)
+
+    def _entered(
+        self, story: GroupStory, event: GroupStateChanged, envelope: Envelope, broker: int
+    ) -> None:
+        if event.after == DEAD and story.coordinator not in (-1, broker):
+            return  # the old coordinator forgets it; the new one has it
+        self._here(story, envelope, broker)
+        story.generation = event.generation
+        if not story.way:
+            story.way.append(Step(event.before, 0, 0))
+        self._step(story, event.after, envelope)
+        rebalance = story.current
+        if rebalance is not None and event.after in (STABLE, EMPTY, DEAD):
+            rebalance.ended_us = envelope.mono_us
+        if event.after in (EMPTY, DEAD):
+            story.members, story.assignment, story.sampled = [], {}, {}
+
+    def _started(
+        self, story: GroupStory, event: RebalanceStarted, envelope: Envelope, broker: int
+    ) -> None:
+        self._here(story, envelope, broker)
+        before = story.current
+        if before is not None:
+            before.superseded, before.ended_us = True, envelope.mono_us
+        rebalance = Rebalance(envelope, event, story.state == EMPTY or event.generation == 0)
+        rebalance.before = dict(
+            before.before if before is not None and before.after is None else story.assignment
+        )
+        rebalance.cause = cause = self._facts.get((envelope.source, envelope.cause))
+        rebalance.trigger = _trigger(event.reason, cause)
+        cause_member = str(getattr(cause, "member", "")) if cause is not None else ""
+        rebalance.member = cause_member or event.member
+        if isinstance(cause, MemberJoined):
+            rebalance.newcomers.append(cause.member)
+            rebalance.arrived_us[cause.member] = envelope.mono_us
+        elif isinstance(cause, MemberUpdated):
+            rebalance.arrived_us[cause.member] = envelope.mono_us
+        elif isinstance(cause, MemberFailed):
+            rebalance.failures.append(Failure(cause.member, cause.reason, envelope.mono_us))
+        elif isinstance(cause, MemberLeft):
+            rebalance.left.append(cause.member)
+        rebalance.expected = [m for m in story.members if m not in rebalance.newcomers]
+        story.rebalances.append(rebalance)
+        story.rebalances_seen += 1
+
+    def _came(
+        self,
+        story: GroupStory,
+        event: MemberIdGiven | MemberJoined | MemberUpdated,
+        envelope: Envelope,
+    ) -> None:
+        story.changed_us = envelope.mono_us
+        if isinstance(event, MemberIdGiven):
+            story.learn(event.member, "", event.client_id)
+            if event.member not in story.pending:
+                story.pending.append(event.member)
+            return
+        rebalance = story.current
+        if isinstance(event, MemberJoined):
+            story.learn(event.member, event.instance, event.client_id)
+            if event.member in story.pending:
+                story.pending.remove(event.member)
+            if event.member not in story.members:
+                story.members.append(event.member)
+            if rebalance is not None and rebalance.gathered_us is None:
+                rebalance.newcomers.append(event.member)
+        if rebalance is not None and rebalance.gathered_us is None:
+            rebalance.arrived_us.setdefault(event.member, envelope.mono_us)
+
+    def _went(
+        self, story: GroupStory, event: MemberLeft | MemberFailed, envelope: Envelope
+    ) -> None:
+        story.changed_us = envelope.mono_us
+        if event.member in story.members:
+            story.members.remove(event.member)
+        if event.member in story.pending:
+            story.pending.remove(event.member)
+        rebalance = story.current
+        if rebalance is None or rebalance.gathered_us is not None:
+            return  # its own rebalance follows, and names it as its cause
+        if isinstance(event, MemberFailed):
+            rebalance.failures.append(Failure(event.member, event.reason, envelope.mono_us))
+        else:
+            rebalance.left.append(event.member)
+
+    def _gathered(self, story: GroupStory, event: RebalanceCompleted, envelope: Envelope) -> None:
+        story.generation, story.protocol, story.leader = (
+            event.generation,
+            event.protocol,
+            event.leader,
+        )
+        story.members = list(event.members)
+        rebalance = story.rebalances[-1] if story.rebalances else None
+        if rebalance is not None and rebalance.generation is None:
+            rebalance.gathered_us = envelope.mono_us
+            rebalance.generation, rebalance.leader = event.generation, event.leader
+            rebalance.protocol, rebalance.members = event.protocol, event.members
+            if not event.members:
+                rebalance.after = {}
+
+    def _assigned(self, story: GroupStory, event: GroupAssigned, envelope: Envelope) -> None:
+        if event.partitions:
+            story.assignment = _by_member(event.partitions)
+        rebalance = story.rebalances[-1] if story.rebalances else None
+        if rebalance is not None and rebalance.generation == event.generation:
+            rebalance.assigned_us = envelope.mono_us
+            if event.partitions:
+                rebalance.after = dict(story.assignment)
+
+
+def _by_member(told: Iterable[MemberPartitions]) -> dict[str, frozenset[Partition]]:
+    return {
+        each.member: frozenset((topic, p) for topic, ps in each.partitions for p in ps)
+        for each in told
+    }
+
+
+def _trigger(reason: str, cause: Event | None) -> Trigger:
+    match cause:
+        case MemberJoined():
+            return Trigger.JOINED
+        case MemberLeft():
+            return Trigger.LEFT
+        case MemberFailed():
+            return Trigger.SILENT
+        case MemberUpdated(topics_before=before, topics=topics) if before or topics:
+            return Trigger.CHANGED
+        case MemberUpdated():
+            return Trigger.REJOINED
+    words: Mapping[str, Trigger] = {
+        "a new member joins": Trigger.JOINED,
+        "a member leaves": Trigger.LEFT,
+        "a member sent no heartbeat": Trigger.SILENT,
+        "members did not ask for their assignment": Trigger.SILENT,
+    }
+    return words.get(reason, Trigger.OTHER)
+
+
+def cause_words(story: GroupStory, rebalance: Rebalance) -> str:
+    """Say who caused a rebalance, and how: `reader-3 fell silent: no heartbeat within …`."""
+    who = story.name(rebalance.member) if rebalance.member else ""
+    match rebalance.cause:
+        case MemberFailed(reason=reason):
+            return f"{who} fell silent: {reason}"
+        case MemberLeft():
+            return f"{who} left"
+        case MemberJoined():
+            if story.was_here_before(rebalance.member, rebalance.started_us):
+                return f"{who} is back: it joined under a new member id"
+            return f"{who} joined"
+        case MemberUpdated(topics_before=before, topics=topics) if before or topics:
+            return f"{who} changed its subscription: {_topics_change(before, topics)}"
+        case _ if rebalance.trigger is Trigger.JOINED:
+            return f"{who} joined"
+        case _ if rebalance.trigger is Trigger.LEFT:
+            return f"{who} left"
+        case _ if rebalance.trigger is Trigger.SILENT:
+            return f"{who} fell silent"
+    return f"{who}: {rebalance.reason}" if who else rebalance.reason
+
+
+def _topics_change(before: tuple[str, ...], topics: tuple[str, ...]) -> str:
+    return ", ".join(
+        [f"+ {topic}" for topic in topics if topic not in before]
+        + [f"- {topic}" for topic in before if topic not in topics]
+    )
+
+
+def waiting_words(story: GroupStory, rebalance: Rebalance, now_us: int) -> str:
+    """Say for whom the group waited, and how long; empty if it waited for nobody."""
+    gathering = duration(rebalance.gathering_ms(now_us))
+    failed = [f.member for f in rebalance.failures if f.at_us > rebalance.started_us]
+    if rebalance.gathered_us is None and not rebalance.is_over:
+        missing = rebalance.missing()
+        pending = [m for m in story.pending if m not in missing]
+        if missing or pending:
+            return f"waits for {story.names([*missing, *pending])} to join, since {gathering}"
+        if rebalance.from_empty:
+            return f"waits for more members, since {gathering}"
+        return f"gathers, since {gathering}"
+    parts = []
+    if failed:
+        parts.append(f"waited {gathering} for {story.names(failed)}, which never came")
+    elif rebalance.from_empty:
+        parts.append(f"waited {gathering} for more members (group.initial.rebalance.delay.ms)")
+    elif rebalance.gathering_ms(now_us) >= SHORT_MS and (last := rebalance.last_to_come()):
+        parts.append(f"waited {gathering} for {story.name(last)}, the last to join again")
+    assigning = rebalance.assigning_ms(now_us)
+    if assigning is not None and rebalance.leader:
+        leader = story.name(rebalance.leader)
+        if not rebalance.is_over:
+            parts.append(f"waits {duration(assigning)} for the assignment of the leader {leader}")
+        elif assigning >= SHORT_MS:
+            parts.append(f"{duration(assigning)} for the assignment of the leader {leader}")
+    return ", then ".join(parts)
+
+
+def outcome_words(story: GroupStory, rebalance: Rebalance) -> str:
+    """Say how a rebalance ended: the generation, its members, and what moved."""
+    if rebalance.superseded:
+        return "another rebalance began before it was done"
+    if rebalance.generation is None:
+        return "not done yet"
+    if not rebalance.members:
+        return f"generation {rebalance.generation}: the group is empty"
+    words = f"generation {rebalance.generation}: {story.names(rebalance.members)}"
+    if rebalance.after is None:
+        return words
+    moves = rebalance.moves()
+    if not moves:
+        return f"{words}; no partition moved"
+    return f"{words}; {len(moves)} partition{'s' if len(moves) != 1 else ''} moved"
+
+
+def partitions_words(partitions: Iterable[Partition]) -> str:
+    """Return `web-0,1,2 pay-0`; `–` for none."""
+    by_topic: dict[str, list[int]] = {}
+    for topic, partition in sorted(partitions):
+        by_topic.setdefault(topic, []).append(partition)
+    return (
+        " ".join(f"{topic}-{','.join(map(str, each))}" for topic, each in by_topic.items()) or "–"
+    )
