@@ -647,14 +647,14 @@ def waiting_words(story: GroupStory, rebalance: Rebalance, now_us: int) -> str:
         missing = rebalance.missing()
         pending = [m for m in story.pending if m not in missing]
         if missing or pending:
-            return f"waits for {story.names([*missing, *pending])} to join, since {gathering}"
+            return f"waits for {story.names([*missing, *pending])} to join, {gathering} so far"
         if rebalance.from_empty:
-            return f"waits for more members, since {gathering}"
-        return f"gathers, since {gathering}"
+            return f"waits for more members, {gathering} so far"
+        return f"gathers, {gathering} so far"
     parts = []
     if failed:
         parts.append(f"waited {gathering} for {story.names(failed)}, which never came")
-    elif rebalance.from_empty:
+    elif rebalance.from_empty and rebalance.gathering_ms(now_us) >= SHORT_MS:
         parts.append(f"waited {gathering} for more members (group.initial.rebalance.delay.ms)")
     elif rebalance.gathering_ms(now_us) >= SHORT_MS and (last := rebalance.last_to_come()):
         parts.append(f"waited {gathering} for {story.name(last)}, the last to join again")
@@ -662,7 +662,9 @@ def waiting_words(story: GroupStory, rebalance: Rebalance, now_us: int) -> str:
     if assigning is not None and rebalance.leader:
         leader = story.name(rebalance.leader)
         if not rebalance.is_over:
-            parts.append(f"waits {duration(assigning)} for the assignment of the leader {leader}")
+            parts.append(
+                f"waits for the assignment of the leader {leader}, {duration(assigning)} so far"
+            )
         elif assigning >= SHORT_MS:
             parts.append(f"{duration(assigning)} for the assignment of the leader {leader}")
     return ", then ".join(parts)
@@ -693,3 +695,19 @@ def partitions_words(partitions: Iterable[Partition]) -> str:
     return (
         " ".join(f"{topic}-{','.join(map(str, each))}" for topic, each in by_topic.items()) or "–"
     )
+
+
+#: Short words for the states, for a line.
+STATE_WORDS: Final[Mapping[str, str]] = {PREPARING: "Preparing", COMPLETING: "Completing"}
+
+
+def way_words(story: GroupStory, now_us: int, steps: int = 7) -> str:
+    """Return the way through the states, each with how long it took."""
+    shown = list(story.way)[-steps:]
+    words = []
+    for i, step in enumerate(shown):
+        ends = shown[i + 1].at_us if i + 1 < len(shown) else now_us
+        took = f" {duration((ends - step.at_us) / 1000)}" if step.at_us else ""
+        note = f" ({step.note})" if step.note else ""
+        words.append(f"{STATE_WORDS.get(step.state, step.state)}{took}{note}")
+    return " → ".join(words)

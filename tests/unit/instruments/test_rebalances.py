@@ -103,7 +103,7 @@ def test_a_third_member_joins_the_others_come_and_partitions_move() -> None:
     assert [story.name(member) for member in story.waits_for()] == [b]
     assert watched.words() == (
         f"{c} joined",
-        f"waits for {b} to join, since 600 ms",
+        f"waits for {b} to join, 600 ms so far",
         "not done yet",
     )
     world.advance(2_400)
@@ -186,7 +186,7 @@ def test_an_empty_group_waits_for_more_members() -> None:
     watched = Watched(World(GROUP_DEFAULTS._replace(initial_rebalance_delay_ms=3_000)))
     watched.world.join("a")
     watched.world.advance(1_000)
-    assert watched.words()[1] == "waits for more members, since 1.0 s"
+    assert watched.words()[1] == "waits for more members, 1.0 s so far"
     watched.world.advance(2_000)
     assert watched.words()[1].startswith(
         "waited 3.0 s for more members (group.initial.rebalance.delay.ms)"

@@ -1,7 +1,7 @@
 """The time split of each request: a request that waited somewhere has its ms in that part."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -71,14 +71,14 @@ class Bench:
         )
         self.channel = self.processor.accept(StillWire())  # type: ignore[arg-type]
 
-    def serve(self, waits: dict[str, float], message: Message | None = None) -> Request:
+    def serve(self, waits: Mapping[str, float], message: Message | None = None) -> Request:
         """Send one request through all hops. It waits for so many ms in each part."""
 
         async def served() -> Request:
             frame = b"".join(
                 bytes(part)
                 for part in encode_request(message or ApiVersionsRequest(), 0, 7, "shop")
-                if not isinstance(part, tuple)
+                if isinstance(part, bytes | bytearray | memoryview)
             )
             self.channel.data_received(memoryview(frame))
             self.time.advance(waits.get("request queue", 0))
