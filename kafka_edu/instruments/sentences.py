@@ -8,12 +8,14 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.words import duration, plural, span
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
+from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.trace.event import Event, Source, SourceKind
 from kafka_edu.trace.events import controller as ctl
 from kafka_edu.trace.events import (
     learner,
     log,
     network,
+    purgatory,
     reassignment,
     replication,
     server,
@@ -87,6 +89,7 @@ def sentence(event: Event) -> Sentence:
         or _replication(event)
         or _broker(event)
         or _zookeeper(event)
+        or _hop(event)
     )
     return found or _plain(event)
 
@@ -95,6 +98,105 @@ def _plain(event: Event) -> Sentence:
     fields: dict[str, object] = getattr(event, "_asdict")()  # noqa: B009 - NamedTuple's own; mypy sees only a tuple here
     told = " ".join(f"{name}={value}" for name, value in fields.items() if value not in ("", ()))
     return Sentence(type(event).__name__, after=told, because=type(event).__name__, loud=False)
+
+
+def _api(key: int) -> str:
+    """Return the name of a kind of request: `LeaderAndIsr`."""
+    known = ApiKey._value2member_map_.get(key)
+    return known.name.title().replace("_", "") if isinstance(known, ApiKey) else f"request {key}"
+
+
+def _hop(event: Event) -> Sentence | None:
+    """Describe a step of a request on its way. Such steps appear in chains and the whole time
+    line only.
+    """
+    match event:
+        case ctl.ControllerRequestSent() as e:
+            return Sentence(
+                f"sends {_api(e.api_key)}",
+                f"to broker {e.broker_id}",
+                because=f"the controller sent {_api(e.api_key)}",
+                loud=False,
+            )
+        case ctl.ControllerResponseReceived() as e:
+            return Sentence(
+                f"has the answer to {_api(e.api_key)}", f"of broker {e.broker_id}", loud=False
+            )
+        case ctl.ControllerEventProcessed() as e:
+            return Sentence(
+                f"controller is done with {e.name}",
+                after=f"it took {duration(e.took_us / 1000)}",
+                loud=False,
+            )
+        case network.RequestReceived() as e:
+            return Sentence(
+                f"receives {_api(e.api_key)}", after=f"from {e.client_id or '?'}", loud=False
+            )
+        case server.RequestDequeued():
+            return Sentence("a handler takes the request", loud=False)
+        case network.ResponseSent() as e:
+            return Sentence(
+                f"answers {_api(e.api_key)}", after=f"after {duration(e.total_us / 1000)}",
+                loud=False,
+            )  # fmt: skip
+        case replication.ProduceAppended() as e:
+            return Sentence(
+                "appends to", f"{e.topic}-{e.partition}", f"at {e.first_offset:,}", loud=False
+            )
+        case replication.FollowerAppended() as e:
+            return Sentence(
+                "stores a copy of", f"{e.topic}-{e.partition}", f"up to {e.log_end_offset:,}",
+                loud=False,
+            )  # fmt: skip
+        case replication.FollowerFetched() as e:
+            return Sentence(
+                f"broker {e.follower} fetches", f"{e.topic}-{e.partition}",
+                f"from {e.fetch_offset:,}", loud=False,
+            )  # fmt: skip
+        case replication.HighWatermarkAdvanced() as e:
+            return Sentence(
+                "HW of", f"{e.topic}-{e.partition}", f"{e.before:,} → {e.after:,}", loud=False
+            )
+        case purgatory.OperationCompleted() as e:
+            return Sentence(
+                f"{e.label} is done", after=f"by {e.by} after {duration(e.waited_ms)}", loud=False
+            )
+        case replication.FetcherStarted() as e:
+            return Sentence(f"begins to fetch from broker {e.leader}", loud=False)
+        case replication.FetcherConnected() as e:
+            return Sentence(
+                f"is connected to broker {e.leader}", after=f"at port {e.port}", loud=False
+            )
+        case replication.FetcherStopped() as e:
+            return Sentence(f"fetches from broker {e.leader} no more", loud=False)
+        case log.LeaderEpochAssigned() as e:
+            return Sentence(
+                "log of", f"{e.topic}-{e.partition}",
+                f"begins epoch {e.leader_epoch} at {e.start_offset:,}", loud=False,
+            )  # fmt: skip
+        case log.LogCreated() as e:
+            return Sentence("makes the log of", f"{e.topic}-{e.partition}", loud=False)
+        case log.LogLoaded() as e:
+            return Sentence(
+                "has loaded", f"{e.topic}-{e.partition}", f"up to {e.log_end_offset:,}", loud=False
+            )
+        case network.ConnectionOpened() as e:
+            return Sentence("a connection opens:", e.connection_id, loud=False)
+        case network.ConnectionClosed() as e:
+            return Sentence("a connection is closed:", e.connection_id, loud=False)
+        case server.ProduceAnswered():
+            return Sentence("acknowledges a produce", loud=False)
+        case server.MetadataUpdated():
+            return Sentence("knows the cluster's new metadata", loud=False)
+        case zk.WatchFired() as e:
+            return Sentence("watch fires on", e.path, loud=False)
+        case zk.SessionOpened() as e:
+            return Sentence(f"session {e.session_id:#x} begins", after=f"for {e.peer}", loud=False)
+        case zk.SessionDisconnected() as e:
+            return Sentence(
+                f"session {e.session_id:#x} has lost its connection", after=e.reason, loud=False
+            )
+    return None
 
 
 def _supervisor(event: Event) -> Sentence | None:

@@ -424,6 +424,15 @@ class History:
             envelope.seq,
         )
 
+    def holds(self, ident: Ident) -> bool:
+        """Return whether the history still has the fact of this identity."""
+        return ident in self._by_number
+
+    @property
+    def begin_us(self) -> int:
+        """Return the time of the oldest fact that the history still has; 0 if it has none."""
+        return self.events[0].mono_us if self.events else 0
+
     def _numbered(self, envelope: Envelope, seq: int) -> Envelope | None:
         broker, life, _ = self.ident(envelope)
         return self._by_number.get((broker, life, seq))

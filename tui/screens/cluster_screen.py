@@ -4,7 +4,6 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.events import Resize
 
 from kafka_edu.trace.event import Envelope
 
@@ -19,6 +18,8 @@ from .chain_screen import ChainScreen
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
+_FIXED_ROWS = 2 + 6 + 2 + 2
+"""Head, cards, the partitions' head and legend, the line of acts, the footer."""
 _ACTIONS = {"kill", "start", "pause", "resume", "stop"}
 
 
@@ -49,16 +50,19 @@ class ClusterScreen(DashboardScreen):
     def body(self) -> ComposeResult:
         yield BrokerCards(self.model)
         yield PartitionMatrix(self.model)
-        yield TickerLines(self.model)
+
+    def foot(self) -> ComposeResult:
         yield ActLine(self.model, self.folder)
 
     def on_mount(self) -> None:
-        self.query_one(TickerLines).border_title = "what happened"
         self.query_one(TickerLines).focus()
         self.tick()
 
-    def on_resize(self, event: Resize) -> None:
-        self.query_one(TickerLines).styles.height = max(event.size.height // 3 - 2, 5) + 1
+    def strip_rows(self, height: int) -> int:
+        """Give the partitions the rows that they need, and the time line all others."""
+        least = max(height // 3 - 2, 5)
+        spare = height - _FIXED_ROWS - self.query_one(MatrixRows).count()
+        return max(min(spare, height // 2), least if spare >= least else max(least // 2, 5))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide keys without a meaning now: acts in a recording, yes and no when nothing waits."""
@@ -98,7 +102,7 @@ class ClusterScreen(DashboardScreen):
                 self.notify("nothing has happened to this partition since you began to look")
                 return
         else:
-            envelope = self.model.ticker.lines[message.index].envelope
+            return
         self.app.push_screen(ChainScreen(self.model.ticker, envelope))
 
     def _last_of(self, key: PartitionKey) -> Envelope | None:

@@ -14,6 +14,7 @@ from ..model import Model
 from ..subjects import Subject
 from ..widgets.drawn import Lines
 from ..widgets.status_line import StatusLine
+from ..widgets.ticker_lines import TickerLines
 from .about_screen import AboutScreen
 from .declaration import ScreenDeclaration
 from .source_screen import SourceScreen
@@ -24,6 +25,10 @@ class Ticks(Protocol):
     """A widget that looks at the model when `tick` is called."""
 
     def tick(self) -> None: ...
+
+
+_SMALL, _LARGE = 30, 45
+"""Below so many rows the time line is small, and from so many rows on it is large."""
 
 
 class DashboardScreen(Screen[None]):
@@ -39,6 +44,8 @@ class DashboardScreen(Screen[None]):
     ]
     declaration: ClassVar[ScreenDeclaration]
     default_subject: ClassVar[Subject]
+    has_strip: ClassVar[bool] = True
+    """Whether the time line stands below the body."""
 
     def __init__(self, model: Model, replay: Replay | None, folder: ClusterFolder | None) -> None:
         """Give it a `replay` for a recording, or the `folder` of a live cluster."""
@@ -50,13 +57,29 @@ class DashboardScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield StatusLine(self.model, self.replay)
         yield from self.body()
+        if self.has_strip:
+            yield TickerLines(self.model)
+        yield from self.foot()
         yield Footer(compact=True, show_command_palette=False)
 
     def body(self) -> ComposeResult:
         """Yield the widgets between head and footer."""
         raise NotImplementedError
 
+    def foot(self) -> ComposeResult:
+        """Yield the widgets between the time line and the footer."""
+        yield from ()
+
+    def strip_rows(self, height: int) -> int:
+        """Return how many rows the time line gets: few where rows are few."""
+        return 2 if height < _SMALL else 5 if height < _LARGE else 10
+
     def tick(self) -> None:
+        for strip in self.query(TickerLines):
+            if strip.id == "ticker":
+                rows = self.strip_rows(self.size.height) + 1
+                if strip.styles.height is None or strip.styles.height.value != rows:
+                    strip.styles.height = rows
         for child in self.children:
             if isinstance(child, Ticks):
                 child.tick()

@@ -1,62 +1,140 @@
-"""The ticker: facts with their causes, the newest last. The same fact about many partitions is one
-line.
+"""The time line: facts with their causes, the newest last. Facts that say the same become one line.
+
+Two logs are kept. The loud one holds what deserves a line for everybody: the ticker. The other
+holds every fact, so that a chain of causes can be read step by step. In each, a line knows the line
+with its nearest cause, found by the reader's links and never by time alone.
 """
 
 from collections import deque
+from collections.abc import Iterator
 from typing import Final
 
 from kafka_edu.common.words import joined
 from kafka_edu.instruments.sentences import Sentence, sentence, teller
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
-from kafka_edu.trace.reader import History
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source
+from kafka_edu.trace.reader import History, Ident
+
+from .keyframe import Shared
 
 KEPT_LINES: Final = 500
 KEPT_FACTS: Final = 20_000
+_FORGOTTEN_AT_ONCE: Final = KEPT_FACTS // 4
 FOLD_US: Final = 1_500_000
 REPEAT_US: Final = 10_000_000
 """Within this time, the same fact repeated becomes one line with a count."""
 _LOOK_BACK: Final = 12
+_KEPT_OF_A_LINE: Final = 20
+"""How many facts of one line are kept; the first and the last always are."""
+_KEPT_SUBJECTS: Final = 1_000
 SHOWN_EFFECTS: Final = 40
+NO_LINE: Final = 0
 
 
 class TickerLine:
-    """One line. `envelopes` are its facts; the last one is the fact to follow."""
+    """One line: one fact, or many that say the same."""
 
-    def __init__(self, envelope: Envelope, said: Sentence, because: str) -> None:
-        self.envelopes = [envelope]
+    def __init__(
+        self, number: int, envelope: Envelope, said: Sentence, because: str, cause: int
+    ) -> None:
+        self.number = number
+        """Lines are numbered from 1, in the order in which they began."""
+        self.envelope = envelope
+        """The first fact."""
+        self.last = envelope
+        self.times = 1
+        self.recent: deque[Envelope] = deque([envelope], maxlen=_KEPT_OF_A_LINE)
         self.said = said
         self.because = because
-        self.subjects = [said.subject] if said.subject else []
+        self.cause = cause
+        """The number of the line with the nearest cause, or NO_LINE."""
+        self.subjects = {said.subject: None} if said.subject else {}
 
     @property
-    def envelope(self) -> Envelope:
-        return self.envelopes[0]
+    def source(self) -> Source:
+        return self.envelope.source
 
     @property
     def text(self) -> str:
-        times = (
-            f" (×{len(self.envelopes)})" if len(self.envelopes) > 1 and not self.subjects else ""
-        )
-        return self.said.text(joined(self.subjects)) + times
+        return self.words(3)
+
+    def words(self, subjects: int) -> str:
+        """Return the sentence with at most so many of its subjects by name."""
+        times = f" (×{self.times:,})" if self.times > 1 and not self.subjects else ""
+        return self.said.text(joined(self.subjects, subjects)) + times
 
     def takes(self, envelope: Envelope, said: Sentence, because: str) -> bool:
         """Return whether this fact fits the line: the same statement about another subject, or a
         repetition.
         """
-        first = self.envelopes[0]
         within_us = FOLD_US if said.subject else REPEAT_US
         return (
-            first.source == envelope.source
-            and type(first.event) is type(envelope.event)
-            and envelope.mono_us - self.envelopes[-1].mono_us <= within_us
+            self.source == envelope.source
+            and type(self.envelope.event) is type(envelope.event)
+            and envelope.mono_us - self.last.mono_us <= within_us
             and (self.said.before, self.said.after, self.because)
             == (said.before, said.after, because)
         )
 
+    def takes_quietly(self, envelope: Envelope, said: Sentence, cause: int) -> bool:
+        """Return whether this quiet fact is one of the same kind, of the same cause: 50
+        LeaderAndIsr requests of one event.
+        """
+        return (
+            self.source == envelope.source
+            and type(self.envelope.event) is type(envelope.event)
+            and self.said.before == said.before
+            and self.cause == cause
+            and 0 <= envelope.mono_us - self.last.mono_us <= FOLD_US
+        )
+
     def add(self, envelope: Envelope, said: Sentence) -> None:
-        self.envelopes.append(envelope)
-        if said.subject and said.subject not in self.subjects:
-            self.subjects.append(said.subject)
+        self.last = envelope
+        self.times += 1
+        self.recent.append(envelope)
+        if self.said.after != said.after:
+            self.said = self.said._replace(after="")  # it differs: only the first one had it
+        if said.subject and len(self.subjects) < _KEPT_SUBJECTS:
+            self.subjects[said.subject] = None
+
+
+class LineLog:
+    """The last lines of one log, and the line of a number."""
+
+    def __init__(self) -> None:
+        self.lines: deque[TickerLine] = deque(maxlen=KEPT_LINES)
+        self.begun = 0
+        """How many lines were ever begun: the number of the last one."""
+
+    def begin(self, envelope: Envelope, said: Sentence, because: str, cause: int) -> TickerLine:
+        self.begun += 1
+        line = TickerLine(self.begun, envelope, said, because, cause)
+        self.lines.append(line)
+        return line
+
+    def index(self, number: int) -> int | None:
+        """Return where the line of this number stands in `lines`. None if it is forgotten."""
+        at = number - 1 - (self.begun - len(self.lines))
+        return at if 0 <= at < len(self.lines) else None
+
+    def recent(self) -> Iterator[TickerLine]:
+        """Yield the last few lines, to which a fact may still be added; the latest last."""
+        for back in range(min(_LOOK_BACK, len(self.lines)), 0, -1):
+            yield self.lines[-back]
+
+
+class Traced:
+    """What is known of one fact: its lines, and the words that its effects say for "because"."""
+
+    __slots__ = ("because", "loud", "quiet")
+
+    def __init__(self, loud: int, quiet: int, because: str) -> None:
+        self.loud = loud
+        """The number of its line in the loud log, or else of its nearest cause that has one."""
+        self.quiet = quiet
+        self.because = because
+
+
+_UNKNOWN: Final = Traced(NO_LINE, NO_LINE, "")
 
 
 class Link:
@@ -71,43 +149,88 @@ class Link:
 
 
 class Ticker:
-    """All lines, and the history behind them."""
+    """Both logs, and the history behind them. Memory is bounded: KEPT_FACTS and KEPT_LINES."""
 
-    def __init__(self) -> None:
-        self.lines: deque[TickerLine] = deque(maxlen=KEPT_LINES)
-        self.history = History()
-        self.told = 0
-        """How many lines were ever begun; a change means that there is a new line."""
+    def __init__(self, history: History | None = None) -> None:
+        self.loud = LineLog()
+        self.all = LineLog()
+        self.history = history or History()
+        self.now_us = 0
+        """The time of the last event. Effects that are later are not shown: a view may be wound
+        back, and the history knows what came after.
+        """
+        self.sources: set[Source] = set()
+        """The processes that ever said something that has a loud line."""
+        self._traced: Shared[dict[Ident, Traced]] = Shared({})
+
+    @property
+    def lines(self) -> deque[TickerLine]:
+        """Return the loud lines."""
+        return self.loud.lines
+
+    @property
+    def told(self) -> int:
+        """Return how many loud lines were ever begun; a change means that there is a new line."""
+        return self.loud.begun
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. Gauges and snapshots leave no line. O(length of the event's chain)."""
+        """Take one event. Gauges and snapshots leave no line. O(causes of the event)."""
+        self.now_us = max(self.now_us, envelope.mono_us)
         known = EVENT_TYPES.get(envelope.name)
-        if known is not None:
-            if known.kind is not Kind.FACT:
-                return
-            if len(self.history.events) >= KEPT_FACTS:
-                self.history = History(self.history.events[-KEPT_FACTS // 2 :])
-            self.history.add(envelope)
-        said = sentence(envelope.event)
-        if not said.loud:
+        if known is None:
+            self._link_event(envelope)
             return
-        because = said.reason or self._cause(envelope)
-        for line in list(self.lines)[-_LOOK_BACK:]:
+        if known.kind is not Kind.FACT:
+            # A broker's snapshot says whose session it has. Without it the chain of a kill would
+            # begin at the session's expiry.
+            if known.kind is Kind.SNAPSHOT:
+                self.history.add(envelope)
+            return
+        if len(self.history.events) >= KEPT_FACTS:
+            self._forget()
+        self.history.add(envelope)
+        traced = self._traced.value
+        cause = self.history.cause_of(envelope)
+        before = _UNKNOWN if cause is None else traced.get(self.history.ident(cause), _UNKNOWN)
+        said = sentence(envelope.event)
+        quiet = self._tell_quietly(envelope, said, before)
+        loud = self._tell_loudly(envelope, said, before) if said.loud else before.loud
+        because = said.because if said.because not in ("", envelope.name) else before.because
+        traced[self.history.ident(envelope)] = Traced(loud, quiet, because)
+
+    def _link_event(self, envelope: Envelope) -> None:
+        """Take one of the dashboard's own observations. It has no number and no chain."""
+        said = sentence(envelope.event)
+        self._tell_quietly(envelope, said, _UNKNOWN)
+        if said.loud:
+            self._tell_loudly(envelope, said, _UNKNOWN)
+
+    def _tell_loudly(self, envelope: Envelope, said: Sentence, before: Traced) -> int:
+        because = said.reason or before.because
+        self.sources.add(envelope.source)
+        for line in self.loud.recent():
             if line.takes(envelope, said, because):
                 line.add(envelope, said)
-                return
-        self.lines.append(TickerLine(envelope, said, because))
-        self.told += 1
+                return line.number
+        return self.loud.begin(envelope, said, because, before.loud).number
 
-    def _cause(self, envelope: Envelope) -> str:
-        """Return the nearest cause that fits into a few words."""
-        if envelope.name not in EVENT_TYPES:
-            return ""
-        for cause in reversed(self.history.chain(envelope)[:-1]):
-            words = sentence(cause.event).because
-            if words and words != type(cause.event).__name__:
-                return words
-        return ""
+    def _tell_quietly(self, envelope: Envelope, said: Sentence, before: Traced) -> int:
+        because = said.reason or ("" if before.quiet else before.because)
+        for line in self.all.recent():
+            if line.number != before.quiet and (
+                line.takes(envelope, said, because)
+                if said.loud
+                else line.takes_quietly(envelope, said, before.quiet)
+            ):
+                line.add(envelope, said)
+                return line.number
+        return self.all.begin(envelope, said, because, before.quiet).number
+
+    def _forget(self) -> None:
+        """Forget a quarter of the facts at once, and what was known of them."""
+        self.history.trim(KEPT_FACTS - _FORGOTTEN_AT_ONCE)
+        known = self.history.holds
+        self._traced.value = {i: t for i, t in self._traced.value.items() if known(i)}
 
     def chain(self, envelope: Envelope) -> list[Link]:
         """Return the steps from the first cause to this fact, then its effects (depth + 1)."""
@@ -115,7 +238,9 @@ class Ticker:
             return [Link(envelope, envelope, 0)]
         chain = self.history.chain(envelope)
         links = [Link(step, chain[0], depth) for depth, step in enumerate(chain)]
-        return links + [
-            Link(link.effect, chain[0], len(chain))
-            for link in self.history.children(envelope)[:SHOWN_EFFECTS]
+        effects = [
+            link.effect
+            for link in self.history.children(envelope)
+            if link.effect.mono_us <= self.now_us
         ]
+        return links + [Link(one, chain[0], len(chain)) for one in effects[:SHOWN_EFFECTS]]

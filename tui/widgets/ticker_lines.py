@@ -1,6 +1,7 @@
-"""The ticker: what happened, when, which process reports it, and the cause."""
+"""The time line: what happened, one lane a process, with arrows from causes to effects."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import ClassVar, Final
 
@@ -8,16 +9,35 @@ from rich.text import Text
 from textual.binding import Binding, BindingType
 
 from kafka_edu.instruments.sentences import teller
+from kafka_edu.trace.event import Envelope, Source, SourceKind
 
 from ..model import Model
 from ..palette import Palette
 from ..subjects import TICKER
+from ..view_model.causal_graph import ABOVE, Cell, GraphRow, graph
 from ..view_model.figures import duration
 from ..view_model.glow import GLOW_US
-from ..view_model.ticker import Link
+from ..view_model.signs import sign_of
+from ..view_model.ticker import LineLog, Link, TickerLine
 from .drawn import Lines, ink
 
 _BROKER: Final = re.compile(r"\bbroker (\d+)")
+_RANKS: Final = {
+    SourceKind.CLIENT: 0,
+    SourceKind.PROXY: 1,
+    SourceKind.SUPERVISOR: 2,
+    SourceKind.ZOOKEEPER: 3,
+    SourceKind.BROKER: 4,
+}
+"""The order of the lanes: those that act on others stand left."""
+_BELOW: Final = 40
+"""So many rows below the window are looked at, for arrows that begin in it."""
+_BECAUSE: Final = "  because "
+_SINCE: Final = 10
+"""The columns of the time since the line before."""
+_LONG_US: Final = 1_000_000
+_FEWEST: Final = 12
+"""The columns that a sentence keeps when its cause needs the rest."""
 
 
 def wall_clock(wall_ms: int) -> str:
@@ -32,6 +52,23 @@ def coloured(text: Text, palette: Palette) -> Text:
     return text
 
 
+def fitted(line: TickerLine, room: int) -> tuple[str, str]:
+    """Return the sentence and its cause so that both fit. The cause is the last to be cut off: it
+    is the most important part.
+    """
+    because = line.because and _BECAUSE + line.because
+    for subjects in (3, 2, 1):
+        words = line.words(subjects)
+        if len(words) + len(because) <= room:
+            return words, because
+    left = max(room - len(because), _FEWEST)
+    if len(words) > left:
+        words = words[: max(left - 1, 0)] + "…"
+    if len(words) + len(because) > room:
+        because = because[: max(room - len(words) - 1, 0)] + "…"
+    return words, because
+
+
 class TickerLines(Lines):
     """The newest line is at the bottom. The list follows it while the cursor stands on the last
     line.
@@ -39,31 +76,158 @@ class TickerLines(Lines):
 
     subject = TICKER
 
-    def __init__(self, model: Model) -> None:
-        super().__init__(id="ticker", follow=True)
+    def __init__(self, model: Model, id: str = "ticker", everything: bool = False) -> None:
+        super().__init__(id=id, follow=True)
         self.model = model
+        self.everything = everything
+        """Whether to show every fact, and not only those that deserve a line for everybody."""
+        self._cells: list[list[Cell]] = []
+        self._first = 0
+        self._lanes: list[Source] = []
+
+    @property
+    def facts(self) -> LineLog:
+        return self.model.ticker.all if self.everything else self.model.ticker.loud
 
     def count(self) -> int:
-        return len(self.model.ticker.lines)
+        return len(self.facts.lines)
 
     def empty(self) -> str:
         return "nothing has happened since you began to look"
 
-    def line(self, index: int) -> Text:
-        told, colours = self.model.ticker.lines[index], self.palette
-        line = ink(wall_clock(told.envelope.wall_ms), colours.dim)
-        line.append(
-            f" {teller(told.envelope.source):<4}",
-            style=f"bold {colours.broker(told.envelope.broker)}",
+    @property
+    def lane_width(self) -> int:
+        """Return the width of a lane. On the whole screen lanes are as wide as the room allows."""
+        if not self.everything and self.id == "ticker":
+            return 3 if self.size.width < 100 else 4
+        return 4 if self.size.width < 100 else 7 if self.size.width < 160 else 12
+
+    def lanes(self) -> list[Source]:
+        """Return the processes that have a lane: those that said something, and every broker."""
+        brokers = {Source.of_broker(broker) for broker in self.model.cluster.brokers.by_id}
+        known = self.model.ticker.sources | brokers
+        return sorted(known, key=lambda source: (_RANKS[source.kind], source.id))
+
+    def tick(self) -> None:
+        self._draw_graph()
+        if self.border_title != (title := self.title()):
+            self.border_title = title
+        super().tick()
+
+    def action_choose(self) -> None:
+        """Follow the chain of the line under the cursor."""
+        if self.cursor < self.count():
+            self.follow(self.facts.lines[self.cursor].envelope)
+
+    def to_lane(self, by: int) -> None:
+        """Move the cursor to the nearest earlier line of the next lane to the left or right."""
+        lines = self.facts.lines
+        if not lines or self.lines_lane(self.cursor) is None:
+            return
+        wanted = (self.lines_lane(self.cursor) or 0) + by
+        for at in [*range(self.cursor, -1, -1), *range(self.cursor, len(lines))]:
+            if self.lines_lane(at) == wanted:
+                self.action_move(at - self.cursor)
+                return
+
+    def lines_lane(self, index: int) -> int | None:
+        """Return the lane of a line."""
+        source = self.facts.lines[index].source
+        return self._lanes.index(source) if source in self._lanes else None
+
+    def follow(self, envelope: Envelope) -> None:
+        """Show the chain of causes of a fact."""
+        from ..screens.chain_screen import ChainScreen  # it shows lines of this module
+
+        self.app.push_screen(ChainScreen(self.model.ticker, envelope))
+
+    def _visible(self) -> list[Text]:
+        self._draw_graph()
+        return super()._visible()
+
+    def _draw_graph(self) -> None:
+        """Draw the lanes of the rows in view."""
+        lines, log = self.facts.lines, self.facts
+        self._lanes = self.lanes()
+        places = {source: at for at, source in enumerate(self._lanes)}
+        first = min(self.scroll_offset.y, len(lines))
+        rows = []
+        for at in range(first, min(first + self.size.height + _BELOW, len(lines))):
+            line = lines[at]
+            cause = log.index(line.cause)
+            sign = sign_of(line.envelope.event)
+            if cause is None or cause >= at:
+                rows.append(GraphRow(places.get(line.source, 0), sign))
+                continue
+            rows.append(
+                GraphRow(
+                    places.get(line.source, 0),
+                    sign,
+                    cause - first if cause >= first else ABOVE,
+                    places.get(lines[cause].source, 0),
+                    line.cause,
+                )
+            )
+        self._first, self._cells = first, graph(rows, len(self._lanes), self.lane_width)
+
+    def title(self) -> str:
+        """Return the names of the lanes, each above its lane."""
+        names = "".join(
+            teller(lane)[: self.lane_width].ljust(self.lane_width) for lane in self._lanes
         )
-        words = Text(told.text)
-        if self.model.cluster.glow.now_us - told.envelopes[-1].mono_us <= GLOW_US:
+        what = "what happened" if self._prefix() >= 14 else "what"
+        return f"{what:<{self._prefix()}}{names}".rstrip()
+
+    def _prefix(self) -> int:
+        """Return the width of the time of day, and of the time since the line before."""
+        day = 14 if self.size.width >= 100 else 8
+        return day + _SINCE if self.id != "ticker" else day
+
+    def line(self, index: int) -> Text:
+        told, colours = self.facts.lines[index], self.palette
+        time = wall_clock(told.envelope.wall_ms)
+        fresh = self.model.cluster.glow.now_us - told.last.mono_us <= GLOW_US
+        whole = self.id != "ticker"
+        glow = f" on {colours.glow}" if fresh and whole else ""
+        line = ink(time if self.size.width >= 100 else time[-6:], colours.dim + glow)
+        line.append("  ")
+        if whole:
+            line.append_text(self._since(index))
+        row = index - self._first
+        if 0 <= row < len(self._cells):
+            line.append_text(self._lane_cells(self._cells[row]))
+        line.append(
+            f" {teller(told.source):<4}", style=f"bold {colours.broker(told.source.broker)}"
+        )
+        said, because = fitted(told, self.scrollable_content_region.width - line.cell_len)
+        words = Text(said)
+        if fresh and not whole:
             words.stylize(f"bold on {colours.glow}")
         line.append_text(coloured(words, colours))
-        if told.because:
-            line.append("  because ", style=colours.dim)
-            line.append_text(coloured(ink(told.because, colours.dim), colours))
+        if because:
+            cause = ink(because, colours.dim)
+            line.append_text(coloured(cause, colours))
         return line
+
+    def _since(self, index: int) -> Text:
+        """Return the time since the line before: a long wait stands out."""
+        lines, colours = self.facts.lines, self.palette
+        since_us = lines[index].envelope.mono_us - lines[index - 1].envelope.mono_us if index else 0
+        long = since_us >= _LONG_US
+        words = f"+{duration(since_us / 1000)}" if since_us >= 1000 else ""
+        return ink(f"{words:>{_SINCE - 2}}  ", f"bold {colours.warning}" if long else colours.dim)
+
+    def _lane_cells(self, cells: Sequence[Cell]) -> Text:
+        colours = self.palette
+        text = Text()
+        for at, cell in enumerate(cells):
+            if cell.lane is None:
+                text.append(cell.glyph, style=colours.dim)
+                continue
+            colour = colours.broker(self._lanes[cell.lane].broker)
+            is_sign = at % self.lane_width == 0 and at // self.lane_width == cell.lane
+            text.append(cell.glyph, style=f"bold {colour}" if is_sign else colour)
+        return text
 
 
 class ChainLines(Lines):

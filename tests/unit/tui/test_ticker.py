@@ -8,10 +8,11 @@ import pytest
 
 from kafka_edu.instruments.link_events import LinkLost
 from kafka_edu.instruments.sentences import sentence, teller
-from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Kind, Source
+from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Kind, Source, SourceKind
 from kafka_edu.trace.events.controller import (
     BrokerFailed,
     ControllerEventStarted,
+    ControllerRequestSent,
     LeaderElected,
     LeaderElectionFailed,
 )
@@ -22,11 +23,13 @@ from kafka_edu.trace.events.reassignment import (
     ReassignmentWaits,
 )
 from kafka_edu.trace.events.replication import BecameLeader, FetcherFailed, IsrExpanded, IsrShrunk
-from kafka_edu.trace.events.server import ControlledShutdownAttempted
+from kafka_edu.trace.events.server import BrokerSnapshot, ControlledShutdownAttempted
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, ProcessEnded
 from kafka_edu.trace.events.timer import TimerSampled, TimerState
+from kafka_edu.trace.events.zk import SessionDisconnected, SessionExpired
 from tests.unit.tui.story_of_events import Story
 from tui.view_model.ticker import Ticker
+from tui.widgets.ticker_lines import fitted
 
 
 def elected(partition: int, new: int = 2) -> LeaderElected:
@@ -46,6 +49,19 @@ def elected(partition: int, new: int = 2) -> LeaderElected:
         controller_epoch=4,
         zk_path=path,
         zk_version=4,
+    )
+
+
+def snapshot_of_a_broker(session_id: int, pid: int) -> BrokerSnapshot:
+    return BrokerSnapshot(
+        broker_id=1,
+        broker_epoch=5,
+        state="RunningAsBroker",
+        cluster_id="x",
+        end_points=(),
+        rack=None,
+        pid=pid,
+        session_id=session_id,
     )
 
 
@@ -373,3 +389,89 @@ VALUES: dict[str, object] = {
     "tuple[str, ...]": ("a", "b"),
     "tuple[tuple[int, ...], ...]": ((1, 2),),
 }
+
+
+def test_a_kill_is_the_beginning_of_its_chain_for_who_begins_to_look_later() -> None:
+    """The broker's snapshot says whose session it is: without it nothing links kill and expiry."""
+    story = Story()
+    zookeeper = Source(SourceKind.ZOOKEEPER, 1)
+    story.tell(1, snapshot_of_a_broker(session_id=7, pid=101))
+    asked = story.tell(SUPERVISOR, ActionAsked(action="kill", target=Source.of_broker(1)), 500)
+    ended = story.tell(
+        SUPERVISOR,
+        ProcessEnded(
+            process="broker-1",
+            child=Source.of_broker(1),
+            pid=101,
+            code=-9,
+            signal="SIGKILL",
+            asked=True,
+        ),
+        after_ms=2,
+        cause=asked,
+    )
+    lost = story.tell(
+        zookeeper, SessionDisconnected(session_id=7, cnxn=3, reason="closed"), after_ms=1
+    )
+    expired = story.tell(
+        zookeeper, SessionExpired(session_id=7, timeout_ms=6_000), after_ms=6_000, cause=lost
+    )
+    ticker = Ticker()
+    for envelope in story.envelopes:
+        ticker.apply(envelope)
+    assert [link.envelope for link in ticker.chain(expired)][:4] == [asked, ended, lost, expired]
+    line = ticker.lines[-1]
+    assert line.because == "broker 1 was killed by SIGKILL"
+    assert ticker.loud.index(line.cause) == 0, "its arrow begins at the kill's line"
+
+
+def test_fifty_requests_of_one_event_are_one_line_of_the_whole_time_line() -> None:
+    story = Story()
+    began = story.tell(0, ControllerEventStarted(name="BrokerChange", detail="", queued_us=0))
+    for n in range(50):
+        story.tell(
+            0,
+            ControllerRequestSent(
+                broker_id=n % 2,
+                api_key=4,
+                api_version=5,
+                correlation_id=n,
+                local="x",
+                partitions=1,
+                queue_size=0,
+            ),
+            cause=began,
+        )
+    ticker = Ticker()
+    for envelope in story.envelopes:
+        ticker.apply(envelope)
+    assert not ticker.lines, "no news for everybody"
+    began_line, sent = ticker.all.lines
+    assert (sent.times, sent.cause) == (50, began_line.number)
+    assert sent.text == "sends LeaderAndIsr to broker 0, to broker 1"
+
+
+def test_an_hour_of_one_repeated_fact_keeps_little() -> None:
+    ticker = Ticker()
+    story = Story()
+    for _ in range(3_600):
+        story.tell(2, FetcherFailed(leader=1, reason="x: Refused"), after_ms=1_000)
+    for envelope in story.envelopes:
+        ticker.apply(envelope)
+    assert len(ticker.lines) == 1
+    assert ticker.lines[0].times == 3_600
+    assert len(ticker.lines[0].recent) <= 20
+
+
+@pytest.mark.parametrize("room", [40, 60, 90])
+def test_the_cause_is_never_cut_off_for_the_subjects(room: int) -> None:
+    story = Story()
+    for partition in range(5):
+        story.tell(0, elected(partition), after_ms=2)
+    ticker = Ticker()
+    for envelope in story.envelopes:
+        ticker.apply(envelope)
+    words, because = fitted(ticker.lines[0], room)
+    assert because == "  because broker 1 is gone"
+    assert words.startswith("leader of web")
+    assert len(words) + len(because) <= max(room, 50)

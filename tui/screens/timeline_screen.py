@@ -1,0 +1,45 @@
+"""Timeline (9): every fact, one lane a process, with arrows from causes to effects."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from ..subjects import TICKER
+from ..widgets.ticker_lines import TickerLines
+from .dashboard_screen import DashboardScreen
+from .declaration import ScreenDeclaration
+
+
+class TimelineScreen(DashboardScreen):
+    """The time line on the whole screen."""
+
+    declaration = ScreenDeclaration(
+        name="timeline",
+        key="9",
+        title="Timeline",
+        question="What happened, in which process, and because of what?",
+        subjects=(TICKER,),
+        break_="kill -9 of the controller: follow the arrows from the kill to the new leaders",
+    )
+    default_subject = TICKER
+    has_strip = False
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "everything", "every fact / the news")]
+
+    def body(self) -> ComposeResult:
+        """Yield the lines, and keep a reference to them: a tick may still come at the end."""
+        self._lines = TickerLines(self.model, id="timeline", everything=True)
+        yield self._lines
+
+    def on_mount(self) -> None:
+        self._lines.focus()
+        self.tick()
+
+    def action_broker(self, by: int) -> None:
+        """Go to the next line of the lane to the left or right."""
+        self._lines.to_lane(by)
+
+    def action_everything(self) -> None:
+        """Switch between every fact and those that deserve a line for everybody."""
+        self._lines.everything = not self._lines.everything
+        self._lines.redraw()

@@ -1,0 +1,77 @@
+"""Copies of a model's state, so that going back in time need not begin at the beginning.
+
+A reducer is plain Python: objects, dicts, lists, sets and deques that hold values. Values never
+change: numbers, strings, tuples, events. They are shared by all copies. Everything else is copied,
+each object once, so two reducers that share a part still share it in the copy.
+"""
+
+from collections import defaultdict, deque
+from enum import Enum
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any, Final, Generic, TypeVar
+
+from kafka_edu.trace.reader import History
+
+T = TypeVar("T")
+
+
+class Shared(Generic[T]):
+    """Holds something that copies have in common. It must mean the same at every time: an index of
+    facts by their numbers, for example.
+    """
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+
+
+_VALUES: Final = (
+    type(None), bool, int, float, str, bytes, tuple, frozenset, range, type,
+    Enum, FunctionType, BuiltinFunctionType, ModuleType, History, Shared,
+)  # fmt: skip
+_ATOMS: Final = frozenset({type(None), bool, int, float, str, bytes, tuple})
+
+
+def copied(state: T) -> T:
+    """Return a copy of a reducer's state. O(size of what can change)."""
+    return _copy(state, {})  # type: ignore[no-any-return]  # a copy has the type of the original
+
+
+def _copy(one: Any, known: dict[int, Any]) -> Any:
+    cls = type(one)
+    if cls in _ATOMS or isinstance(one, _VALUES):
+        return one
+    if id(one) in known:
+        return known[id(one)]
+    if isinstance(one, MethodType):
+        return MethodType(one.__func__, _copy(one.__self__, known))
+    new: Any
+    if isinstance(one, dict):
+        new = defaultdict(one.default_factory) if isinstance(one, defaultdict) else cls()
+        known[id(one)] = new
+        for key, value in one.items():
+            new[key] = value if type(value) in _ATOMS else _copy(value, known)
+        return new
+    if isinstance(one, deque):
+        known[id(one)] = new = deque(maxlen=one.maxlen)
+        new.extend(v if type(v) in _ATOMS else _copy(v, known) for v in one)
+        return new
+    if isinstance(one, list):
+        known[id(one)] = new = []
+        new.extend(v if type(v) in _ATOMS else _copy(v, known) for v in one)
+        return new
+    if isinstance(one, set):
+        known[id(one)] = new = set(one)  # members are hashable: values
+        return new
+    known[id(one)] = new = object.__new__(cls)
+    for name, value in _attributes(one):
+        object.__setattr__(new, name, value if type(value) in _ATOMS else _copy(value, known))
+    return new
+
+
+def _attributes(one: object) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = list(getattr(one, "__dict__", {}).items())
+    for cls in type(one).__mro__:
+        for name in cls.__dict__.get("__slots__", ()):
+            if name not in ("__dict__", "__weakref__") and hasattr(one, name):
+                found.append((name, getattr(one, name)))
+    return found
