@@ -1,0 +1,187 @@
+"""Say why requests still wait: what each one needs, who is missing, and what ended the others."""
+
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from kafka_edu.cli.event_source import (
+    EventSource,
+    event_options,
+    read_events,
+    styled,
+    text_width,
+    write_answer,
+)
+from kafka_edu.common.words import duration, plural
+from kafka_edu.instruments.waiting import left_ms, missing, needed, since, title, what_would_finish
+from kafka_edu.instruments.why import HasEnded, Waits, Wanted, Why
+from kafka_edu.trace.events.purgatory import Requirement
+
+SHOWN_ENDED = 8
+
+
+@click.command()
+@click.option("--broker", type=int, metavar="N", help="Only what waits on this broker.")
+@click.option("--topic", default="", metavar="TOPIC", help="Only what is about this topic.")
+@click.option("--client", default="", metavar="ID", help="Only requests of this client.id.")
+@click.option("--all", "everything", is_flag=True, help="Idle followers and group members too.")
+@event_options
+def why(
+    broker: int | None,
+    topic: str,
+    client: str,
+    everything: bool,
+    cluster: str,
+    replay_files: tuple[Path, ...],
+    json_file: Path | None,
+) -> None:
+    """Say for each waiting operation why it still waits, and what ended the last ones.
+
+    On a recording: what waits at its end. Live, the operations that ended are those that had waited
+    longer than 100 ms; a recording of level hops knows them all.
+    """
+    source = read_events(cluster, replay_files, gauges=True)
+    view = Why()
+    for envelope in source.envelopes:
+        view.apply(envelope)
+    wanted = Wanted(broker, topic, client)
+    _check(view, wanted, source)
+    waiting, ended = view.waiting(wanted), view.ended(wanted)
+    told = waiting if everything else [waits for waits in waiting if not waits.is_routine]
+    done = ended if everything else [one for one in ended if not one.is_routine]
+    lines = [*_waiting_lines(told, len(waiting) - len(told)), "", *_ended_lines(done), ""]
+    lines += textwrap.wrap(f"Seen: {source.reach}.", text_width())
+    for words in source.missing:
+        lines += textwrap.wrap(f"Missing: {words}.", text_width())
+    answer = {
+        "waiting": [_waits_json(waits) for waits in waiting],
+        "ended": [_ended_json(one) for one in ended],
+        "missing": source.missing,
+    }
+    write_answer(answer, json_file, lines)
+
+
+def _check(view: Why, wanted: Wanted, source: EventSource) -> None:
+    """Raise click's exception if the question names a broker or topic that nothing tells of."""
+    if wanted.broker is not None and wanted.broker not in view.brokers:
+        known = ", ".join(map(str, sorted(view.brokers))) or "none"
+        raise click.ClickException(f"broker {wanted.broker} sent no events; known: {known}")
+    topics = topics_of(source)
+    if wanted.topic and topics and wanted.topic not in topics:
+        known = ", ".join(sorted(topics)[:8])
+        raise click.ClickException(f"there is no topic '{wanted.topic}'; known: {known}")
+
+
+def topics_of(source: EventSource) -> set[str]:
+    """Return the topics that the events name."""
+    return {
+        topic
+        for envelope in source.envelopes
+        if isinstance(topic := getattr(envelope.event, "topic", None), str)
+    }
+
+
+def _waiting_lines(waiting: list[Waits], routine: int) -> Iterator[str]:
+    if not waiting:
+        yield styled("Nothing waits.", bold=True)
+    else:
+        yield styled(f"{plural(len(waiting), 'operation')} waiting", bold=True)
+    if routine:
+        yield f"{routine:,} more wait for lack of work: followers, members (--all shows them)"
+    for waits in waiting:
+        yield ""
+        yield from _one_waiting(waits)
+
+
+def _one_waiting(waits: Waits) -> Iterator[str]:
+    operation, now_ms, width = waits.operation, waits.now_ms, text_width()
+    yield styled(f"▶ {title(operation)}", bold=True)
+    clock = time.strftime("%H:%M:%S", time.localtime(waits.since_wall_ms / 1000))
+    keys = ", ".join(operation.keys)
+    yield from textwrap.wrap(
+        f"on broker {waits.broker} for {duration(operation.age_ms)}, since {clock};"
+        f" {operation.purgatory} purgatory, keys: {keys}",
+        width,
+        initial_indent="  ",
+        subsequent_indent="  ",
+    )
+    for need in operation.why:
+        yield f"  needs {needed(need)}"
+        yield from _holders(need, now_ms)
+    yield "  would finish it:"
+    for sentence in what_would_finish(operation, now_ms):
+        yield from textwrap.wrap(
+            sentence, width, initial_indent="    · ", subsequent_indent="      "
+        )
+
+
+def _holders(need: Requirement, now_ms: int) -> Iterator[str]:
+    behind = {f"broker {one.broker}": one for one in missing(need)}
+    for name, have in need.holders:
+        one = behind.get(name)
+        if one is None:
+            mark = "✓" if need.needs == "high watermark" else " "
+            yield f"    {name:<12} {have:>12,}  {mark}".rstrip()
+        else:
+            told = f"✗ {one.behind:,} behind, {since(one, now_ms)}"
+            yield f"    {name:<12} {have:>12,}  {styled(told, fg='red')}"
+
+
+def _ended_lines(ended: list[HasEnded]) -> Iterator[str]:
+    if not ended:
+        yield "No operation that ended is known."
+        return
+    yield styled("Ended last", bold=True)
+    for one in ended[:SHOWN_ENDED]:
+        at = time.strftime("%H:%M:%S", time.localtime(one.envelope.wall_ms / 1000))
+        text = (
+            f"{at} broker {one.broker}: {one.title}, after {duration(one.event.waited_ms)}:"
+            f" {one.cause}"
+        )
+        yield from textwrap.wrap(
+            text, text_width(), initial_indent="  ", subsequent_indent=" " * 11
+        )
+    if len(ended) > SHOWN_ENDED:
+        yield f"  … and {len(ended) - SHOWN_ENDED:,} before (--json holds them)"
+
+
+def _waits_json(waits: Waits) -> dict[str, object]:
+    operation = waits.operation
+    return {
+        "broker": waits.broker,
+        "purgatory": operation.purgatory,
+        "operation": title(operation),
+        "client": operation.client,
+        "correlation_id": operation.correlation_id,
+        "keys": list(operation.keys),
+        "waited_ms": operation.age_ms,
+        "since_wall_ms": waits.since_wall_ms,
+        "left_ms": left_ms(operation, waits.now_ms),
+        "routine": waits.is_routine,
+        "needs": [
+            {
+                "subject": need.subject,
+                "needs": need.needs,
+                "at_least": need.at_least,
+                "have": need.have,
+                "holders": dict(need.holders),
+                "missing": [one._asdict() for one in missing(need)],
+            }
+            for need in operation.why
+        ],
+        "would_finish": what_would_finish(operation, waits.now_ms),
+    }
+
+
+def _ended_json(one: HasEnded) -> dict[str, object]:
+    return {
+        "broker": one.broker,
+        "operation": one.title,
+        "wall_ms": one.envelope.wall_ms,
+        "waited_ms": one.event.waited_ms,
+        "cause": one.cause,
+        "routine": one.is_routine,
+    }

@@ -1,0 +1,191 @@
+"""Which operations wait, and which ended last: the reducer behind `kafka-edu why` (spec D3).
+
+`waiting.py` has the words. An operation is known from a snapshot, from gauges, or from the hop with
+which it began to wait. It is forgotten when it completes, when its broker sends newer gauges
+without it, or when its broker ends.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from kafka_edu.instruments.waiting import Missing, missing
+from kafka_edu.trace.event import Envelope, Source
+from kafka_edu.trace.events.purgatory import (
+    OperationCompleted,
+    OperationWatched,
+    PurgatorySampled,
+    WaitingOperation,
+    WaitingOperationSampled,
+    WaitingOperationSnapshot,
+)
+from kafka_edu.trace.events.supervisor import ProcessEnded
+from kafka_edu.trace.events.trace import SnapshotBegins
+
+KEPT_ENDED: Final = 2000
+_FOLLOWER: Final = re.compile(r"broker-\d+-fetcher-\d+")
+_PARTITION: Final = re.compile(r"(.+)-\d+")
+
+
+class Waits(NamedTuple):
+    """An operation that waits, as it was at one moment."""
+
+    broker: int
+    operation: WaitingOperation
+    at_us: int
+    """When it was so."""
+    wall_ms: int
+
+    @property
+    def now_ms(self) -> int:
+        """That moment on the timer's clock."""
+        return self.at_us // 1000
+
+    @property
+    def since_wall_ms(self) -> int:
+        return self.wall_ms - self.operation.age_ms
+
+    @property
+    def behind(self) -> list[Missing]:
+        return [one for need in self.operation.why for one in missing(need)]
+
+    @property
+    def is_routine(self) -> bool:
+        """Whether it waits because nothing happens: a follower or a member with nothing to do."""
+        operation = self.operation
+        return bool(_FOLLOWER.fullmatch(operation.client)) or any(
+            need.needs == "a sign of life" for need in operation.why
+        )
+
+
+class HasEnded(NamedTuple):
+    """An operation that is done."""
+
+    broker: int
+    envelope: Envelope
+    event: OperationCompleted
+
+    @property
+    def title(self) -> str:
+        event = self.event
+        if not event.client and event.correlation_id < 0:
+            return event.label
+        return f"{event.label} from {event.client or 'a client'} #{event.correlation_id}"
+
+    @property
+    def cause(self) -> str:
+        """What ended it, in words. Older recordings know less."""
+        return self.event.cause or (
+            f"{self.event.by}: {self.event.key}" if self.event.key else self.event.by
+        )
+
+    @property
+    def is_routine(self) -> bool:
+        event = self.event
+        return bool(_FOLLOWER.fullmatch(event.client)) or event.purgatory == "Heartbeat"
+
+
+class Wanted(NamedTuple):
+    """Which operations a reader asks about."""
+
+    broker: int | None = None
+    topic: str = ""
+    client: str = ""
+
+    def takes(self, broker: int, client: str, names: Iterable[str]) -> bool:
+        if self.broker is not None and broker != self.broker:
+            return False
+        if self.client and client != self.client:
+            return False
+        return not self.topic or any(_is_of(name, self.topic) for name in names)
+
+
+def _is_of(name: str, topic: str) -> bool:
+    """Return whether a name is the topic or a partition of it."""
+    match = _PARTITION.fullmatch(name)
+    return name == topic or (match is not None and match[1] == topic)
+
+
+class Why:
+    """Takes events and knows what waits. Memory: what waits, and the last operations that ended."""
+
+    def __init__(self) -> None:
+        self._waits: dict[tuple[int, str, int], Waits] = {}
+        self._ended: deque[HasEnded] = deque(maxlen=KEPT_ENDED)
+        self.brokers: set[int] = set()
+
+    def apply(self, envelope: Envelope) -> None:
+        """Take one event. O(1), and O(waiting) for a sample."""
+        broker = envelope.broker
+        match envelope.event:
+            case ProcessEnded(child=child) if child.broker is not None:
+                self._forget(child)
+                return
+        if broker is None:
+            return
+        self.brokers.add(broker)
+        match envelope.event:
+            case SnapshotBegins():
+                self._forget(envelope.source)
+            case (
+                WaitingOperationSnapshot(waiting=waiting) | WaitingOperationSampled(waiting=waiting)
+            ):
+                self._waits[broker, waiting.purgatory, waiting.operation] = Waits(
+                    broker, waiting, envelope.mono_us, envelope.wall_ms
+                )
+            case PurgatorySampled(state=state):
+                for key, waits in list(self._waits.items()):
+                    if key[:2] == (broker, state.purgatory) and waits.at_us < envelope.mono_us:
+                        del self._waits[key]
+            case OperationWatched() as watched:
+                operation = WaitingOperation(
+                    purgatory=watched.purgatory,
+                    operation=watched.operation,
+                    label=watched.label,
+                    keys=watched.keys,
+                    age_ms=0,
+                    deadline_ms=watched.deadline_ms,
+                    why=watched.why,
+                    client=watched.client,
+                    correlation_id=watched.correlation_id,
+                )
+                self._waits[broker, watched.purgatory, watched.operation] = Waits(
+                    broker, operation, envelope.mono_us, envelope.wall_ms
+                )
+            case OperationCompleted() as completed:
+                self._waits.pop((broker, completed.purgatory, completed.operation), None)
+                self._ended.append(HasEnded(broker, envelope, completed))
+
+    def _forget(self, source: Source) -> None:
+        for key in [key for key in self._waits if key[0] == source.broker]:
+            del self._waits[key]
+
+    def waiting(self, wanted: Wanted) -> list[Waits]:
+        """Return what waits, the longest first; what waits for lack of work comes last."""
+        found = [
+            waits
+            for waits in self._waits.values()
+            if wanted.takes(
+                waits.broker,
+                waits.operation.client,
+                (
+                    *waits.operation.keys,
+                    *(need.subject for need in waits.operation.why),
+                    *(name for need in waits.operation.why for name, _ in need.holders),
+                ),
+            )
+        ]
+        return sorted(found, key=lambda w: (w.is_routine, -w.operation.age_ms, w.broker))
+
+    def ended(self, wanted: Wanted) -> list[HasEnded]:
+        """Return what ended, the last one first."""
+        return [
+            ended
+            for ended in reversed(self._ended)
+            if wanted.takes(
+                ended.broker,
+                ended.event.client,
+                (ended.event.key, *ended.event.label.replace(",", " ").split()),
+            )
+        ]
