@@ -154,7 +154,7 @@ class KafkaChannel:
             frames = self._receiver.feed(data)
         except InvalidReceive as error:
             self._release(error.frames)
-            processor.refuse_bytes(self, str(error), error.prefix)
+            processor.refuse_size(self, str(error), error.prefix)
             return
         if self._receiver.held is not None and self.pool is not None:
             self.wire.pause_reading()

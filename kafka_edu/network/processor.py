@@ -19,6 +19,7 @@ from kafka_edu.common.log_limiter import LogLimiter
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Part, Wire, part_size
 from kafka_edu.network.channel import KafkaChannel
+from kafka_edu.network.frame_capture import FrameCapture
 from kafka_edu.network.memory_pool import MemoryPool
 from kafka_edu.network.request_channel import Request, RequestChannel
 from kafka_edu.network.request_metrics import RequestMetrics, is_follower_fetch, local_done_ns
@@ -100,6 +101,8 @@ class Processor:
         self._failures_logged = failures_logged or LogLimiter(time.hi_res_clock_ms)
         self._refusals_logged = refusals_logged or LogLimiter(time.hi_res_clock_ms)
         self._metrics = metrics or RequestMetrics(time)
+        self.capture: FrameCapture | None = None
+        """Captures frames of chosen clients. None while nothing is captured."""
         self.channels: dict[str, KafkaChannel] = {}
         self.bytes_in = 0
         self.bytes_out = 0
@@ -169,6 +172,7 @@ class Processor:
         except ProtocolError as error:
             if self._pool is not None:
                 self._pool.release(len(frame))
+            self._capture_unreadable(channel, len(frame).to_bytes(4, "big") + frame)
             self.refuse_bytes(channel, f"unreadable request header: {error}", frame)
             return
         request = Request(channel, header, frame, body_offset, self._time.nanoseconds())
@@ -176,6 +180,8 @@ class Processor:
             request.memory = len(frame)
         channel.client_id = header.client_id or ""
         channel.in_progress.append(request)
+        if self.capture is not None:
+            self.capture.request(request)
         trace = self._trace
         if trace is not None and (trace.hops or header.api_key in CONTROL_PLANE_KEYS):
             request.cause = trace(
@@ -253,6 +259,8 @@ class Processor:
                 break
             request.response_sent_from_ns = now
             request.response_parts = None
+            if self.capture is not None:
+                self.capture.response(request, parts)
             batch.append((request, sum(map(part_size, parts))))
             all_parts += parts
         if batch:
@@ -299,6 +307,15 @@ class Processor:
                 came,
             )
         channel.close(rule)
+
+    def refuse_size(self, channel: KafkaChannel, rule: str, size: bytes) -> None:
+        """Close a connection because it announces a frame of a size that is not allowed."""
+        self._capture_unreadable(channel, size)
+        self.refuse_bytes(channel, rule, size)
+
+    def _capture_unreadable(self, channel: KafkaChannel, data: bytes) -> None:
+        if self.capture is not None:
+            self.capture.unreadable(channel.connection_id, channel.client_id, data)
 
     def refuse_bytes(self, channel: KafkaChannel, rule: str, data: bytes) -> None:
         """Close a connection because its bytes are not a request."""

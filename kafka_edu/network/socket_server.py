@@ -21,6 +21,7 @@ from kafka_edu.common.transport import Transport
 from kafka_edu.network.acceptor import Acceptor
 from kafka_edu.network.channel import KafkaChannel
 from kafka_edu.network.connection_quotas import ConnectionLimits, ConnectionQuotas
+from kafka_edu.network.frame_capture import FrameCapture
 from kafka_edu.network.memory_pool import MemoryPool
 from kafka_edu.network.processor import Processor
 from kafka_edu.network.request_channel import RequestChannel
@@ -88,6 +89,7 @@ class SocketServer:
         self._refusals_logged = LogLimiter(time.hi_res_clock_ms)
         self._metrics = RequestMetrics(time)
         self._processor_numbers = 0
+        self._capture: FrameCapture | None = None
         self._open = False
         self.memory_pool = (
             MemoryPool(config.queued_max_request_bytes)
@@ -127,7 +129,7 @@ class SocketServer:
 
     def _new_processor(self, acceptor: Acceptor, request_channel: RequestChannel) -> Processor:
         self._processor_numbers += 1
-        return Processor(
+        processor = Processor(
             self._processor_numbers - 1,
             self._time,
             request_channel,
@@ -143,6 +145,14 @@ class SocketServer:
             refusals_logged=self._refusals_logged,
             metrics=self._metrics,
         )
+        processor.capture = self._capture
+        return processor
+
+    def set_capture(self, capture: FrameCapture | None) -> None:
+        """Capture frames from now on, or stop with None. The caller owns the capture."""
+        self._capture = capture
+        for processor in self.processors:
+            processor.capture = capture
 
     def limit_connections(self, limits: ConnectionLimits) -> None:
         """Change the limits. Connections above max.connections are closed. Connections above the

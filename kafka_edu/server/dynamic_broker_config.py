@@ -66,7 +66,8 @@ THREAD_POOLS: Final = frozenset(
 CONNECTION_LIMITS: Final = frozenset(
     {"max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides"}
 )
-CLUSTER_WIDE: Final = LOG_CONFIGS | THREAD_POOLS | CONNECTION_LIMITS
+CAPTURE: Final = frozenset({"edu.capture.clients", "edu.capture.max.bytes"})
+CLUSTER_WIDE: Final = LOG_CONFIGS | THREAD_POOLS | CONNECTION_LIMITS | CAPTURE
 """Keys that can be changed while the broker runs, for all brokers or for one."""
 PER_BROKER: Final = frozenset({"advertised.listeners"})
 """Keys that can be changed while the broker runs, but only for one broker."""

@@ -97,6 +97,8 @@ class KafkaConfig:
     broker_id_generation_enable = Bool("broker.id.generation.enable")
     connections_max_idle_ms = Int("connections.max.idle.ms")
     max_pipelined_requests = Int("edu.max.pipelined.requests")
+    capture_file = OptionalStr("edu.capture.file")
+    capture_max_bytes = Int("edu.capture.max.bytes")
     controlled_shutdown_enable = Bool("controlled.shutdown.enable")
     controlled_shutdown_max_retries = Int("controlled.shutdown.max.retries")
     controlled_shutdown_retry_backoff_ms = Int("controlled.shutdown.retry.backoff.ms")
@@ -183,6 +185,10 @@ class KafkaConfig:
     def with_overrides(self, overrides: Mapping[str, str]) -> "KafkaConfig":
         """Return this configuration with other values for some keys. Raises ConfigException."""
         return KafkaConfig(CONFIG_DEF.parse({**self.given, **overrides}), self.given, overrides)
+
+    @property
+    def capture_clients(self) -> tuple[str, ...]:
+        return tuple(name for name in self.values.get_list("edu.capture.clients") if name)
 
     @property
     def log_dirs(self) -> tuple[str, ...]:

@@ -1089,6 +1089,30 @@ def _own() -> Iterator[ConfigKey]:
         " broker looks back less far. 0: it keeps none.",
     )
     yield ConfigKey(
+        "edu.capture.clients",
+        ConfigType.LIST,
+        (),
+        None,
+        "The client ids whose requests and responses the broker writes to edu.capture.file, for the"
+        " wire microscope. A name that ends with * stands for all that begin so. Secrets are"
+        " hidden.",
+    )
+    yield ConfigKey(
+        "edu.capture.file",
+        text,
+        None,
+        None,
+        "The file of captured frames. Without it nothing is captured. Only server.properties can"
+        " set it, because the broker writes there.",
+    )
+    yield ConfigKey(
+        "edu.capture.max.bytes",
+        ConfigType.LONG,
+        16 * 1024 * 1024,
+        Range(1024 * 1024),
+        "How much edu.capture.file and its predecessor FILE.1 may hold together.",
+    )
+    yield ConfigKey(
         "edu.max.pipelined.requests",
         ConfigType.INT,
         1,

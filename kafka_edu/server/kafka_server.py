@@ -53,9 +53,10 @@ from kafka_edu.server.config_handlers import (
     connect_reconfigurables,
 )
 from kafka_edu.server.controlled_shutdown import ControlledShutdown, Outcome
-from kafka_edu.server.dynamic_broker_config import DynamicBrokerConfig
+from kafka_edu.server.dynamic_broker_config import CAPTURE, DynamicBrokerConfig
 from kafka_edu.server.dynamic_config_manager import DynamicConfigManager
 from kafka_edu.server.finalized_features import FinalizedFeatures
+from kafka_edu.server.frame_captures import FrameCaptures
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_scheduler import KafkaScheduler
 from kafka_edu.server.loop_watchdog import LoopWatchdog
@@ -202,6 +203,7 @@ class KafkaServer:
         self._log_dirs_opened = False
         self._log_manager: LogManager | None = None
         self._socket_server: SocketServer | None = None
+        self._captures: FrameCaptures | None = None
         self._replication: Replication | None = None
         self._controller: KafkaController | None = None
         self._apis: ApiAssembly | None = None
@@ -286,6 +288,11 @@ class KafkaServer:
         cache = MetadataCache(self.broker_id, self._trace)
         socket_server = self._socket_server = self._make_socket_server()
         await socket_server.bind()
+        captures = self._captures = FrameCaptures(
+            socket_server, self.broker_id, self._time, self._trace
+        )
+        captures.apply(config)
+        self.dynamic_config.add(CAPTURE, captures.apply)
         replication = self._replication = Replication(
             replication_config(self.config, self.broker_id),
             self._time,
@@ -639,6 +646,8 @@ class KafkaServer:
         if self._socket_server is not None:
             # Close early, so that clients notice at once and do not wait while logs are flushed.
             self._socket_server.shutdown()
+        if self._captures is not None:
+            self._captures.stop("the broker stops")
         if self._replication is not None:
             await self._replication.shutdown()
         if self._log_manager is not None:

@@ -94,6 +94,9 @@ class ClusterFolder(NamedTuple):
     def broker_events(self, broker_id: int) -> Path:
         return self.broker(broker_id) / "events.json"
 
+    def broker_capture(self, broker_id: int) -> Path:
+        return self.broker(broker_id) / "frames.capture"
+
     def broker_log(self, broker_id: int) -> Path:
         return self.broker(broker_id) / "broker.log"
 

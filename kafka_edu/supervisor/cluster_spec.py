@@ -214,6 +214,7 @@ class ClusterSpec(NamedTuple):
                 "500"
             ),  # when all stop, the last one cannot hand over to anyone and asks three times
             "edu.events.file": str(folder.broker_events(broker_id)),
+            "edu.capture.file": str(folder.broker_capture(broker_id)),
             **internal_topics(len(self.brokers)),
             **self.props,
             **broker.props,

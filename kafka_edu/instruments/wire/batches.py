@@ -102,7 +102,7 @@ def _fail_at_end(cursor: Cursor) -> None:
         length = cursor.fixed("batch_length", Int32)
         assert isinstance(length.raw, int)
         if not cursor.is_cut:
-            raise cursor.bad_length(
+            raise cursor.wrong_value(
                 length,
                 start,
                 f"{length.raw:,} bytes are announced, and only {cursor.rest:,} are left",
@@ -139,7 +139,7 @@ def _batch(cursor: Cursor) -> int:
         length = read["batch_length"].raw
         assert isinstance(length, int)
         if length < HEADER_BYTES - LOG_OVERHEAD:
-            raise cursor.bad_length(
+            raise cursor.wrong_value(
                 read["batch_length"],
                 start + 8,
                 f"{length} bytes, and the rest of a header alone has {HEADER_BYTES - LOG_OVERHEAD}",
@@ -164,7 +164,7 @@ def _batch(cursor: Cursor) -> int:
                 f", {read['attributes'].value.partition(' = ')[2]}"
             )
             if count < 0:
-                raise cursor.bad_length(
+                raise cursor.wrong_value(
                     read["records_count"], cursor.at - 4, f"{count} is no number of records"
                 )
             codec = _codec(cursor, read["attributes"], start + ATTRIBUTES_OFFSET + 1)
@@ -235,7 +235,7 @@ def _record(cursor: Cursor, index: int, header: dict[str, int]) -> None:
         length = cursor.varint("length")
         assert isinstance(length.raw, int)
         if not 0 <= length.raw <= cursor.rest:
-            raise cursor.bad_length(
+            raise cursor.wrong_value(
                 length,
                 start,
                 f"a record of {length.raw:,} bytes, and {cursor.rest:,} are left",
@@ -268,7 +268,7 @@ def _record_body(cursor: Cursor, node: Node, header: dict[str, int]) -> None:
     count = cursor.varint("header_count")
     assert isinstance(count.raw, int)
     if not 0 <= count.raw <= cursor.rest:
-        raise cursor.bad_length(
+        raise cursor.wrong_value(
             count, start, f"{count.raw:,} headers are announced in {cursor.rest:,} bytes"
         )
     for number in range(count.raw):
@@ -298,7 +298,7 @@ def _message(cursor: Cursor, magic: int) -> int:
         size = cursor.fixed("message_size", Int32)
         assert isinstance(size.raw, int)
         if size.raw < MIN_LEGACY_BYTES:
-            raise cursor.bad_length(
+            raise cursor.wrong_value(
                 size, start + 8, f"{size.raw} bytes, and a message has {MIN_LEGACY_BYTES} at least"
             )
         end = start + LOG_OVERHEAD + size.raw

@@ -146,6 +146,8 @@ class Cursor:
 
     def problem(self, at: int, name: str, reason: str) -> None:
         """Note a problem after which reading can go on."""
+        if any(known.at == at and known.reason == reason for known in self.problems):
+            return
         path = self.path
         self.problems.append(
             Problem(at, f"{path}.{name}" if path and name else path or name, reason)
@@ -276,7 +278,7 @@ class Cursor:
                 length.value, node.value = f"{size} = null", "null"
                 return node
             if size > self.rest and not self.is_cut:
-                raise self.bad_length(
+                raise self.wrong_value(
                     length, start, f"{size:,} bytes are announced, and only {self.rest:,} are left"
                 )
             self._body(node, "bytes", size)
@@ -293,21 +295,21 @@ class Cursor:
         if size < 0:
             if nullable:
                 return None
-            raise self.bad_length(
+            raise self.wrong_value(
                 length, start, f"length {size} means null, not allowed for {node.name}"
             )
         if size > self.rest and not self.is_cut:
-            raise self.bad_length(
+            raise self.wrong_value(
                 length, start, f"{size:,} bytes are announced, and only {self.rest:,} are left"
             )
         if of_string and size > MAX_STRING_BYTES:
-            raise self.bad_length(
+            raise self.wrong_value(
                 length, start, f"a string of {size:,} bytes is longer than {MAX_STRING_BYTES:,}"
             )
         return size
 
-    def bad_length(self, node: Node, start: int, reason: str) -> Stop:
-        """Return Stop for a length or count that was read and cannot be what it says."""
+    def wrong_value(self, node: Node, start: int, reason: str) -> Stop:
+        """Return Stop for a number that was read and cannot be right. Cover the rest."""
         node.wrong = reason
         self.problem(start, node.name, reason)
         if self.rest:
@@ -326,7 +328,7 @@ class Cursor:
         """Cover the value of an unknown tagged field, whose size was read at `start`."""
         assert isinstance(size.raw, int)
         if size.raw > self.rest and not self.is_cut:
-            raise self.bad_length(
+            raise self.wrong_value(
                 size,
                 start,
                 f"a tagged field of {size.raw:,} bytes is announced, and only {self.rest:,} are"

@@ -12,6 +12,7 @@ from kafka_edu.protocol.messages import REGISTRY
 from kafka_edu.protocol.types import MAX_INT, Int16, Int32
 
 _KEYS: Final = {int(key): key for key in ApiKey}
+_HIDDEN: Final = "hidden before it was stored, because it may hold secrets"
 #: The error that a broker answers in version 0 if it does not know the version of ApiVersions.
 _UNSUPPORTED_VERSION: Final = b"\0\x23"
 
@@ -32,9 +33,15 @@ def begins_with_size(data: bytes, *, is_response: bool = False) -> bool:
     )
 
 
-def decode_request(data: bytes, *, with_size: bool = True, cut_from: int | None = None) -> Decoded:
+def decode_request(
+    data: bytes,
+    *,
+    with_size: bool = True,
+    cut_from: int | None = None,
+    body_is_hidden: bool = False,
+) -> Decoded:
     """Decode a request. `cut_from` is the size that the frame had, if not all of it is here."""
-    return _decode(data, _Request(), with_size, cut_from)
+    return _decode(data, _Request(body_is_hidden), with_size, cut_from)
 
 
 def decode_response(
@@ -44,9 +51,10 @@ def decode_response(
     *,
     with_size: bool = True,
     cut_from: int | None = None,
+    body_is_hidden: bool = False,
 ) -> Decoded:
     """Decode a response. A response does not name its API and version: its request does."""
-    return _decode(data, _Response(key, version), with_size, cut_from)
+    return _decode(data, _Response(key, version, body_is_hidden), with_size, cut_from)
 
 
 class _Frame:
@@ -57,6 +65,9 @@ class _Frame:
     version = -1
     correlation_id: int | None = None
     client_id: str | None = None
+
+    def __init__(self, body_is_hidden: bool) -> None:
+        self.body_is_hidden = body_is_hidden
 
     def read(self, cursor: Cursor) -> None:
         raise NotImplementedError
@@ -69,8 +80,9 @@ class _Request(_Frame):
             node.note = "The kind of request. It says how the rest is read."
             key = _KEYS.get(_number(node))
             if key is None:
-                node.wrong = f"no request of Kafka 2.8 has the key {node.raw}"
-                raise cursor.fail("…", "not decoded", node.wrong, node.start)
+                raise cursor.wrong_value(
+                    node, node.start, f"no request of Kafka 2.8 has the key {node.raw}"
+                )
             self.api = api_name(key)
             version = cursor.fixed("api_version", Int16)
             version.note = "The version of the request. The response has the same."
@@ -86,12 +98,16 @@ class _Request(_Frame):
                 self._client_id(cursor, client)
             if header_version == 2:
                 _header_tags(cursor)
+        if self.body_is_hidden:
+            cursor.rest_is("body", _HIDDEN, wrong=False)
+            return
         message = REGISTRY[key].request
         if not message.VALID.has(self.version):
-            version.wrong = (
-                f"we know {self.api} {message.VALID}; a broker answers UNSUPPORTED_VERSION"
+            raise cursor.wrong_value(
+                version,
+                version.start,
+                f"we know {self.api} {message.VALID}; a broker answers UNSUPPORTED_VERSION",
             )
-            raise cursor.fail("body", "not decoded", version.wrong, version.start)
         body = Node("body", message.__name__, cursor.at, cursor.at, note=_first_line(message))
         with cursor.group(body):
             Walker(cursor, message, self.version).read()
@@ -110,7 +126,8 @@ class _Request(_Frame):
 class _Response(_Frame):
     is_response = True
 
-    def __init__(self, key: ApiKey, version: int) -> None:
+    def __init__(self, key: ApiKey, version: int, body_is_hidden: bool) -> None:
+        super().__init__(body_is_hidden)
         self.key = key
         self.api = api_name(key)
         self.version = version
@@ -124,6 +141,9 @@ class _Response(_Frame):
             self.correlation_id = _number(correlation)
             if header_version:
                 _header_tags(cursor)
+        if self.body_is_hidden:
+            cursor.rest_is("body", _HIDDEN, wrong=False)
+            return
         message = REGISTRY[self.key].response
         version = self.version
         error = cursor.data[cursor.at : cursor.at + 2]
@@ -184,7 +204,7 @@ def _header_tags(cursor: Cursor) -> None:
         if not 0 < count <= MAX_INT:  # negative in Java: no tags
             return
         if count * 2 > cursor.rest and not cursor.is_cut:
-            raise cursor.bad_length(
+            raise cursor.wrong_value(
                 length,
                 start,
                 f"{count:,} tagged fields are announced, and only {cursor.rest:,} bytes are left",

@@ -131,14 +131,14 @@ class Walker:
             count, length = cursor.length("count", flexible=self.flexible)
             if count < 0:
                 if not nullable:
-                    raise cursor.bad_length(
+                    raise cursor.wrong_value(
                         length, start, f"count {count} means null, not allowed for {node.name}"
                     )
                 node.value = "null"
                 return
             least = least_bytes(wire.of, self.version, self.flexible)
             if count * least > cursor.rest and not cursor.is_cut:
-                raise cursor.bad_length(
+                raise cursor.wrong_value(
                     length,
                     start,
                     f"{count:,} elements of at least {least} bytes are announced, and only"
@@ -179,7 +179,7 @@ class Walker:
             if count == 0:
                 return
             if count * 2 > cursor.rest and not cursor.is_cut:
-                raise cursor.bad_length(
+                raise cursor.wrong_value(
                     length,
                     start,
                     f"{count:,} tagged fields are announced, and only {cursor.rest:,} bytes are"

@@ -51,6 +51,38 @@ class ConnectionFailed(NamedTuple):
 
 
 @event()
+class FrameCaptureStarted(NamedTuple):
+    """The broker captures the frames of these clients from now on (`edu.capture.clients`). The wire
+    microscope reads the file.
+
+    A name that ends with `*` stands for all client ids that begin so.
+    """
+
+    clients: tuple[str, ...]
+    file: str
+    max_bytes: int
+
+
+@event()
+class FrameCaptureStopped(NamedTuple):
+    """The broker captures no more frames, and why. The file stays."""
+
+    file: str
+    frames: int
+    reason: str
+
+
+@event(kind=Kind.SNAPSHOT)
+class FrameCaptureSnapshot(NamedTuple):
+    """The capture that is running."""
+
+    clients: tuple[str, ...]
+    file: str
+    max_bytes: int
+    frames: int
+
+
+@event()
 class ConnectionRefused(NamedTuple):
     """The acceptor closed a connection at once: too many from this address."""
 

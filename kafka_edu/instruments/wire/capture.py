@@ -1,0 +1,202 @@
+"""Read the frames that brokers capture, also while they write them."""
+
+import gzip
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from kafka_edu.instruments.wire.decode import decode_request, decode_response
+from kafka_edu.instruments.wire.tree import Decoded
+from kafka_edu.instruments.wire.words import api_name
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.capture_format import (
+    CapturedFrame,
+    CaptureFormatError,
+    check_header,
+    decode_frame,
+)
+
+#: At most this many frames are kept, the newest ones.
+MAX_FRAMES: Final = 5_000
+#: At most this many bytes of frames are kept.
+MAX_BYTES: Final = 32 * 1024 * 1024
+_MAX_LINE: Final = 1024 * 1024
+_KEYS: Final = {int(key): key for key in ApiKey}
+
+ConnectionKey = tuple[int, str, int]
+"""Broker, connection and correlation id: a request and its response have the same."""
+
+
+class CaptureError(Exception):
+    """A capture that cannot be read. The text says why and what to do."""
+
+
+def decode_captured(frame: CapturedFrame) -> Decoded:
+    """Return the annotated tree of a captured frame."""
+    cut_from = frame.size if frame.is_cut else None
+    body_is_hidden = frame.hidden == ("body",)
+    key = _KEYS.get(frame.api_key)
+    if frame.is_response and key is not None:
+        decoded = decode_response(
+            frame.data,
+            key,
+            frame.api_version,
+            cut_from=cut_from,
+            body_is_hidden=body_is_hidden,
+        )
+    else:
+        decoded = decode_request(frame.data, cut_from=cut_from, body_is_hidden=body_is_hidden)
+    for node in decoded.root.walk() if frame.hidden else ():
+        if node.name in frame.hidden and node.raw is not None:
+            node.value = "hidden: the broker stored * in place of a secret"
+            node.folded = True
+    return decoded
+
+
+def key_of(frame: CapturedFrame) -> ConnectionKey:
+    """Return what a request and its response have in common."""
+    return frame.broker_id, frame.connection_id, frame.correlation_id
+
+
+def title_of(frame: CapturedFrame) -> str:
+    """Return the API and version of a frame."""
+    name = api_name(frame.api_key)
+    return f"{name} v{frame.api_version}" if name else "unreadable"
+
+
+class Frames:
+    """The newest frames of any number of captures, in the order of their times."""
+
+    def __init__(self) -> None:
+        self._frames: deque[CapturedFrame] = deque()
+        self._bytes = 0
+        self._pairs: dict[tuple[ConnectionKey, bool], CapturedFrame] = {}
+        self.total = 0
+        """The number of frames added so far."""
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def __iter__(self) -> Iterator[CapturedFrame]:
+        return iter(self._frames)
+
+    def add(self, frames: Iterable[CapturedFrame]) -> None:
+        """Add frames, which may come from several brokers, and forget the oldest ones."""
+        new = sorted(frames, key=lambda frame: (frame.wall_ms, frame.broker_id, frame.number))
+        for frame in new:
+            late: list[CapturedFrame] = []
+            while self._frames and self._frames[-1].wall_ms > frame.wall_ms:
+                late.append(self._frames.pop())
+            self._frames.append(frame)
+            self._frames.extend(reversed(late))
+            self._pairs[key_of(frame), frame.is_response] = frame
+            self._bytes += len(frame.data)
+            self.total += 1
+        while len(self._frames) > MAX_FRAMES or self._bytes > MAX_BYTES:
+            old = self._frames.popleft()
+            self._bytes -= len(old.data)
+            place = key_of(old), old.is_response
+            if self._pairs.get(place) is old:
+                del self._pairs[place]
+
+    def partner(self, frame: CapturedFrame) -> CapturedFrame | None:
+        """Return the response to a request, or the request of a response, if it is here."""
+        return self._pairs.get((key_of(frame), not frame.is_response))
+
+    def find(
+        self, connection_id: str, correlation_id: int, *, is_response: bool = False
+    ) -> CapturedFrame | None:
+        """Return the newest frame of this connection with this correlation id."""
+        for frame in reversed(self._frames):
+            if (
+                frame.connection_id == connection_id
+                and frame.correlation_id == correlation_id
+                and frame.is_response is is_response
+            ):
+                return frame
+        return None
+
+
+def read_capture(path: Path) -> list[CapturedFrame]:
+    """Return the frames of a file, those of its predecessor FILE.1 first. `.gz` is unpacked.
+
+    Raises CaptureError.
+    """
+    try:
+        older = path.with_name(path.name + ".1")
+        found = list(_frames_of(older)) if older.exists() else []
+        return [*found, *_frames_of(path)][-MAX_FRAMES:]
+    except CaptureFormatError as error:
+        raise CaptureError(f"{path}: {error}") from error
+    except (OSError, EOFError) as error:
+        raise CaptureError(f"{path} cannot be read: {error}") from error
+
+
+def _frames_of(path: Path) -> Iterator[CapturedFrame]:
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        check_header(file.readline(_MAX_LINE))
+        while line := file.readline(_MAX_LINE):
+            if (frame := decode_frame(line)) is not None:
+                yield frame
+
+
+class CaptureFollower:
+    """Reads a file while a broker writes it. The file may not be there yet, and it may rotate."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: BinaryIO | None = None
+        self._inode = 0
+        self._rest = b""
+        self._header_read = False
+
+    def poll(self) -> list[CapturedFrame]:
+        """Return the frames that are new. Raises CaptureError for a file of another format."""
+        frames: list[CapturedFrame] = []
+        try:
+            if self._file is None:
+                self._open()
+            frames += self._read()
+            if self._has_rotated():
+                frames += self._read()
+                self.close()
+                self._open()
+                frames += self._read()
+        except OSError:  # not there, or gone: perhaps the next time
+            self.close()
+        except CaptureFormatError as error:
+            self.close()
+            raise CaptureError(f"{self.path}: {error}") from error
+        return frames
+
+    def _open(self) -> None:
+        self._file = self.path.open("rb")
+        self._inode = os.fstat(self._file.fileno()).st_ino
+        self._rest, self._header_read = b"", False
+
+    def _has_rotated(self) -> bool:
+        try:
+            return self._file is not None and self.path.stat().st_ino != self._inode
+        except FileNotFoundError:
+            return False
+
+    def _read(self) -> Iterator[CapturedFrame]:
+        if self._file is None:
+            return
+        while chunk := self._file.read(_MAX_LINE):
+            *lines, self._rest = (self._rest + chunk).split(b"\n")
+            if len(self._rest) > _MAX_LINE:
+                self._rest = b""
+            for line in lines:
+                if not self._header_read:
+                    check_header(line)
+                    self._header_read = True
+                elif (frame := decode_frame(line)) is not None:
+                    yield frame
+
+    def close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()

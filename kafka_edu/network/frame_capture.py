@@ -1,0 +1,240 @@
+"""Capture the frames of chosen clients in a file, for the wire microscope (`edu.capture.*`).
+
+While nothing is captured, a processor has no FrameCapture, and a request costs one test. While a
+capture runs, each frame of the chosen clients is written at once, so that a reader sees it, and so
+that it survives a kill -9. Long frames are cut. When the file holds half of the allowed size, it
+becomes `FILE.1` and a new one begins. Secrets are hidden before anything is written
+(`kafka_edu.protocol.secrets`).
+
+A file that cannot be written ends the capture with an event, and never a request.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from kafka_edu.common.time import Time
+from kafka_edu.common.transport import FileRegion, LazyPart, Part, part_bytes, part_size
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.capture_format import UNKNOWN, CapturedFrame, encode_frame, encode_header
+from kafka_edu.protocol.headers import response_header_version
+from kafka_edu.protocol.secrets import SECRET_FIELDS, without_secrets
+
+if TYPE_CHECKING:
+    from kafka_edu.network.request_channel import Request
+
+#: Of a longer frame, the first bytes are kept.
+KEPT_BYTES: Final = 64 * 1024
+#: Of a frame without a known API key only the size and the key are kept. It may be anything, also a
+#: password that was sent to the wrong port.
+_KEPT_OF_UNKNOWN: Final = 6
+#: Of a frame whose header cannot be read, if its API carries secrets: up to the correlation id.
+_KEPT_OF_SECRET: Final = 12
+ALL_CLIENTS: Final = "*"
+_KEYS: Final = {int(key): key for key in ApiKey}
+
+
+class CaptureFile:
+    """The file of a capture and its predecessor. Together they hold at most `max_bytes`."""
+
+    def __init__(self, path: Path, max_bytes: int, broker_id: int) -> None:
+        """Begin a new file. What an earlier capture left becomes the predecessor.
+
+        Raises OSError.
+        """
+        self.path = path
+        self._max_bytes = max_bytes
+        self._header = encode_header(broker_id)
+        self._file: BinaryIO | None = None
+        self._size = 0
+        self._begin()
+
+    @property
+    def older(self) -> Path:
+        return self.path.with_name(self.path.name + ".1")
+
+    def _begin(self) -> None:
+        self.close()
+        if self.path.exists():
+            self.path.replace(self.older)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        self._file = open(descriptor, "wb", buffering=0)  # noqa: SIM115 - close() closes it
+        self._file.write(self._header)
+        self._size = len(self._header)
+
+    def write(self, line: bytes) -> None:
+        """Write one line. Raises OSError, also if only a part of it fits on the disk."""
+        if self._size + len(line) > self._max_bytes // 2:
+            self._begin()
+        if self._file is None:
+            return
+        written = self._file.write(line)
+        self._size += written or 0
+        if written != len(line):
+            raise OSError(f"only {written} of {len(line)} bytes could be written")
+
+    def close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+
+class FrameCapture:
+    """One capture, from its start to its end. Only the broker's loop uses it."""
+
+    def __init__(
+        self,
+        clients: Sequence[str],
+        file: CaptureFile,
+        broker_id: int,
+        time: Time,
+        on_failure: Callable[[str], None],
+    ) -> None:
+        """`clients` are client ids, or prefixes that end with `*`. `on_failure` is called with the
+        reason when the file cannot be written. It must end the capture.
+        """
+        self.clients = tuple(clients)
+        self.file = file
+        self.frames = 0
+        """The number of frames captured so far."""
+        self._ids = frozenset(name for name in clients if not name.endswith(ALL_CLIENTS))
+        self._prefixes = tuple(name[:-1] for name in clients if name.endswith(ALL_CLIENTS))
+        self._broker_id = broker_id
+        self._time = time
+        self._on_failure = on_failure
+        self._ended = False
+
+    def wants(self, client_id: str | None) -> bool:
+        """Return whether the frames of this client are captured."""
+        name = client_id or ""
+        return name in self._ids or name.startswith(self._prefixes)
+
+    def request(self, request: "Request") -> None:
+        """Capture a request that has just arrived, if its client is one of ours."""
+        header = request.header
+        if not self.wants(header.client_id):
+            return
+        frame, hidden = without_secrets(
+            ApiKey(header.api_key),
+            header.api_version,
+            request.frame,
+            request.body_offset,
+            is_response=False,
+        )
+        self._write(
+            request.connection_id,
+            is_response=False,
+            client_id=header.client_id,
+            api=(header.api_key, header.api_version, header.correlation_id),
+            size=len(frame) + 4,
+            data=len(frame).to_bytes(4, "big") + frame[: KEPT_BYTES - 4],
+            hidden=hidden,
+        )
+
+    def response(self, request: "Request", parts: Sequence[Part]) -> None:
+        """Capture a response that is about to leave, if its client is one of ours."""
+        header = request.header
+        if not self.wants(header.client_id):
+            return
+        key = ApiKey(header.api_key)
+        size = sum(map(part_size, parts))
+        hidden: tuple[str, ...] = ()
+        if key in SECRET_FIELDS:
+            data = _first_bytes(parts, size)
+            offset = 9 if response_header_version(key, header.api_version) else 8
+            data, hidden = without_secrets(key, header.api_version, data, offset, is_response=True)
+            data = data[:KEPT_BYTES]
+        else:
+            data = _first_bytes(parts, KEPT_BYTES)
+        self._write(
+            request.connection_id,
+            is_response=True,
+            client_id=header.client_id,
+            api=(header.api_key, header.api_version, header.correlation_id),
+            size=size,
+            data=data,
+            hidden=hidden,
+        )
+
+    def unreadable(self, connection_id: str, client_id: str, data: bytes) -> None:
+        """Capture bytes that are no request: a size that is not allowed, or a broken header.
+
+        `data` begins with the size field. `client_id` is the one of the connection's last request.
+        """
+        if not self.wants(client_id):
+            return
+        key = _KEYS.get(int.from_bytes(data[4:6], "big", signed=True)) if len(data) >= 6 else None
+        if key is None:
+            kept = data[:_KEPT_OF_UNKNOWN]
+        else:
+            kept = data[: _KEPT_OF_SECRET if key in SECRET_FIELDS else KEPT_BYTES]
+        self._write(
+            connection_id,
+            is_response=False,
+            client_id=client_id,
+            api=(UNKNOWN, UNKNOWN, UNKNOWN),
+            size=len(data),
+            data=kept,
+            hidden=(),
+        )
+
+    def _write(
+        self,
+        connection_id: str,
+        *,
+        is_response: bool,
+        client_id: str | None,
+        api: tuple[int, int, int],
+        size: int,
+        data: bytes,
+        hidden: tuple[str, ...],
+    ) -> None:
+        if self._ended:
+            return
+        key, version, correlation_id = api
+        frame = CapturedFrame(
+            number=self.frames + 1,
+            wall_ms=self._time.milliseconds(),
+            broker_id=self._broker_id,
+            connection_id=connection_id,
+            is_response=is_response,
+            client_id=client_id or "",
+            api_key=key,
+            api_version=version,
+            correlation_id=correlation_id,
+            size=size,
+            data=data,
+            hidden=hidden,
+        )
+        try:
+            self.file.write(encode_frame(frame))
+        except OSError as error:
+            self._ended = True
+            self._on_failure(f"{self.file.path} cannot be written: {error.strerror or error}")
+            return
+        self.frames += 1
+
+    def close(self) -> None:
+        self._ended = True
+        self.file.close()
+
+
+def _first_bytes(parts: Sequence[Part], most: int) -> bytes:
+    """Return the first bytes of a response, at most `most`.
+
+    Records in a file are read from it. Records that are made while they are sent end what is kept,
+    because they can be made only once.
+    """
+    out = bytearray()
+    for part in parts:
+        left = most - len(out)
+        if left <= 0 or isinstance(part, LazyPart):
+            break
+        if isinstance(part, FileRegion):
+            part = FileRegion(part.file, part.position, min(part.length, left))
+        try:
+            out += memoryview(part_bytes(part))[:left]
+        except OSError:  # the wire will meet it too, and close the connection
+            break
+    return bytes(out)

@@ -1,0 +1,123 @@
+"""The format of captured frames: lines of JSON, which a broker writes and the wire microscope
+reads.
+
+The first line names the format. Each further line is one frame:
+
+    {"n":7,"ms":1700000000123,"broker":0,"connection":"127.0.0.1:9092-127.0.0.1:51234-3",
+     "kind":"request","client":"shop","api":0,"version":9,"correlation":4711,"size":312,
+     "hex":"00000134…"}
+
+`size` counts the whole frame, with its size field. `hex` may hold fewer bytes, because long frames
+are cut. `hidden` names the fields whose bytes were replaced by `*` before they were written. `api`
+and `version` are -1 if the frame names none that can be read.
+
+A line is written by one call, so a reader finds whole lines, but for the last one of a broker that
+was killed. Such a line is left out.
+"""
+
+import json
+from typing import Final, NamedTuple
+
+FORMAT: Final = "kafka-edu frames"
+FORMAT_VERSION: Final = 1
+UNKNOWN: Final = -1
+
+
+class CaptureFormatError(Exception):
+    """The file is no capture, or one of a later format."""
+
+
+class CapturedFrame(NamedTuple):
+    """One request or response, as it went over the wire."""
+
+    number: int
+    """Counts the frames of one capture, from 1."""
+    wall_ms: int
+    broker_id: int
+    connection_id: str
+    is_response: bool
+    client_id: str
+    api_key: int
+    api_version: int
+    correlation_id: int
+    size: int
+    """The size of the whole frame in bytes, with its size field."""
+    data: bytes
+    """The bytes from the size field on. Fewer than `size` if the frame was cut."""
+    hidden: tuple[str, ...] = ()
+    """The fields whose bytes are secret. `data` has `*` in their place."""
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.data) < self.size
+
+
+def encode_header(broker_id: int) -> bytes:
+    """Return the first line of a file."""
+    header = {"format": FORMAT, "version": FORMAT_VERSION, "broker": broker_id}
+    return json.dumps(header).encode() + b"\n"
+
+
+def check_header(line: bytes) -> None:
+    """Raise CaptureFormatError unless this is the first line of a capture that we can read."""
+    try:
+        header = json.loads(line)
+        name, version = header["format"], header["version"]
+    except (ValueError, KeyError, TypeError):
+        raise CaptureFormatError(
+            "this is no capture of frames: its first line is not one"
+        ) from None
+    if name != FORMAT or version != FORMAT_VERSION:
+        raise CaptureFormatError(
+            f"this is '{name}' version {version}, and we read '{FORMAT}' version {FORMAT_VERSION}"
+        )
+
+
+def encode_frame(frame: CapturedFrame) -> bytes:
+    """Return the frame as a line."""
+    fields: dict[str, object] = {
+        "n": frame.number,
+        "ms": frame.wall_ms,
+        "broker": frame.broker_id,
+        "connection": frame.connection_id,
+        "kind": "response" if frame.is_response else "request",
+        "client": frame.client_id,
+        "api": frame.api_key,
+        "version": frame.api_version,
+        "correlation": frame.correlation_id,
+        "size": frame.size,
+    }
+    if frame.hidden:
+        fields["hidden"] = frame.hidden
+    fields["hex"] = frame.data.hex()
+    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+
+
+def decode_frame(line: bytes) -> CapturedFrame | None:
+    """Return the frame of a line. None if the line is not whole or holds something else."""
+    try:
+        fields = json.loads(line)
+        if not isinstance(fields, dict) or fields["kind"] not in ("request", "response"):
+            return None
+        return CapturedFrame(
+            number=_number(fields["n"]),
+            wall_ms=_number(fields["ms"]),
+            broker_id=_number(fields["broker"]),
+            connection_id=str(fields["connection"]),
+            is_response=fields["kind"] == "response",
+            client_id=str(fields["client"]),
+            api_key=_number(fields["api"]),
+            api_version=_number(fields["version"]),
+            correlation_id=_number(fields["correlation"]),
+            size=_number(fields["size"]),
+            data=bytes.fromhex(fields["hex"]),
+            hidden=tuple(map(str, fields.get("hidden", ()))),
+        )
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int):
+        raise TypeError("not a number")
+    return value
