@@ -19,6 +19,8 @@ class Rate:
     def __init__(self) -> None:
         self.history: deque[float] = deque(maxlen=KEPT)
         self.total = 0
+        self.rose = 0
+        """By how much the last sample was above the one before it."""
         self._from: tuple[int, int] | None = None
 
     @property
@@ -30,6 +32,7 @@ class Rate:
         """Take a total. A smaller total than before means a restarted process, so the rate starts
         again.
         """
+        self.rose = max(total - self.total, 0) if self._from is not None else 0
         self.total = total
         if self._from is None or total < self._from[0]:
             self._from = (total, now_us)

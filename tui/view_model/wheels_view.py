@@ -5,6 +5,7 @@ In the broker a purgatory and its timer have the same name. One `TimerView` ther
 the clock of the deadlines, and what the deadlines are for.
 """
 
+from collections import deque
 from typing import Final, NamedTuple
 
 from kafka_edu.instruments.link_events import LinkLost
@@ -23,6 +24,8 @@ from kafka_edu.trace.events.timer import (
     TimerSampled,
     TimerSnapshot,
     TimerState,
+    TimerTaskAdded,
+    TimerTaskDemoted,
     WheelCreated,
     WheelSampled,
     WheelSnapshot,
@@ -30,7 +33,7 @@ from kafka_edu.trace.events.timer import (
 )
 
 from .figures import duration
-from .glow import Glow
+from .glow import GLOW_US, Glow
 from .rates import Rate
 
 TIMER_EVENTS: Final = (
@@ -40,6 +43,8 @@ TIMER_EVENTS: Final = (
     WheelSampled,
     WheelCreated,
     NextBucketSampled,
+    TimerTaskAdded,
+    TimerTaskDemoted,
 )
 PURGATORY_EVENTS: Final = (
     PurgatorySnapshot,
@@ -47,6 +52,10 @@ PURGATORY_EVENTS: Final = (
     WaitingOperationSnapshot,
     WaitingOperationSampled,
 )
+
+
+_KEPT_MOVES: Final = 32
+_LOW_LEVELS: Final = 2
 
 
 class TimerKey(NamedTuple):
@@ -103,6 +112,21 @@ class WheelView:
         )
 
 
+class Move(NamedTuple):
+    """Tasks that moved: into the wheels, or down a level. What a slot lost and won."""
+
+    from_level: int
+    """0: they came from outside."""
+    from_slot: int
+    level: int
+    """0: where they went is not known. Some may have run, or were cancelled at that moment."""
+    slot: int
+    tasks: int
+    at_us: int
+    task: str = ""
+    """The task, if there is one and an event named it."""
+
+
 class TimerView:
     """One timer and the purgatory to which it belongs."""
 
@@ -124,7 +148,11 @@ class TimerView:
         self.waiting: list[WaitingOperation] = []
         """The longest waiting first; at most as many as the broker reports."""
         self.told_us = 0
+        self.moves: deque[Move] = deque(maxlen=_KEPT_MOVES)
+        """What moved in the last moments, the latest last."""
         self._waiting_us = 0
+        self._named_us = 0
+        """When an event last named a task that moved. Samples then have nothing to add."""
 
     @property
     def title(self) -> str:
@@ -133,6 +161,36 @@ class TimerView:
     @property
     def is_purgatory(self) -> bool:
         return self.purgatory is not None
+
+    def move(self, move: Move) -> None:
+        """Note a move. Moves between the same slots within a second are one."""
+        for at, known in enumerate(self.moves):
+            if known[:4] == move[:4] and move.at_us - known.at_us <= GLOW_US:
+                del self.moves[at]
+                move = move._replace(tasks=known.tasks + move.tasks, task="")
+                break
+        self.moves.append(move)
+
+    def recent(self, now_us: int) -> list[Move]:
+        """Return the moves that still glow, the latest first."""
+        return [move for move in reversed(self.moves) if now_us - move.at_us <= GLOW_US]
+
+    def why_low_wheels_are_empty(self) -> str:
+        """Say why nothing is ever seen on the lower wheels of a timer that is in use. Empty if that
+        is not so.
+
+        A produce may wait 30 s, so its task lies on level 4. It is answered some ms later, and its
+        task is cancelled there. It would come down only if nobody answered.
+        """
+        low = [wheel for level, wheel in self.wheels.items() if level <= _LOW_LEVELS]
+        answered, inserted = self.cancelled.total, self.inserted.total
+        if not answered or len(low) < _LOW_LEVELS or any(wheel.tasks for wheel in low):
+            return ""
+        span = max(wheel.tick_ms * wheel.size for wheel in low)
+        return (
+            f"levels 1 and 2 are empty: a task comes down to them for its last {duration(span)},"
+            f" and {answered:,} of {inserted:,} were cancelled before, as their operations were done"
+        )
 
     def next_in_ms(self) -> int | None:
         """Return the ms until the next bucket is due: 0 while handled, None if nothing waits."""
@@ -179,6 +237,16 @@ class WheelsView:
                 self._sample(self._timer(broker, state.timer), state, now_us)
             case WheelSnapshot(state=wheel) | WheelSampled(state=wheel):
                 self._wheel(self._timer(broker, wheel.timer), wheel)
+            case TimerTaskAdded() as e:
+                self._named(
+                    broker, e.timer, Move(0, 0, e.level, e.slot, 1, envelope.mono_us, e.task)
+                )
+            case TimerTaskDemoted() as e:
+                self._named(
+                    broker,
+                    e.timer,
+                    Move(e.from_level, e.from_slot, e.level, e.slot, 1, envelope.mono_us, e.task),
+                )
             case WheelCreated() as e:
                 self.glow.touch("wheel", broker, e.timer, e.level)
             case NextBucketSampled() as e:
@@ -189,6 +257,19 @@ class WheelsView:
                 self._waits(self._timer(broker, one.purgatory), one, now_us)
             case _:
                 pass
+
+    def _named(self, broker: int, name: str, move: Move) -> None:
+        """Take a move that an event named."""
+        timer = self._timer(broker, name)
+        timer._named_us = move.at_us
+        timer.move(move)
+        self._glow_of(timer, move)
+
+    def _glow_of(self, timer: TimerView, move: Move) -> None:
+        if move.from_level:
+            self.glow.touch("left", timer.key, move.from_level, move.from_slot)
+        if move.level:
+            self.glow.touch("came", timer.key, move.level, move.slot)
 
     def _forget(self, broker: int) -> None:
         """Forget a broker that is gone, and its timers."""
@@ -214,9 +295,30 @@ class WheelsView:
             for slot, (was, is_) in enumerate(zip(before.counts, told.tasks_by_slot, strict=True)):
                 if was != is_:
                     self.glow.touch("slot", timer.key, told.level, slot)
+                    self._sampled_move(timer, before, told, slot, is_ - was)
             if before.hand != told.current_time_ms // told.tick_ms % told.wheel_size:
                 self.glow.touch("hand", timer.key, told.level)
         timer.wheels[told.level] = WheelView(told)
+
+    def _sampled_move(
+        self, timer: TimerView, before: WheelView, told: WheelState, slot: int, by: int
+    ) -> None:
+        """Read a move off two samples of a slot.
+
+        A slot of a higher level that the hand has passed let its tasks go down. A slot that won
+        tasks got them from outside, or from above: the sample does not say which.
+        """
+        now_us = self.glow.now_us
+        if now_us - timer._named_us <= GLOW_US:
+            return
+        move: Move | None = None
+        if by > 0:
+            move = Move(0, 0, told.level, slot, by, now_us)
+        elif told.level > 1 and timer.demoted.rose and before.due_ms(slot) <= told.current_time_ms:
+            move = Move(told.level, slot, 0, 0, min(-by, timer.demoted.rose), now_us)
+        if move is not None:
+            timer.move(move)
+            self._glow_of(timer, move)
 
     def _purgatory(self, timer: TimerView, told: PurgatoryState, now_us: int) -> None:
         timer.purgatory = told

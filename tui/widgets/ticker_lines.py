@@ -173,7 +173,7 @@ class TickerLines(Lines):
     def title(self) -> str:
         """Return the names of the lanes, each above its lane."""
         names = "".join(
-            teller(lane)[: self.lane_width].ljust(self.lane_width) for lane in self._lanes
+            teller(lane)[: self.lane_width - 1].ljust(self.lane_width) for lane in self._lanes
         )
         what = "what happened" if self._prefix() >= 14 else "what"
         return f"{what:<{self._prefix()}}{names}".rstrip()

@@ -20,6 +20,8 @@ from ..view_model.wheels_view import TimerKey, TimerView, WheelView
 from .drawn import Drawn, ink
 
 HAND, NEXT, EMPTY = "▲", "◆", "·"
+LEFT, CAME = "↓", "+"
+"""Tasks came down from this slot; tasks came into it."""
 _DIAL_ROWS: Final = 9
 """The smallest height. A dial grows with the room."""
 _DIAL_COLUMNS: Final = 24
@@ -50,7 +52,8 @@ class WheelBoard(Drawn, can_focus=True):
         wheels = [timer.wheels[level] for level in sorted(timer.wheels)]
         width, height = self.size.width, self.size.height
         lines = [self._title(timer, width)]
-        room = height - 3
+        why = timer.why_low_wheels_are_empty()
+        room = height - 3 - bool(why)
         columns = min(width // max(len(wheels), 1), 2 * (room - _CAPTION_ROWS) + 6)
         rows = min(room - _CAPTION_ROWS, (columns - 4) // 2) - 1 | 1
         if wheels and columns >= _DIAL_COLUMNS and rows >= _DIAL_ROWS:
@@ -58,7 +61,9 @@ class WheelBoard(Drawn, can_focus=True):
         else:
             lines += self._strips(timer, wheels, width, room)
         lines.append(self._rates(timer))
-        lines.append(self._next_bucket(timer, width))
+        lines.append(self._moved(timer) or self._next_bucket(timer, width))
+        if why:
+            lines.append(ink(why, colours.dim))
         for line in lines:
             line.truncate(width, overflow="ellipsis")
         return Text("\n").join(lines)
@@ -92,6 +97,29 @@ class WheelBoard(Drawn, can_focus=True):
             f"   {plural(timer.tasks, 'task')}", style="bold" if timer.tasks else colours.dim
         )
         return line
+
+    def _moved(self, timer: TimerView) -> Text | None:
+        """Say what came down from where in the last second. None if nothing did."""
+        colours = self.palette
+        moves = timer.recent(self.model.wheels.glow.now_us)
+        down = next((move for move in moves if move.from_level), None)
+        move = down or (moves[0] if moves else None)
+        if move is None:
+            return None
+        what = move.task or plural(move.tasks, "task")
+        if not move.from_level:
+            words = f"{CAME} {what}: into slot {move.slot} of level {move.level}"
+        elif move.level:
+            words = (
+                f"{LEFT} {what}: down from slot {move.from_slot} of level {move.from_level} to slot"
+                f" {move.slot} of level {move.level}"
+            )
+        else:
+            words = (
+                f"{LEFT} {what}: down from slot {move.from_slot} of level {move.from_level}, as the"
+                " hand came to it"
+            )
+        return ink(words, f"bold {colours.warning} on {colours.glow}")
 
     def _next_bucket(self, timer: TimerView, width: int) -> Text:
         colours, bucket = self.palette, timer.next_bucket
@@ -206,6 +234,9 @@ class WheelBoard(Drawn, can_focus=True):
         glows = self.model.wheels.glow.glows("hand", timer.key, wheel.level)
         for slot in range(wheel.size):
             sign = HAND if slot == wheel.hand else NEXT if slot == next_slot else " "
+            if trace := self._trace(timer, wheel, slot):
+                line.append(trace.ljust(cell), style=f"bold {colours.warning} on {colours.glow}")
+                continue
             style = (
                 f"bold {colours.hand}" + (f" on {colours.glow}" if glows else "")
                 if sign == HAND
@@ -217,6 +248,13 @@ class WheelBoard(Drawn, can_focus=True):
             style=colours.warning if wheel.tasks else colours.dim,
         )
         return line
+
+    def _trace(self, timer: TimerView, wheel: WheelView, slot: int) -> str:
+        """Return the sign of a slot that has just let tasks go down, or has just got some."""
+        glow = self.model.wheels.glow
+        if glow.glows("left", timer.key, wheel.level, slot):
+            return LEFT
+        return CAME if glow.glows("came", timer.key, wheel.level, slot) else ""
 
     def _slot_style(
         self, timer: TimerView, wheel: WheelView, slot: int, next_slot: int | None
@@ -269,7 +307,10 @@ class WheelBoard(Drawn, can_focus=True):
         cells[middle_x, middle_y] = ("┼", colours.dim)
         next_slot = wheel.next_slot
         for slot, held in enumerate(wheel.counts):
-            if held:
+            if trace := self._trace(timer, wheel, slot):
+                style = f"bold {colours.warning} on {colours.glow}"
+                write(slot, f"{trace}{short_count(held)}" if held else trace, style)
+            elif held:
                 write(
                     slot,
                     f" {short_count(held)} ",

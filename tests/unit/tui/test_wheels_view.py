@@ -13,11 +13,12 @@ from kafka_edu.trace.events.timer import (
     NextBucketSampled,
     TimerSampled,
     TimerState,
+    TimerTaskDemoted,
     WheelSampled,
     WheelState,
 )
 from tests.unit.tui.story_of_events import Story
-from tui.view_model.wheels_view import TimerKey, WheelsView, WheelView, left, why
+from tui.view_model.wheels_view import Move, TimerKey, WheelsView, WheelView, left, why
 
 PRODUCE = TimerKey(1, "Produce")
 
@@ -305,3 +306,106 @@ def test_a_dead_brokers_timers_go_with_it() -> None:
     )
     view = reduced(story)
     assert (view.brokers(), list(view.timers)) == ([0], [TimerKey(0, "Produce")])
+
+
+def sample(
+    story: Story, clock_ms: int, *, demoted: int, cancelled: int, **held: tuple[int, ...]
+) -> None:
+    """Tell one sample: the timer's totals, then its wheels (`l2=slots(…)`)."""
+    story.tell(
+        1,
+        TimerSampled(
+            state=TimerState(
+                timer="Produce",
+                now_ms=clock_ms,
+                current_time_ms=clock_ms,
+                tasks=1,
+                queued_buckets=1,
+                next_bucket_ms=None,
+                inserted_total=100,
+                cancelled_total=cancelled,
+                expired_total=0,
+                demoted_total=demoted,
+            )
+        ),
+        after_ms=100,
+    )
+    for name, counts in held.items():
+        level = int(name[1:])
+        story.tell(
+            1,
+            WheelSampled(
+                state=WheelState(
+                    timer="Produce",
+                    level=level,
+                    tick_ms=20 ** (level - 1),
+                    wheel_size=20,
+                    current_time_ms=clock_ms,
+                    tasks_by_slot=counts,
+                    made_ms=0,
+                    made_for_delay_ms=0,
+                )
+            ),
+        )
+
+
+def test_a_demotion_and_an_insertion_leave_a_trace_for_a_second() -> None:
+    story = Story()
+    sample(story, 300, demoted=0, cancelled=0, l1=slots(), l2=slots(s17=2))
+    view = reduced(story)
+    sample(story, 341, demoted=2, cancelled=0, l1=slots(s10=2), l2=slots())
+    timer = reduced(story, view).timers[PRODUCE]
+    now_us = view.glow.now_us
+    assert timer.recent(now_us) == [
+        Move(2, 17, 0, 0, 2, now_us),
+        Move(0, 0, 1, 10, 2, now_us),
+    ], "the hand passed slot 17 of level 2, and level 1 has what came down"
+    assert view.glow.glows("left", PRODUCE, 2, 17)
+    assert view.glow.glows("came", PRODUCE, 1, 10)
+    view.advance(now_us + 1_100_000)
+    assert not timer.recent(view.glow.now_us)
+    assert not view.glow.glows("left", PRODUCE, 2, 17)
+
+
+def test_a_cancelled_task_is_not_taken_for_one_that_came_down() -> None:
+    story = Story()
+    sample(story, 300, demoted=0, cancelled=0, l2=slots(s17=2))
+    view = reduced(story)
+    sample(story, 310, demoted=0, cancelled=2, l2=slots())
+    assert not reduced(story, view).timers[PRODUCE].moves
+
+
+def test_an_event_names_what_came_down_from_where() -> None:
+    story = Story()
+    for task in ("web-0 #88", "web-1 #89"):
+        story.tell(
+            1,
+            TimerTaskDemoted(
+                timer="Produce",
+                task=task,
+                deadline_ms=350,
+                left_ms=10,
+                from_level=2,
+                from_slot=17,
+                level=1,
+                slot=10,
+            ),
+        )
+    view = reduced(story)
+    (move,) = view.timers[PRODUCE].recent(view.glow.now_us)
+    assert (move.from_slot, move.slot, move.tasks, move.task) == (17, 10, 2, "")
+
+
+def test_the_screen_says_why_low_wheels_stand_at_zero() -> None:
+    story = Story()
+    sample(story, 100, demoted=0, cancelled=0, l1=slots(), l2=slots(), l4=slots(s3=1))
+    timer = reduced(story).timers[PRODUCE]
+    assert timer.why_low_wheels_are_empty() == "", "nothing was answered yet"
+    sample(story, 200, demoted=0, cancelled=99, l1=slots(), l2=slots(), l4=slots(s3=1))
+    timer = reduced(story).timers[PRODUCE]
+    assert timer.why_low_wheels_are_empty() == (
+        "levels 1 and 2 are empty: a task comes down to them for its last 400 ms, and 99 of 100"
+        " were cancelled before, as their operations were done"
+    )
+    sample(story, 300, demoted=1, cancelled=99, l1=slots(s2=1), l2=slots(), l4=slots())
+    assert reduced(story).timers[PRODUCE].why_low_wheels_are_empty() == ""
