@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from kafka_edu.trace.event import Envelope
 
 from .view_model.cluster_view import ClusterView
+from .view_model.purgatory_view import PurgatoryView
 from .view_model.ticker import Ticker
 from .view_model.wheels_view import WheelsView
 
@@ -24,15 +25,18 @@ class Model:
         """Forget everything."""
         self.cluster = ClusterView(self.name)
         self.wheels = WheelsView()
+        self.purgatory = PurgatoryView()
         self.ticker = Ticker()
 
     def apply(self, envelopes: Iterable[Envelope]) -> None:
         for envelope in envelopes:
             self.cluster.apply(envelope)
             self.wheels.apply(envelope)
+            self.purgatory.apply(envelope)
             self.ticker.apply(envelope)
 
     def advance(self, now_us: int) -> None:
         """Move time forward without an event."""
         self.cluster.advance(now_us)
         self.wheels.advance(now_us)
+        self.purgatory.advance(now_us)

@@ -14,6 +14,7 @@ from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone
 from .view_model.broker_view import BROKER_EVENTS
 from .view_model.cluster_view import HEADER_EVENTS
 from .view_model.partition_view import PARTITION_EVENTS
+from .view_model.purgatory_view import ENDED_EVENTS, WAITING_EVENTS
 from .view_model.wheels_view import PURGATORY_EVENTS, TIMER_EVENTS
 
 
@@ -121,4 +122,45 @@ WAITING = Subject(
         Source("replication.delayed_fetch", "DelayedFetch"),
     ),
 )
-ALL_SUBJECTS = (HEADER, BROKERS, PARTITIONS, TICKER, WHEELS, WAITING)
+PURGATORY = Subject(
+    "Why is this request still waiting?",
+    "A request that cannot be answered yet waits in a purgatory, under keys: its partitions, its"
+    " group, its topics. An event of a key lets it look again. Each is completed once: by an event"
+    " or by its deadline. For acks=all it needs the high watermark behind its last record. The high"
+    " watermark is the least LEO of the ISR, so one follower that does not fetch holds it. That"
+    " follower is named, with the records that it lacks. The longest waiting comes first. Fetches"
+    " and heartbeats come last, because their clients want them to wait.",
+    WAITING_EVENTS,
+    (
+        Source("purgatory.delayed_operation_purgatory", "DelayedOperationPurgatory"),
+        Source("purgatory.delayed_operation", "DelayedOperation"),
+        Source("replication.delayed_produce", "DelayedProduce"),
+        Source("replication.delayed_fetch", "DelayedFetch"),
+        Source("coordinator.group.delayed_join", "DelayedJoin"),
+        Source("coordinator.group.delayed_heartbeat", "DelayedHeartbeat"),
+        Source("replication.isr_updates", "IsrUpdates"),
+    ),
+)
+ENDED = Subject(
+    "What ended the others?",
+    "Counts by cause of the last ten seconds. The typical wait is the median, exact within a power"
+    " of two. Brokers count causes only while somebody looks. Below are the operations that waited"
+    " longer than 100 ms against their client's will, one by one. [enter] follows the causes of"
+    " one. ✓ it got what it needed, ◷ its time was over, ✗ it ended for another reason.",
+    ENDED_EVENTS,
+    (
+        Source("purgatory.delayed_operation_purgatory", "DelayedOperationPurgatory"),
+        Source("replication.partition", "Partition"),
+        Source("purgatory.expired_operation_reaper", "ExpiredOperationReaper"),
+    ),
+)
+ALL_SUBJECTS = (
+    HEADER,
+    BROKERS,
+    PARTITIONS,
+    TICKER,
+    WHEELS,
+    WAITING,
+    PURGATORY,
+    ENDED,
+)

@@ -29,8 +29,8 @@ class Missing(NamedTuple):
     broker: int
     behind: int
     """Records that it has yet to fetch."""
-    last_fetch_ms: int
-    """On the timer's clock; -1: it has not fetched from this leader yet."""
+    last_fetch_ms: int | None
+    """On the timer's clock; -1: it has not fetched from this leader yet; None: not known."""
 
 
 def title(operation: WaitingOperation) -> str:
@@ -60,7 +60,7 @@ def missing(need: Requirement) -> list[Missing]:
     ]
     if not need.replicas and need.needs == HIGH_WATERMARK:  # an older recording
         behind = [
-            Missing(int(who.removeprefix("broker ")), need.at_least - max(have, 0), -1)
+            Missing(int(who.removeprefix("broker ")), need.at_least - max(have, 0), None)
             for who, have in need.holders
             if have < need.at_least and who.removeprefix("broker ").isdigit()
         ]
@@ -163,12 +163,15 @@ def _replicated(need: Requirement, now_ms: int) -> list[str]:
         fetches = f"broker {one.broker} fetches {plural(one.behind, 'record')} of {need.subject}"
         replica = replicas.get(one.broker)
         leaves_ms = leaves_isr_ms(replica, need) if replica is not None else 0
-        every = f"every {duration(need.max_lag_ms // 2)}" if need.max_lag_ms else ""
-        if leaves_ms:
-            check = f"at the check in {duration(max(leaves_ms - now_ms, 0))}, {every}"
-        else:
-            check = every and f"checked {every}"
-        sentence = f"{fetches}, or leaves the ISR" + (f" ({check})" if check else "")
+        sentence = f"{fetches}, or leaves the ISR"
+        if need.max_lag_ms:
+            every = f"every {duration(need.max_lag_ms // 2)}"
+            when = (
+                f"at the check in {duration(max(leaves_ms - now_ms, 0))}, {every}"
+                if leaves_ms
+                else f"checked {every}"
+            )
+            sentence += f" ({when}; sooner if its session expires)"
         if need.min_isr and len(need.holders) - 1 < need.min_isr:
             sentence += f": then an error, because min.insync.replicas is {need.min_isr}"
         sentences.append(sentence)
@@ -190,7 +193,9 @@ def _deadline(operation: WaitingOperation, now_ms: int) -> str:
 
 
 def since(one: Missing, now_ms: int) -> str:
-    """Return since when a broker that is behind has not fetched."""
+    """Return since when a broker that is behind has not fetched; empty if that is not known."""
+    if one.last_fetch_ms is None:
+        return ""
     if one.last_fetch_ms < 0:
         return "has not fetched from this leader yet"
     return f"last fetch {duration(max(now_ms - one.last_fetch_ms, 0))} ago"

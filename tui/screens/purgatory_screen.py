@@ -1,0 +1,104 @@
+"""Purgatory (3): why a request still waits, and what ended the others."""
+
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+from textual.events import Resize
+
+from ..subjects import ENDED, PURGATORY
+from ..widgets.drawn import Lines
+from ..widgets.purgatory_board import (
+    EndedCounts,
+    EndedLines,
+    OperationDetail,
+    OperationLines,
+    PurgatoryAnswer,
+    PurgatoryChoice,
+    PurgatoryTabs,
+)
+from .chain_screen import ChainScreen
+from .dashboard_screen import DashboardScreen
+from .declaration import ScreenDeclaration
+
+_SIDE_BY_SIDE: Final = 110
+"""From this width on, what ended stands at the right of what waits; below it, under it."""
+_HIGH: Final = 32
+
+
+class PurgatoryScreen(DashboardScreen):
+    """What waits, the longest first; the chosen one with its reasons; what ended the others."""
+
+    declaration = ScreenDeclaration(
+        name="purgatory",
+        key="3",
+        title="Purgatory",
+        question="Why is this request still waiting, and what ended the others?",
+        subjects=(PURGATORY, ENDED),
+        acts=("pause", "resume", "kill", "start"),
+        break_="pause a follower while a producer sends with acks=all",
+    )
+    default_subject = PURGATORY
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t", "purgatory(1)", "purgatory"),
+        Binding("T", "purgatory(-1)", "purgatory before", show=False),
+    ]
+
+    def body(self) -> ComposeResult:
+        """Yield the widgets, and keep references to them."""
+        self._choice = PurgatoryChoice()
+        self._tabs = PurgatoryTabs(self.model, self._choice)
+        self._answer = PurgatoryAnswer(self.model, self._choice)
+        self._operations = OperationLines(self.model, self._choice)
+        self._detail = OperationDetail(self.model, self._choice)
+        self._counts = EndedCounts(self.model, self._choice)
+        self._ended = EndedLines(self.model)
+        yield self._tabs
+        yield self._answer
+        with Container(id="purgatory-body"):
+            with Vertical(id="purgatory-left") as left:
+                left.border_title = "waiting: the longest first"
+                yield self._operations
+                yield self._detail
+            with Vertical(id="purgatory-right") as right:
+                right.border_title = "what ended the others"
+                yield self._counts
+                yield self._ended
+
+    def on_mount(self) -> None:
+        self._operations.focus()
+        self.tick()
+
+    def on_resize(self, event: Resize) -> None:
+        """Use the room: columns if it is wide, all details if it is high."""
+        self.query_one("#purgatory-body").set_class(event.size.width >= _SIDE_BY_SIDE, "wide")
+        high = event.size.height >= _HIGH
+        self._detail.styles.height = 14 if high else 9
+        self._answer.styles.margin = (0, 0, 1 if high else 0, 0)
+
+    def tick(self) -> None:
+        self._choice.settle(self.model.purgatory)
+        super().tick()
+        for widget in (self._operations, self._detail, self._counts, self._ended):
+            if widget.is_mounted:
+                widget.tick()
+
+    def action_broker(self, by: int) -> None:
+        self._choice.move_broker(self.model.purgatory, by)
+        self.tick()
+
+    def action_purgatory(self, by: int) -> None:
+        self._choice.move_name(self.model.purgatory, by)
+        self.tick()
+
+    def on_purgatory_tabs_chosen(self, message: PurgatoryTabs.Chosen) -> None:
+        self.tick()
+
+    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+        """Follow the causes of an operation that has ended. One that waits has no fact yet."""
+        if message.lines is self._ended:
+            done = self.model.purgatory.completions[message.index]
+            self.app.push_screen(ChainScreen(self.model.ticker, done.envelope))
+        else:
+            self.action_about()

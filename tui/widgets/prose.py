@@ -1,0 +1,22 @@
+"""Sentences in a narrow place, and bars."""
+
+from textwrap import wrap
+
+
+def folded(words: str, width: int, indent: int = 0, hang: int = 2) -> list[str]:
+    """Return the words in lines of at most `width` characters.
+
+    The first line begins after `indent` blanks, the others after `indent + hang`.
+    """
+    return wrap(
+        words,
+        max(width, indent + hang + 8),
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + hang),
+    )
+
+
+def gauge(part: float, width: int) -> tuple[str, str]:
+    """Return the filled and the empty part of a bar: `part`, 0.0 to 1.0, of its width is filled."""
+    filled = round(min(max(part, 0.0), 1.0) * width)
+    return "━" * filled, "─" * (width - filled)
