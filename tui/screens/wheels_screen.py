@@ -13,6 +13,8 @@ from ..widgets.wheel_board import WheelBoard
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
+_DIALS_NEED = 40
+
 
 class WheelsScreen(DashboardScreen):
     """One timer at a time: its wheels above, its waiting operations below."""
@@ -40,6 +42,10 @@ class WheelsScreen(DashboardScreen):
         self._tabs, self._board = TimerTabs(self.model), WheelBoard(self.model)
         self._head, self._lines = WaitingHead(self.model), WaitingLines(self.model)
         yield from (self._tabs, self._board, self._head, self._lines)
+
+    def strip_rows(self, height: int) -> int:
+        """Leave the rows to the dials, which need them all in a window of middle size."""
+        return 2 if height < _DIALS_NEED else super().strip_rows(height)
 
     def on_mount(self) -> None:
         self._board.focus()

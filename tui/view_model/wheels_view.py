@@ -188,8 +188,8 @@ class TimerView:
             return ""
         span = max(wheel.tick_ms * wheel.size for wheel in low)
         return (
-            f"levels 1 and 2 are empty: a task comes down to them for its last {duration(span)},"
-            f" and {answered:,} of {inserted:,} were cancelled before, as their operations were done"
+            f"levels 1 and 2 are empty: tasks come down for their last {duration(span)};"
+            f" {answered:,} of {inserted:,} were answered and cancelled before"
         )
 
     def next_in_ms(self) -> int | None:

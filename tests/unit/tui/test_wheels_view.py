@@ -404,8 +404,8 @@ def test_the_screen_says_why_low_wheels_stand_at_zero() -> None:
     sample(story, 200, demoted=0, cancelled=99, l1=slots(), l2=slots(), l4=slots(s3=1))
     timer = reduced(story).timers[PRODUCE]
     assert timer.why_low_wheels_are_empty() == (
-        "levels 1 and 2 are empty: a task comes down to them for its last 400 ms, and 99 of 100"
-        " were cancelled before, as their operations were done"
+        "levels 1 and 2 are empty: tasks come down for their last 400 ms; 99 of 100 were answered"
+        " and cancelled before"
     )
     sample(story, 300, demoted=1, cancelled=99, l1=slots(s2=1), l2=slots(), l4=slots())
     assert reduced(story).timers[PRODUCE].why_low_wheels_are_empty() == ""
