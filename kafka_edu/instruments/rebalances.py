@@ -314,6 +314,10 @@ class Rebalances:
         end, committed = self.ends.get(partition), group.offsets.get(partition)
         return max(end.hw - committed, 0) if end is not None and committed is not None else None
 
+    def advance(self, now_us: int) -> None:
+        """Move time forward, never back."""
+        self.now_us = max(self.now_us, now_us)
+
     def apply(self, envelope: Envelope) -> None:
         """Take one event."""
         self.now_us = max(self.now_us, envelope.mono_us)

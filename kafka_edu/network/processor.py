@@ -23,7 +23,7 @@ from kafka_edu.network.frame_capture import FrameCapture
 from kafka_edu.network.memory_pool import MemoryPool
 from kafka_edu.network.request_channel import Request, RequestChannel
 from kafka_edu.network.request_metrics import RequestMetrics, is_follower_fetch, local_done_ns
-from kafka_edu.protocol.api_keys import CONTROL_PLANE_KEYS, ApiKey
+from kafka_edu.protocol.api_keys import CONTROL_PLANE_KEYS, PATIENT_KEYS
 from kafka_edu.protocol.headers import decode_request_header
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.trace.event import SLOW_MS, Event, Level
@@ -43,8 +43,6 @@ log = logging.getLogger(__name__)
 SHOWN_BYTES: Final = 16
 
 SLOW_NS: Final = SLOW_MS * 1_000_000
-#: Requests whose clients want them to wait: for records, or for the other members of a group.
-PATIENT_KEYS: Final = frozenset({ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
 
 def is_slow(request: Request) -> bool:

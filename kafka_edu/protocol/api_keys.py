@@ -91,6 +91,9 @@ class ApiKey(IntEnum):
     DESCRIBE_PRODUCERS = 61, 0
 
 
+#: Requests whose clients want them to wait: for records, or for the other members of a group.
+PATIENT_KEYS: Final = frozenset({ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
+
 #: Requests that change the state of the cluster. They come from the controller or from an admin
 #: client. They are rare, so the trace records every hop of such a request as a fact.
 CONTROL_PLANE_KEYS: Final = frozenset(

@@ -1,0 +1,359 @@
+"""Where does the time of requests go? A reducer of the brokers' time splits (spec N2).
+
+Each broker counts every request in histograms, part by part (RequestTimesSampled), and emits a fact
+for each slow one (ResponseSent). This reducer keeps, for each broker and API, the last ten seconds
+and all since the broker's start. The Requests screen and `kafka-edu requests` read the same values.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from kafka_edu.common.log_histogram import Histogram
+from kafka_edu.instruments.hop_sentences import api_name
+from kafka_edu.instruments.link_events import LinkLost
+from kafka_edu.protocol.api_keys import PATIENT_KEYS, ApiKey
+from kafka_edu.trace.event import SLOW_MS, Envelope, Event
+from kafka_edu.trace.events.network import (
+    REQUEST_PARTS,
+    NetworkSampled,
+    RequestTimes,
+    RequestTimesSampled,
+    RequestTimesSnapshot,
+    ResponseSent,
+)
+from kafka_edu.trace.events.server import HandlerPoolResized, ServerSampled
+from kafka_edu.trace.events.supervisor import ProcessEnded
+
+WINDOW_US: Final = 10_000_000
+KEPT_SAMPLES: Final = 32
+KEPT_SLOW: Final = 200
+SLOW_FOR_US: Final = 60_000_000
+"""So long a slow request is among the slowest now."""
+QUEUE, LOCAL, REMOTE, THROTTLE, RESPONSE_QUEUE, SEND, TOTAL = range(len(REQUEST_PARTS))
+SIX_PARTS: Final = range(TOTAL)
+
+REQUEST_EVENTS: Final[tuple[type[Event], ...]] = (
+    RequestTimesSampled,
+    RequestTimesSnapshot,
+    ResponseSent,
+    NetworkSampled,
+    ServerSampled,
+    HandlerPoolResized,
+)
+
+
+class ApiId(NamedTuple):
+    """One row: the requests of one API to one broker."""
+
+    broker: int
+    api_key: int
+    follower: bool
+
+    @property
+    def name(self) -> str:
+        name = api_name(self.api_key)
+        if self.api_key != ApiKey.FETCH:
+            return name
+        return f"{name} ({'follower' if self.follower else 'consumer'})"
+
+    @property
+    def is_patient(self) -> bool:
+        """Whether clients want these requests to wait. Then a long remote time is no trouble."""
+        return self.api_key in PATIENT_KEYS
+
+
+class Split(NamedTuple):
+    """The time split of some requests."""
+
+    requests: int
+    span_us: int
+    parts: tuple[Histogram, ...]
+    """In the order of REQUEST_PARTS."""
+
+    @property
+    def per_second(self) -> float:
+        return self.requests * 1e6 / self.span_us if self.span_us > 0 else 0.0
+
+    def mean_us(self, part: int) -> float:
+        """Return the mean of a part over all requests; those below 1 µs count as 0."""
+        return self.parts[part].sum_us / self.requests if self.requests else 0.0
+
+    def percentile_us(self, part: int, percent: float) -> int:
+        """Return a percentile over all requests; those below 1 µs count as 0."""
+        missing = self.requests - self.parts[part].total
+        whole = Histogram(self.parts[part].counts)
+        whole.add(Histogram([(0, max(missing, 0))]))
+        return whole.percentile_us(percent)
+
+    def most(self) -> int:
+        """Return the part that took most of the time."""
+        return max(SIX_PARTS, key=lambda part: self.parts[part].sum_us)
+
+
+class _Sample(NamedTuple):
+    at_us: int
+    requests: int
+    parts: tuple[Histogram, ...]
+
+
+class ApiTimes:
+    """One row's samples of the last ten seconds."""
+
+    def __init__(self, api: ApiId) -> None:
+        self.api = api
+        self._samples: deque[_Sample] = deque(maxlen=KEPT_SAMPLES)
+
+    def take(self, times: RequestTimes, at_us: int) -> None:
+        """Take a sample of totals. Smaller totals mean a restarted broker."""
+        if self._samples and times.requests < self._samples[-1].requests:
+            self._samples.clear()
+        sample = _Sample(at_us, times.requests, tuple(map(Histogram, times.parts)))
+        self._samples.append(sample)
+        while len(self._samples) > 2 and self._samples[1].at_us <= at_us - WINDOW_US:
+            self._samples.popleft()
+
+    @property
+    def requests(self) -> int:
+        return self._samples[-1].requests if self._samples else 0
+
+    def since_start(self) -> Split:
+        last = self._samples[-1]
+        return Split(last.requests, 0, last.parts)
+
+    def recent(self, now_us: int) -> Split:
+        """Return the split of the last ten seconds.
+
+        A broker samples an API only when it had requests. So an old last sample means none since.
+        """
+        last = self._samples[-1]
+        if last.at_us <= now_us - WINDOW_US:
+            return Split(0, WINDOW_US, tuple(Histogram() for _ in REQUEST_PARTS))
+        base = self._samples[0]
+        for sample in self._samples:
+            if sample.at_us > now_us - WINDOW_US:
+                break
+            base = sample
+        return Split(
+            last.requests - base.requests,
+            max(now_us - max(base.at_us, now_us - WINDOW_US), 1),
+            tuple(p.since(b) for p, b in zip(last.parts, base.parts, strict=True)),
+        )
+
+
+class SlowRequest(NamedTuple):
+    """One slow request, with its parts in µs."""
+
+    envelope: Envelope
+    sent: ResponseSent
+
+    @property
+    def broker(self) -> int:
+        return -1 if self.envelope.broker is None else self.envelope.broker
+
+    @property
+    def api(self) -> ApiId:
+        return ApiId(self.broker, self.sent.api_key, self.sent.follower)
+
+    @property
+    def parts_us(self) -> tuple[int, ...]:
+        """In the order of REQUEST_PARTS, without the total."""
+        sent = self.sent
+        return (
+            sent.request_queue_us,
+            sent.local_us,
+            sent.remote_us,
+            sent.throttle_us,
+            sent.response_queue_us,
+            sent.send_us,
+        )
+
+    @property
+    def most(self) -> int:
+        """The part that took the longest; of a patient request not the wait that it wanted."""
+        parts = list(self.parts_us)
+        if self.api.is_patient:
+            parts[REMOTE] = 0
+        return max(range(len(parts)), key=parts.__getitem__)
+
+    @property
+    def waited_us(self) -> int:
+        """The time for which the client did not want to wait."""
+        return self.sent.total_us - (self.sent.remote_us if self.api.is_patient else 0)
+
+    @property
+    def name(self) -> str:
+        """`Produce shop#4711`"""
+        client = self.sent.client_id or "client"
+        return f"{self.api.name} {client}#{self.sent.correlation_id}"
+
+
+class Queues(NamedTuple):
+    """The queues and handlers of a broker at one moment."""
+
+    requests: int = 0
+    capacity: int = 0
+    responses: int = 0
+    busy: int = 0
+    handlers: int = 0
+    connections: int = 0
+
+
+class RequestTimesView:
+    """The time splits of all brokers. `apply` is the only way in. Memory is bounded."""
+
+    def __init__(self) -> None:
+        self.apis: dict[ApiId, ApiTimes] = {}
+        self.queues: dict[int, Queues] = {}
+        self.handlers_before: dict[int, int] = {}
+        """Broker → num.io.threads before the last change."""
+        self.slow: deque[SlowRequest] = deque(maxlen=KEPT_SLOW)
+        self.slow_seen = 0
+        self.now_us = 0
+
+    def advance(self, now_us: int) -> None:
+        """Move time forward, never back."""
+        self.now_us = max(self.now_us, now_us)
+
+    def apply(self, envelope: Envelope) -> None:
+        """Take one event. O(buckets) for a sample, else O(1)."""
+        self.now_us = max(self.now_us, envelope.mono_us)
+        event, broker = envelope.event, envelope.broker
+        if isinstance(event, ProcessEnded):
+            broker = event.child.broker
+        if broker is None:
+            return
+        queues = self.queues.get(broker, Queues())
+        match event:
+            case RequestTimesSampled(times=times) | RequestTimesSnapshot(times=times):
+                if len(times.parts) == len(REQUEST_PARTS):
+                    api = ApiId(broker, times.api_key, times.follower)
+                    self.apis.setdefault(api, ApiTimes(api)).take(times, envelope.mono_us)
+            case NetworkSampled() as e:
+                self.queues[broker] = queues._replace(
+                    requests=e.request_queue_size,
+                    capacity=e.request_queue_capacity,
+                    responses=e.response_queue_size,
+                    connections=e.connections,
+                )
+            case ServerSampled() as e:
+                self.queues[broker] = queues._replace(busy=e.handlers_busy, handlers=e.handlers)
+            case HandlerPoolResized() as e:
+                self.handlers_before[broker] = e.before
+                self.queues[broker] = queues._replace(handlers=e.after)
+            case ResponseSent() as e:
+                slow = SlowRequest(envelope, e)
+                if slow.waited_us >= SLOW_MS * 1000:
+                    self.slow.append(slow)
+                    self.slow_seen += 1
+            case LinkLost() | ProcessEnded():
+                self.queues.pop(broker, None)
+                self.apis = {api: t for api, t in self.apis.items() if api.broker != broker}
+            case _:
+                pass
+
+    def slowest(
+        self, most: int, *, broker: int | None = None, within_us: int | None = SLOW_FOR_US
+    ) -> list[SlowRequest]:
+        """Return the slowest requests of the last minute, the slowest first. None: of all kept."""
+        found = [
+            slow
+            for slow in self.slow
+            if (within_us is None or slow.envelope.mono_us >= self.now_us - within_us)
+            and broker in (None, slow.broker)
+        ]
+        return sorted(found, key=lambda slow: -slow.waited_us)[:most]
+
+    def of_broker(self, broker: int) -> list[ApiTimes]:
+        """Return the rows of a broker in the order of their API keys."""
+        return [self.apis[api] for api in sorted(self.apis) if api.broker == broker]
+
+    def brokers(self) -> list[int]:
+        return sorted({api.broker for api in self.apis} | self.queues.keys())
+
+
+#: What each part says, for a sentence: "31 ms, of which 29.8 ms ...".
+PART_WORDS: Final[Mapping[int, str]] = {
+    QUEUE: "waiting for a handler",
+    LOCAL: "in the handler",
+    REMOTE: "waiting in the purgatory",
+    THROTTLE: "muted by a quota",
+    RESPONSE_QUEUE: "in the response queue",
+    SEND: "on its way into the socket",
+}
+REMOTE_WORDS: Final[Mapping[int, str]] = {
+    ApiKey.PRODUCE: "waiting for the followers",
+    ApiKey.FETCH: "waiting for records",
+    ApiKey.JOIN_GROUP: "waiting for the other members to join",
+    ApiKey.SYNC_GROUP: "waiting for the leader's assignment",
+}
+
+
+def part_words(api_key: int, part: int) -> str:
+    """Say what a request did in a part: `waiting for the followers`."""
+    if part == REMOTE:
+        return REMOTE_WORDS.get(api_key, PART_WORDS[REMOTE])
+    return PART_WORDS[part]
+
+
+def brief_time(us: float) -> str:
+    """Format a time for a narrow place: `85 µs`, `4.1 ms`, `498 ms`, `1.4 s`."""
+    if us < 1000:
+        return f"{us:.0f} µs"
+    if us < 100_000:
+        return f"{us / 1000:.1f} ms"
+    if us < 1_000_000:
+        return f"{us / 1000:.0f} ms"
+    return f"{us / 1e6:.1f} s"
+
+
+def verdict(view: RequestTimesView, broker: int, now_us: int) -> str:
+    """Answer "where does the time go?" for a broker, in one sentence.
+
+    It is the answer for the requests of clients and followers in the last ten seconds, without the
+    waits that clients asked for.
+    """
+    sums = [0.0] * TOTAL
+    by_api: dict[int, float] = {}
+    requests = 0
+    for times in view.of_broker(broker):
+        split = times.recent(now_us)
+        requests += split.requests
+        for part in SIX_PARTS:
+            if part == REMOTE and times.api.is_patient:
+                continue
+            spent = float(split.parts[part].sum_us)
+            sums[part] += spent
+            if part == REMOTE:
+                by_api[times.api.api_key] = by_api.get(times.api.api_key, 0) + spent
+    total = sum(sums)
+    if not requests or total <= 0:
+        return f"broker {broker}: no requests in the last 10 s"
+    part = max(SIX_PARTS, key=sums.__getitem__)
+    api_key = max(by_api, key=by_api.__getitem__) if part == REMOTE and by_api else -1
+    words = f"broker {broker}: {sums[part] / total:.0%} of the time goes {_goes(part, api_key)}"
+    queues = view.queues.get(broker)
+    if part == QUEUE and queues is not None and queues.handlers:
+        words += f": {queues.busy} of {queues.handlers} handlers busy"
+        before = view.handlers_before.get(broker)
+        if before is not None and before > queues.handlers:
+            words += f", {before} before num.io.threads was changed"
+        if queues.requests:
+            words += f", {queues.requests} requests wait"
+    return words
+
+
+_GOES: Final[Mapping[int, str]] = {
+    QUEUE: "to the request queue",
+    LOCAL: "to the handlers' own work",
+    REMOTE: "to waiting in the purgatory",
+    THROTTLE: "to quotas",
+    RESPONSE_QUEUE: "to the response queue",
+    SEND: "to sending the responses",
+}
+
+
+def _goes(part: int, api_key: int) -> str:
+    if part == REMOTE and api_key in REMOTE_WORDS:
+        return f"to {REMOTE_WORDS[api_key]}"
+    return _GOES[part]
