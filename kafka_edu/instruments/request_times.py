@@ -82,7 +82,7 @@ class Split(NamedTuple):
     def percentile_us(self, part: int, percent: float) -> int:
         """Return a percentile over all requests; those below 1 µs count as 0."""
         missing = self.requests - self.parts[part].total
-        whole = Histogram(self.parts[part].counts)
+        whole = Histogram(self.parts[part].counts.items())
         whole.add(Histogram([(0, max(missing, 0))]))
         return whole.percentile_us(percent)
 
