@@ -17,6 +17,7 @@ from kafka_edu.instruments.replay import Replay
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
+from .load_process import LoadProcess
 from .model import Model
 from .palette import THEMES
 from .screens.dashboard_screen import DashboardScreen
@@ -42,6 +43,7 @@ class DashboardApp(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(each.key, f"look('{each.name}')", each.title) for each in DECLARATIONS),
+        Binding("l", "load", "load"),
         Binding("space", "play", "play"),
         Binding("full_stop", "step(1)", "step", key_display=".,"),
         Binding("comma", "step(-1)", "step back", show=False),
@@ -67,6 +69,7 @@ class DashboardApp(App[None]):
         self.replay = replay
         self._folder = folder
         self._feed = TraceFeed(folder) if folder is not None else None
+        self._load = LoadProcess(folder.name) if folder is not None else None
         self._recorder = Recorder(record, name) if record is not None else None
         self._looks: dict[str, DashboardScreen] = {
             screen.declaration.name: screen(self.model, replay, folder) for screen in SCREENS
@@ -97,7 +100,13 @@ class DashboardApp(App[None]):
             self.model.advance(now)
             if self._recorder is not None:
                 self._recorder.write(envelopes)
+            self._look_at_load()
         self.look()
+
+    def _look_at_load(self) -> None:
+        """Say why the load has ended, if it failed."""
+        if self._load is not None and (failure := self._load.failure()):
+            self.notify(failure, title="the load has ended", severity="error", timeout=10)
 
     def is_complete(self) -> bool:
         """Return whether each process of the live cluster has sent its first events."""
@@ -114,6 +123,8 @@ class DashboardApp(App[None]):
         """Show the keys of the player for recordings only."""
         if action in ("play", "step", "speed", "wind"):
             return self.replay is not None
+        if action == "load":
+            return self._load is not None
         if action == "look":  # no key for the screen that is already shown
             return not self.screen_stack or self.screen is not self._looks.get(str(parameters[0]))
         return True
@@ -121,6 +132,21 @@ class DashboardApp(App[None]):
     def action_look(self, name: str) -> None:
         if isinstance(self.screen, DashboardScreen) and self.screen is not self._looks[name]:
             self.switch_screen(name)
+
+    def action_load(self) -> None:
+        """Start a load, or stop the one that was started here."""
+        if self._load is None:
+            return
+        if self._load.running:
+            self._load.stop()
+            self.notify("the load stops when its last records are answered", timeout=5)
+            return
+        try:
+            self._load.start()
+        except OSError as error:
+            self.notify(f"the load cannot be started: {error}", severity="error")
+        else:
+            self.notify("a load begins: 500 records a second to the topic 'load'", timeout=5)
 
     def action_dark(self) -> None:
         dark, light = THEMES
@@ -171,6 +197,8 @@ class DashboardApp(App[None]):
         self.exit()
 
     def on_unmount(self) -> None:
+        if self._load is not None:
+            self._load.stop()
         if self._recorder is not None:
             self._recorder.close()
 

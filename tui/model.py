@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from kafka_edu.trace.event import Envelope
 
 from .view_model.cluster_view import ClusterView
+from .view_model.load_view import LoadsView
 from .view_model.purgatory_view import PurgatoryView
 from .view_model.ticker import Ticker
 from .view_model.wheels_view import WheelsView
@@ -26,6 +27,7 @@ class Model:
         self.cluster = ClusterView(self.name)
         self.wheels = WheelsView()
         self.purgatory = PurgatoryView()
+        self.loads = LoadsView()
         self.ticker = Ticker()
 
     def apply(self, envelopes: Iterable[Envelope]) -> None:
@@ -33,6 +35,7 @@ class Model:
             self.cluster.apply(envelope)
             self.wheels.apply(envelope)
             self.purgatory.apply(envelope)
+            self.loads.apply(envelope)
             self.ticker.apply(envelope)
 
     def advance(self, now_us: int) -> None:

@@ -13,6 +13,7 @@ from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone
 
 from .view_model.broker_view import BROKER_EVENTS
 from .view_model.cluster_view import HEADER_EVENTS
+from .view_model.load_view import LOAD_EVENTS
 from .view_model.partition_view import PARTITION_EVENTS
 from .view_model.purgatory_view import ENDED_EVENTS, WAITING_EVENTS
 from .view_model.wheels_view import PURGATORY_EVENTS, TIMER_EVENTS
@@ -94,6 +95,14 @@ TICKER = Subject(
     (ActionAsked, ActionDone),
     (Source("trace.reader", "History"), Source("trace.tracer", "Tracer")),
 )
+LOAD = Subject(
+    "The load",
+    "Producers and consumers that `l` started here, or the command `load` in a shell: unmodified"
+    " clients on librdkafka. Waiting records are sent and not answered. An acked record is lost if"
+    " a consumer has passed its offset and did not find it there.",
+    LOAD_EVENTS,
+    (Source("clients.load.load", "Load"), Source("clients.load.load_tally", "LoadTally")),
+)
 WHEELS = Subject(
     "Hierarchical timing wheels",
     "A wheel of 20 slots for each level; a slot of level 2 is as long as the whole of level 1. A"
@@ -155,6 +164,7 @@ ENDED = Subject(
     ),
 )
 ALL_SUBJECTS = (
+    LOAD,
     HEADER,
     BROKERS,
     PARTITIONS,

@@ -25,7 +25,7 @@ from kafka_edu.supervisor.action_client import (
     NoSupervisorError,
 )
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
-from kafka_edu.trace.event import SUPERVISOR, ZOOKEEPER, Envelope, Level, Source
+from kafka_edu.trace.event import SUPERVISOR, ZOOKEEPER, Envelope, Level, Source, SourceKind
 from kafka_edu.trace.events.trace import RingEnds
 from kafka_edu.trace.reader import order
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
@@ -52,6 +52,10 @@ def event_files(folder: ClusterFolder) -> dict[Source, Path]:
         digits = path.parent.name.removeprefix("broker-")
         if digits.isdigit():
             files[Source.of_broker(int(digits))] = path
+    for path in sorted(folder.path.glob("client-*/events.json")):
+        digits = path.parent.name.removeprefix("client-")
+        if digits.isdigit():
+            files[Source(SourceKind.CLIENT, int(digits))] = path
     return files
 
 

@@ -11,6 +11,7 @@
                              for an ensemble zookeeper-1/, zookeeper-2/ …
   zookeeper.log
   broker-<id>/server.properties, data/, events.json, broker.log
+  client-<n>/lock, events.json  a load that runs on the cluster (`kafka-edu load`)
 """
 
 import re
@@ -99,6 +100,12 @@ class ClusterFolder(NamedTuple):
 
     def broker_log(self, broker_id: int) -> Path:
         return self.broker(broker_id) / "broker.log"
+
+    def client(self, number: int) -> Path:
+        return self.path / f"client-{number}"
+
+    def client_events(self, number: int) -> Path:
+        return self.client(number) / "events.json"
 
 
 def cluster_names(home: Path | None = None) -> list[str]:

@@ -13,6 +13,7 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from ..model import Model
 from ..subjects import Subject
 from ..widgets.drawn import Lines
+from ..widgets.load_line import LoadLine
 from ..widgets.status_line import StatusLine
 from ..widgets.ticker_lines import TickerLines
 from .about_screen import AboutScreen
@@ -56,6 +57,7 @@ class DashboardScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield StatusLine(self.model, self.replay)
+        yield LoadLine(self.model)
         yield from self.body()
         if self.has_strip:
             yield TickerLines(self.model)

@@ -225,10 +225,14 @@ def test_a_group_goes_on_with_another_coordinator() -> None:
     assert story.coordinator_lost
     for envelope in _envelopes([GroupLoaded(group=description)], 2):
         watched.rebalances.apply(envelope)
-    for envelope in _envelopes([GroupStateChanged("g", 2, "Stable", "Dead", 2)], 1):
+    for envelope in _envelopes([state_changed("g", "Stable", "Dead")], 1):
         watched.rebalances.apply(envelope)
     assert (story.coordinator, story.coordinator_lost, story.state) == (2, False, "Stable")
     assert story.way[-1].note == "broker 2 coordinates it now"
+
+
+def state_changed(group: str, before: str, after: str) -> GroupStateChanged:
+    return GroupStateChanged(group=group, generation=2, before=before, after=after, members=1)
 
 
 def test_lag_is_what_the_group_could_read_and_has_not_committed() -> None:
@@ -237,12 +241,22 @@ def test_lag_is_what_the_group_could_read_and_has_not_committed() -> None:
     story.offsets["web", 0] = 40
     assert rebalances.lag(story, ("web", 0)) is None
     progress = PartitionProgress(0, 100, 120, (), 1)
-    partition = PartitionSnapshot("web", 0, 1, 3, (1,), (1, 2), progress, 0, ())
+    partition = PartitionSnapshot(
+        topic="web",
+        partition=0,
+        leader=1,
+        leader_epoch=3,
+        isr=(1,),
+        replicas=(1, 2),
+        progress=progress,
+        zk_version=0,
+        proposed_isr=(),
+    )
     for envelope in _envelopes([partition], 1):
         rebalances.apply(envelope)
     assert rebalances.lag(story, ("web", 0)) == 60
     for broker, hw in ((2, 70), (1, 110)):
-        offsets = PartitionOffsets("web", 0, progress._replace(hw=hw))
+        offsets = PartitionOffsets(topic="web", partition=0, progress=progress._replace(hw=hw))
         for envelope in _envelopes([offsets], broker):
             rebalances.apply(envelope)
     assert rebalances.lag(story, ("web", 0)) == 70, "the leader's, not the follower's"
@@ -258,6 +272,6 @@ def test_memory_is_bounded() -> None:
     assert len(watched.story.rebalances) == KEPT_REBALANCES
     assert watched.story.rebalances_seen == KEPT_REBALANCES * 2 + 2
     for i in range(KEPT_GROUPS + 10):
-        for envelope in _envelopes([GroupStateChanged(f"g{i}", 1, "Empty", "Stable", 1)], 1):
+        for envelope in _envelopes([state_changed(f"g{i}", "Empty", "Stable")], 1):
             watched.rebalances.apply(envelope)
     assert len(watched.rebalances.groups) == KEPT_GROUPS

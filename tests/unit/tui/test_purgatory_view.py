@@ -208,7 +208,14 @@ def test_a_silent_broker_is_said_to_be_silent() -> None:
 
 def test_its_memory_is_bounded() -> None:
     story = Story()
-    done = OperationCompleted("Produce", 1, "produce web-0", "time-out", "", 30_000)
+    done = OperationCompleted(
+        purgatory="Produce",
+        operation=1,
+        label="produce web-0",
+        by="time-out",
+        key="",
+        waited_ms=30_000,
+    )
     view = PurgatoryView()
     for n in range(3 * KEPT_COMPLETIONS):
         view.apply(story.tell(0, done._replace(operation=n)))

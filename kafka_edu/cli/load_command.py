@@ -1,0 +1,325 @@
+"""Put a steady load on a cluster: `load`. The dashboard's key `l` runs this command too."""
+
+import asyncio
+import contextlib
+import fcntl
+import secrets
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from kafka_edu.cli.demo_frame import json_option
+from kafka_edu.common.python_process import command_line
+from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
+
+if TYPE_CHECKING:
+    from kafka_edu.clients.load.load import Load, LoadSpec
+    from kafka_edu.trace.events.client import LoadState
+
+TICK_S: Final = 0.05
+LINE_EVERY_S: Final = 1.0
+PARTITIONS: Final = 6
+#: As many loads may run on one cluster at a time.
+MAX_LOADS: Final = 16
+_CREATE_TIMEOUT_S: Final = 20.0
+
+
+@click.command()
+@click.option("--cluster", default="default", show_default=True, metavar="NAME", help="On which.")
+@click.option("--topic", default="load", show_default=True, help="Created if it is not there.")
+@click.option(
+    "--rate",
+    type=click.IntRange(1, 1_000_000),
+    default=500,
+    show_default=True,
+    help="Records a second, of all producers together.",
+)
+@click.option(
+    "--acks",
+    type=click.Choice(["all", "1", "0"]),
+    default="all",
+    show_default=True,
+    help="What a producer waits for.",
+)
+@click.option(
+    "--keys",
+    type=click.IntRange(0, 1_000_000),
+    default=0,
+    show_default=True,
+    help="How many different keys; 0: records without a key.",
+)
+@click.option(
+    "--record-size",
+    "size",
+    type=click.IntRange(32, 1_000_000),
+    default=100,
+    show_default=True,
+    help="Bytes of a record's value.",
+)
+@click.option("--producers", type=click.IntRange(1, 16), default=1, show_default=True)
+@click.option("--consumers", type=click.IntRange(0, 16), default=1, show_default=True)
+@click.option("--group", default="load", show_default=True, help="The consumers' group.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Stop after that time; without it, Ctrl-C stops.",
+)
+@click.option("--while-stdin-is-open", "owned", is_flag=True, hidden=True)
+@json_option
+def load(
+    cluster: str,
+    topic: str,
+    rate: int,
+    acks: str,
+    keys: int,
+    size: int,
+    producers: int,
+    consumers: int,
+    group: str,
+    seconds: float | None,
+    owned: bool,
+    json_file: Path | None,
+) -> None:
+    """Send and read records at a steady rate, and count what is sent, acked, lost and read.
+
+    The clients are unmodified ones (librdkafka). Watch the cluster meanwhile, in the dashboard for
+    example, and kill a broker. Dashboards of the cluster show the counts. Ctrl-C stops the load; it
+    then waits for the last answers, and says what came of it.
+    """
+    from kafka_edu.clients.load.load import LoadSpec
+
+    try:
+        folder = ClusterFolder.of(cluster)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    spec = LoadSpec(topic, rate, acks, keys, size, producers, consumers, group)
+    bootstrap = _bootstrap_of(folder)
+    try:
+        with _client_number(folder) as number:
+            _create_topic(bootstrap, topic)
+            state, unread, ran_s = asyncio.run(
+                _run(spec, folder, number, bootstrap, seconds, owned)
+            )
+    except _Failed as error:
+        raise click.ClickException(str(error)) from error
+    if owned:
+        return
+    _report(state, unread, ran_s, folder, json_file)
+
+
+class _Failed(Exception):
+    """The load cannot start; the message says why and what to do."""
+
+
+def _bootstrap_of(folder: ClusterFolder) -> str:
+    """Return the brokers of the cluster. Raises click's exception if it is not up."""
+    from kafka_edu.supervisor.action_client import (
+        ActionAddress,
+        ActionClient,
+        ActionRefusedError,
+        NoSupervisorError,
+    )
+
+    try:
+        with ActionClient(ActionAddress.read(folder.action_address)) as client:
+            status = client.ask("status")["status"]
+    except (NoSupervisorError, ActionRefusedError) as error:
+        known = ", ".join(cluster_names())
+        raise click.ClickException(
+            f"cluster '{folder.name}' is not up; start it with: "
+            + command_line(
+                "cluster up" + (f" --cluster {folder.name}" if folder.name != "default" else "")
+            )
+            + (f", or name one of: {known}" if known else "")
+        ) from error
+    assert isinstance(status, dict)
+    return str(status["bootstrap_servers"])
+
+
+@contextlib.contextmanager
+def _client_number(folder: ClusterFolder) -> Iterator[int]:
+    """Take the first free number of a client of this cluster, and free it at the end."""
+    for number in range(1, MAX_LOADS + 1):
+        path = folder.client(number)
+        path.mkdir(parents=True, exist_ok=True)
+        with (path / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            try:
+                yield number
+            finally:
+                folder.client_events(number).unlink(missing_ok=True)
+            return
+    raise _Failed(f"{MAX_LOADS} loads run on cluster '{folder.name}' already; stop one of them")
+
+
+def _create_topic(bootstrap: str, topic: str) -> None:
+    """Create the topic if it is not there, with up to three replicas. Raises _Failed."""
+    from confluent_kafka import KafkaError, KafkaException
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    try:
+        known = admin.list_topics(timeout=_CREATE_TIMEOUT_S)
+        if topic in known.topics:
+            return
+        replicas = min(3, len(known.brokers))
+        config = {"min.insync.replicas": "2"} if replicas == 3 else {}
+        wanted = NewTopic(
+            topic, num_partitions=PARTITIONS, replication_factor=replicas, config=config
+        )
+        admin.create_topics([wanted], operation_timeout=_CREATE_TIMEOUT_S)[topic].result()
+    except KafkaException as error:
+        reason: KafkaError = error.args[0]
+        if reason.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise _Failed(f"topic '{topic}' cannot be created: {reason.str()}") from error
+
+
+async def _run(
+    spec: "LoadSpec",
+    folder: ClusterFolder,
+    number: int,
+    bootstrap: str,
+    seconds: float | None,
+    owned: bool,
+) -> "tuple[LoadState, int, float]":
+    """Run the load until a signal, its time, or its owner's end. Return the last counts, how many
+    acked records were not read, and the seconds that it ran.
+    """
+    from kafka_edu.clients.load.load import Load
+    from kafka_edu.common.socket_transport import SocketTransport
+    from kafka_edu.common.time import SystemTime
+    from kafka_edu.trace.event import Source, SourceKind
+    from kafka_edu.trace.socket_sink import EventServer
+    from kafka_edu.trace.trace_ring import SMALL_BYTES
+    from kafka_edu.trace.tracer import Tracer
+
+    clock = SystemTime()
+    trace = Tracer(Source(SourceKind.CLIENT, number), clock)
+    events = EventServer(
+        trace,
+        SocketTransport(),
+        clock,
+        secrets.token_hex(16),
+        cluster=folder.name,
+        ring_bytes=SMALL_BYTES,
+    )
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(each, stop.set)
+    if owned:
+        threading.Thread(target=_wait_for_owner, args=(loop, stop), daemon=True).start()
+    port = await events.listen()
+    serving = asyncio.create_task(events.run())
+    running = Load(spec, bootstrap, trace)
+    began = time.monotonic()
+    try:
+        running.start()
+        events.write_address(folder.client_events(number), "127.0.0.1", port)
+        await _watch(running, began, seconds, stop, quiet=owned)
+        ran_s = time.monotonic() - began
+        if not owned:
+            _show(running, ran_s, "waiting for the last answers")
+        state = await asyncio.to_thread(running.finish)
+        await asyncio.sleep(0.15)  # the events of the end leave with the next tick of the server
+    finally:
+        serving.cancel()
+        events.close()
+    if not owned and sys.stderr.isatty():
+        click.echo("", err=True)
+    return state, running.unread, ran_s
+
+
+def _wait_for_owner(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    """End with the process that holds the other end of standard input."""
+    while sys.stdin.buffer.read(4096):
+        continue
+    with contextlib.suppress(RuntimeError):  # the loop has ended by itself
+        loop.call_soon_threadsafe(stop.set)
+
+
+async def _watch(
+    running: "Load", began: float, seconds: float | None, stop: asyncio.Event, *, quiet: bool
+) -> None:
+    next_line = began
+    while not stop.is_set():
+        running.tick()
+        now = time.monotonic()
+        if seconds is not None and now - began >= seconds:
+            return
+        if not quiet and now >= next_line:
+            next_line = now + (LINE_EVERY_S if sys.stderr.isatty() else 10 * LINE_EVERY_S)
+            _show(running, now - began, "Ctrl-C stops")
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), TICK_S)
+
+
+def _show(running: "Load", ran_s: float, hint: str) -> None:
+    """Show the counts: on a terminal always in the same line."""
+    state = running.state()
+    line = (
+        f"{ran_s:,.0f} s · sent {state.sent:,} · acked {state.acked:,} · waiting {state.waiting:,}"
+        f" (oldest {state.oldest_ms:,} ms) · refused {state.refused:,} · read {state.read:,}"
+        f" · lost {state.lost:,} · {hint}"
+    )
+    if sys.stderr.isatty():
+        click.echo(f"\r\x1b[2K{line}", nl=False, err=True)
+    else:
+        click.echo(line, err=True)
+
+
+def _report(
+    state: "LoadState", unread: int, ran_s: float, folder: ClusterFolder, json_file: Path | None
+) -> None:
+    """Print three sentences, and write the figures."""
+    from kafka_edu.cli.report import Report
+
+    report = Report("load")
+    report.figure("seconds", round(ran_s, 3))
+    for name in ("sent", "acked", "refused", "waiting", "read", "read_again", "lost"):
+        report.figure(name.replace("_", " "), getattr(state, name))
+    report.figure("acked and not read", unread)
+    report.target("records acked and lost", state.lost, "==", 0)
+    if json_file is not None:
+        report.write(json_file)
+    if state.acks == "0":
+        happened = (
+            f"{state.sent:,} records were sent, and with acks=0 nobody says what came of them."
+        )
+    else:
+        happened = (
+            f"{state.sent:,} records were sent and {state.acked:,} acked;"
+            f" {state.refused + state.waiting:,} got no place in the log; {state.lost:,} acked ones"
+            " were lost."
+        )
+    click.echo(happened)
+    if state.lost:
+        click.echo(
+            "A record that is acked and lost was on a leader that fell, and not on the replica that"
+            " leads now: look for acks=1 and for an unclean election."
+        )
+    elif not state.consumers:
+        click.echo("Nobody read them, so a loss would not have been seen.")
+    elif unread:
+        click.echo(
+            f"The group had not read {unread:,} acked records when it stopped; they may be there."
+        )
+    else:
+        click.echo(
+            f"The group '{state.group}' read {state.read:,} records, and each acked one is among"
+            " them."
+        )
+    where = "" if folder.name == "default" else f" --cluster {folder.name}"
+    click.echo(f"Look next at its events: {command_line(f'trace tail{where}')}")
+    if not report.holds:
+        raise SystemExit(1)

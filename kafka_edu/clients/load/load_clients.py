@@ -1,0 +1,216 @@
+"""The load's unmodified clients, on librdkafka (confluent-kafka), each in a thread of its own.
+
+A thread hands its outcomes over in a deque, whose `append` and `popleft` are atomic. The load's
+loop takes them out and is the only one that counts.
+"""
+
+import threading
+import time
+from collections import deque
+from typing import Final, NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+
+from kafka_edu.clients.load.load_tally import StoredRecord
+
+_STEP_S: Final = 0.005
+_POLL_S: Final = 0.1
+_MAX_BATCH: Final = 500
+#: While so many records wait for their answer, a producer sends no more.
+MAX_WAITING: Final = 100_000
+
+
+class Acked(NamedTuple):
+    """A producer's callback: the record is stored."""
+
+    record: StoredRecord
+
+
+class Refused(NamedTuple):
+    """A producer's callback with an error, or an error of the client itself (`number` -1)."""
+
+    number: int
+    error: str
+
+
+class Found(NamedTuple):
+    """A consumer got a record."""
+
+    record: StoredRecord
+
+
+Outcome = Acked | Refused | Found
+#: The clients are in view on the screen and their errors are shown there; a lost connection need
+#: not be printed as well.
+_QUIET: Final = {"reconnect.backoff.max.ms": 500, "log_level": 0}
+
+
+def record_value(number: int, size: int) -> bytes:
+    """Return the value of record `number`: its number, a blank, and dots up to `size` bytes."""
+    return (b"%d " % number).ljust(size, b".")
+
+
+def number_of(value: bytes | None) -> int | None:
+    """Return the number in a record's value, None if it is not a record of a load."""
+    head = (value or b"").split(b" ", 1)[0]
+    return int(head) if head.isdigit() else None
+
+
+class LoadProducer:
+    """Sends records at a steady rate. Numbers go up by `step` from `first`, so that several
+    producers share no number.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        client_id: str,
+        topic: str,
+        acks: str,
+        rate: float,
+        keys: int,
+        size: int,
+        first: int,
+        step: int,
+        outcomes: "deque[Outcome]",
+    ) -> None:
+        """`rate` is in records per second; `keys` is the number of different keys, 0 for none."""
+        self.sent = 0
+        self.waiting: dict[int, float] = {}
+        """number → time.monotonic() when it was sent, in this order."""
+        self._topic, self._rate, self._keys, self._size = topic, rate, keys, size
+        self._first, self._step = first, step
+        self._outcomes = outcomes
+        self._stop = threading.Event()
+        settings: dict[str, str | int | bool] = {
+            "bootstrap.servers": bootstrap_servers,
+            "client.id": client_id,
+            "acks": acks,
+            "enable.idempotence": acks == "all",
+            "linger.ms": 5,
+            "message.timeout.ms": 120_000,
+            "topic.metadata.refresh.interval.ms": 1_000,
+            **_QUIET,
+        }
+        self._client = Producer(settings, error_cb=self._on_error)
+        self._thread = threading.Thread(target=self._run, name=client_id, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._outcomes.append(Refused(-1, error.str()))
+
+    def _run(self) -> None:
+        begin, given_up = time.monotonic(), 0.0
+        while not self._stop.is_set():
+            due = (time.monotonic() - begin - given_up) * self._rate - self.sent
+            if due > self._rate:  # it could not send for a second: do not make up for that
+                given_up += due / self._rate
+                due = 0
+            for _ in range(int(due)):
+                if not self._send():
+                    break
+            self._client.poll(_STEP_S)
+
+    def _send(self) -> bool:
+        number = self._first + self.sent * self._step
+        if len(self.waiting) >= MAX_WAITING:
+            return False
+        try:
+            self._client.produce(
+                self._topic,
+                record_value(number, self._size),
+                key=b"key-%d" % (number % self._keys) if self._keys else None,
+                on_delivery=lambda error, message: self._on_delivery(number, error, message),
+            )
+        except BufferError:  # its queue is full while no leader accepts records
+            return False
+        self.waiting[number] = time.monotonic()
+        self.sent += 1
+        return True
+
+    def _on_delivery(self, number: int, error: KafkaError | None, message: Message) -> None:
+        self.waiting.pop(number, None)
+        partition, offset = message.partition(), message.offset()
+        if error is not None or partition is None or offset is None:
+            self._outcomes.append(Refused(number, error.str() if error is not None else "no place"))
+        elif offset >= 0:  # -1 with acks=0: no broker said where it is
+            self._outcomes.append(Acked(StoredRecord(partition, offset, number)))
+
+    def oldest(self) -> float | None:
+        """Return when the oldest record without an answer was sent, None if there is none."""
+        while True:
+            try:
+                return next(iter(self.waiting.values()), None)
+            except RuntimeError:  # the producer's thread has just added or removed one
+                continue
+
+    def finish(self, timeout_s: float) -> int:
+        """Stop sending, and wait for the answers. Return how many records have none."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        left: int = self._client.flush(timeout_s)
+        if left:
+            self._client.purge()
+            self._client.poll(0)
+        return left
+
+
+class LoadConsumer:
+    """Reads the topic as a member of a group, from the end that the topic has when the load
+    begins.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        client_id: str,
+        topic: str,
+        group: str,
+        outcomes: "deque[Outcome]",
+    ) -> None:
+        self._topic = topic
+        self._outcomes = outcomes
+        self._stop = threading.Event()
+        self.assigned = threading.Event()
+        """Set by the first assignment."""
+        settings: dict[str, str | int | bool] = {
+            "bootstrap.servers": bootstrap_servers,
+            "client.id": client_id,
+            "group.id": group,
+            "auto.offset.reset": "earliest",
+            "auto.commit.interval.ms": 1_000,
+            "session.timeout.ms": 10_000,
+            **_QUIET,
+        }
+        self._client = Consumer(settings, error_cb=self._on_error)
+        self._thread = threading.Thread(target=self._run, name=client_id, daemon=True)
+
+    def start(self) -> None:
+        self._client.subscribe([self._topic], on_assign=self._on_assign)
+        self._thread.start()
+
+    def _on_assign(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        self.assigned.set()
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._outcomes.append(Refused(-1, error.str()))
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            for message in self._client.consume(_MAX_BATCH, _POLL_S):
+                value, partition, offset = message.value(), message.partition(), message.offset()
+                if message.error() is not None or partition is None or offset is None:
+                    continue
+                number = number_of(value if isinstance(value, bytes) else None)
+                if number is not None:
+                    self._outcomes.append(Found(StoredRecord(partition, offset, number)))
+        self._client.close()
+
+    def finish(self) -> None:
+        """Commit, leave the group and stop."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()

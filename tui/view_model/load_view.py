@@ -1,0 +1,57 @@
+"""The loads that run on the cluster (`kafka-edu load`), and their counts."""
+
+from typing import Final
+
+from kafka_edu.instruments.link_events import LinkLost
+from kafka_edu.trace.event import Envelope, Source, SourceKind
+from kafka_edu.trace.events.client import (
+    LoadSampled,
+    LoadSnapshot,
+    LoadStarted,
+    LoadState,
+    LoadStopped,
+)
+
+from .rates import Rate
+
+LOAD_EVENTS: Final = (LoadStarted, LoadSampled, LoadSnapshot, LoadStopped)
+
+
+class LoadView:
+    """One load."""
+
+    def __init__(self, state: LoadState) -> None:
+        self.state = state
+        self.acked = Rate()
+        self.stopped = False
+
+
+class LoadsView:
+    """All loads by their process; one that has stopped stays until its process is gone."""
+
+    def __init__(self) -> None:
+        self.loads: dict[Source, LoadView] = {}
+
+    def apply(self, envelope: Envelope) -> None:
+        """Take one event. O(1)."""
+        if envelope.source.kind is not SourceKind.CLIENT:
+            return
+        match envelope.event:
+            case (
+                LoadStarted(load=state)
+                | LoadSampled(load=state)
+                | LoadSnapshot(load=state)
+                | LoadStopped(load=state)
+            ):
+                view = self.loads.setdefault(envelope.source, LoadView(state))
+                view.state = state
+                view.acked.sample(state.acked, envelope.mono_us)
+                view.stopped = isinstance(envelope.event, LoadStopped)
+            case LinkLost():
+                self.loads.pop(envelope.source, None)
+            case _:
+                pass
+
+    def running(self) -> list[LoadView]:
+        """Return the loads, the oldest process first."""
+        return [view for _, view in sorted(self.loads.items())]
