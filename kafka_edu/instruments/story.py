@@ -1,0 +1,576 @@
+"""The life of one record, hop by hop: what the log holds and what the events tell (spec M1, D3).
+
+The log says where the record is. The hops say how it came there and who took it. Fast requests have
+hops only in recordings of level hops. A stage without a hop is named as not recorded, and what is
+known from the present state, such as the high watermark of now, is said in its place.
+
+This module is pure: `stored_record` reads the log's files.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple, TypeVar
+
+from kafka_edu.common.words import duration, plural
+from kafka_edu.instruments.hop_sentences import micros
+from kafka_edu.trace.chain_links import LinkKind
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.client import RecordAcknowledged
+from kafka_edu.trace.events.group import GroupMembersSnapshot, OffsetsCommitted
+from kafka_edu.trace.events.log import (
+    BatchValidated,
+    LogCreated,
+    LogLoaded,
+    LogState,
+    SegmentAppended,
+    SegmentRead,
+)
+from kafka_edu.trace.events.network import ConnectionOpened, RequestReceived, ResponseSent
+from kafka_edu.trace.events.purgatory import OperationCompleted, OperationWatched
+from kafka_edu.trace.events.replication import (
+    FollowerAppended,
+    FollowerFetched,
+    HighWatermarkAdvanced,
+    LogTruncatedByEpoch,
+    LogTruncatedByRange,
+    PartitionSnapshot,
+    ProduceAppended,
+)
+from kafka_edu.trace.events.server import ProduceAnswered, RequestDequeued
+from kafka_edu.trace.reader import History
+
+PRODUCE: Final = 0
+_FOLLOWER: Final = re.compile(r"broker-\d+-fetcher-\d+")
+E = TypeVar("E", bound=tuple[object, ...])
+
+
+class Stored(NamedTuple):
+    """A record as one replica's log holds it."""
+
+    file: str
+    segment: int
+    """The base offset of its segment."""
+    position: int
+    """The byte at which its batch begins in the segment."""
+    size: int
+    first_offset: int
+    last_offset: int
+    records: int
+    codec: str
+    magic: int
+    leader_epoch: int
+    producer_id: int
+    is_transactional: bool
+    is_control: bool
+    is_valid: bool
+    """Whether the batch's checksum is right."""
+    timestamp_ms: int
+    key: str | None
+    value_bytes: int | None
+    """None: a tombstone."""
+    log_end: int
+
+
+class Absent(NamedTuple):
+    """Why a log does not hold the record."""
+
+    reason: str
+    log_end: int | None
+
+
+class Step(NamedTuple):
+    """One hop of the record's life, or a stage of which nothing was recorded."""
+
+    stage: str
+    envelope: Envelope | None
+    text: str
+
+    @property
+    def is_recorded(self) -> bool:
+        return self.envelope is not None
+
+
+class NoStoryError(Exception):
+    """There is nothing to tell. The message says why, in one line."""
+
+
+class Place(NamedTuple):
+    """A record's place."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}@{self.offset}"
+
+    @staticmethod
+    def parse(text: str) -> "Place":
+        """Parse `web-0@1234`. Raises NoStoryError."""
+        name, at, offset = text.rpartition("@")
+        topic, dash, partition = name.rpartition("-")
+        if not (at and dash and topic and partition.isdigit() and offset.isdigit()):
+            raise NoStoryError(
+                f"'{text}' names no record: write TOPIC-PARTITION@OFFSET, web-0@1234"
+            )
+        return Place(topic, int(partition), int(offset))
+
+
+class Known(NamedTuple):
+    """What the snapshots among the events say about a partition now."""
+
+    log_dirs: dict[int, str]
+    """Broker → the log dir of its replica."""
+    leader: int
+    high_watermark: int
+    """The leader's; -1: not known."""
+    topics: frozenset[str]
+    partitions: frozenset[int]
+    """The partitions of this topic."""
+    groups: dict[str, int]
+    """Group → the offset that it has committed for this partition."""
+    log_ends: dict[int, int]
+    """Broker → the end of its log, when its last snapshot was taken."""
+
+
+def known_of(envelopes: Iterable[Envelope], place: Place) -> Known:
+    """Collect what the snapshots say. O(events)."""
+    log_dirs: dict[int, str] = {}
+    groups: dict[str, int] = {}
+    ends: dict[int, int] = {}
+    leader, hw = -1, -1
+    topics: set[str] = set()
+    partitions: set[int] = set()
+    for envelope in envelopes:
+        event, broker = envelope.event, envelope.broker
+        if isinstance(event, LogState | LogCreated | LogLoaded) and broker is not None:
+            topics.add(event.topic)
+            if event.topic == place.topic:
+                partitions.add(event.partition)
+                if event.partition == place.partition:
+                    log_dirs[broker] = event.log_dir
+            if isinstance(event, LogState) and event[:2] == place[:2]:
+                ends[broker] = event.log_end_offset
+        elif isinstance(event, PartitionSnapshot) and broker is not None:
+            topics.add(event.topic)
+            if event.topic != place.topic:
+                continue
+            partitions.add(event.partition)
+            if event.partition == place.partition and event.leader == broker:
+                leader, hw = broker, event.progress.hw
+        elif isinstance(event, GroupMembersSnapshot):
+            for topic, partition, offset in event.state.offsets:
+                if (topic, partition) == place[:2]:
+                    groups[event.state.group.group] = offset
+        else:
+            name, number = getattr(event, "topic", None), getattr(event, "partition", None)
+            if isinstance(name, str) and name:
+                topics.add(name)
+                if name == place.topic and isinstance(number, int):
+                    partitions.add(number)
+    return Known(log_dirs, leader, hw, frozenset(topics), frozenset(partitions), groups, ends)
+
+
+class _Request(NamedTuple):
+    """The produce request, as one of its hops names it."""
+
+    envelope: Envelope
+    connection_id: str
+    correlation_id: int
+
+
+class Story:
+    """One record's life."""
+
+    def __init__(
+        self,
+        place: Place,
+        history: History,
+        known: Known,
+        stored: Mapping[int, Stored | Absent],
+    ) -> None:
+        """`stored` holds what each broker's log says, by broker id."""
+        self.place = place
+        self.known = known
+        self.stored = stored
+        self._history = history
+        self.steps: list[Step] = list(self._tell())
+
+    @property
+    def best(self) -> tuple[int, Stored] | None:
+        """The leader's copy, or any broker's if the leader's is not there."""
+        held = {broker: one for broker, one in self.stored.items() if isinstance(one, Stored)}
+        if not held:
+            return None
+        broker = self.known.leader if self.known.leader in held else min(held)
+        return broker, held[broker]
+
+    @property
+    def begins(self) -> Envelope | None:
+        """The first recorded hop after the connection, from which times are counted."""
+        return next(
+            (s.envelope for s in self.steps if s.envelope is not None and s.stage != "connection"),
+            None,
+        )
+
+    def _tell(self) -> Iterator[Step]:
+        appended = self._appended()
+        origin = appended or self._written()
+        dequeued = self._cause(origin, RequestDequeued)
+        received = self._cause(dequeued, RequestReceived)
+        answered = self._answered(appended)
+        request = _request_of(received, dequeued, answered)
+        yield self._connected(request, origin)
+        yield _step(received, "request", "when the request arrived", _received_text)
+        yield _step(dequeued, "queue", "how long it was in the queue", _dequeued_text)
+        validated = self._beside(origin, BatchValidated)
+        yield _step(validated, "batch", "how the batch was checked", _batch_text)
+        yield _step(self._written(), "log", "when it was written", _written_text)
+        waits = self._beside(origin, OperationWatched, lambda e: e.purgatory == "Produce")
+        if waits is not None:
+            yield Step("wait", waits, "the answer has to wait for the followers (acks=all)")
+        yield from self._replication(origin)
+        yield from self._acknowledgement(request, answered)
+        yield from self._consumers()
+        yield from self._groups()
+        yield from self._cuts()
+
+    def _appended(self) -> Envelope | None:
+        """The leader's append. After a truncation an offset is used again: the last one counts."""
+        found = [
+            e
+            for e, event in self._all(ProduceAppended)
+            if event.first_offset <= self.place.offset < event.required_offset
+        ]
+        return found[-1] if found else None
+
+    def _written(self) -> Envelope | None:
+        """The write to the leader's segment: the last one that no follower did."""
+        followed = {(e.source, e.cause, e.mono_us) for e, _ in self._all(FollowerAppended)}
+        found = [
+            e
+            for e, event in self._all(SegmentAppended)
+            if event.first_offset <= self.place.offset <= event.last_offset
+            and e.cause
+            and (e.source, e.cause, e.mono_us) not in followed
+        ]
+        return found[-1] if found else None
+
+    def _answered(self, appended: Envelope | None) -> Envelope | None:
+        """The answer that names the record's offset, of the broker that appended it."""
+        place = self.place
+        found = [
+            e
+            for e in self._history.events
+            if isinstance(e.event, ProduceAnswered)
+            and (appended is None or e.source == appended.source)
+            and any(
+                (topic, partition) == place[:2] and first <= place.offset < end
+                for topic, partition, first, end, _ in e.event.partitions
+            )
+        ]
+        return found[-1] if found else None
+
+    def _connected(self, request: _Request | None, origin: Envelope | None) -> Step:
+        found = [
+            e
+            for e in self._history.events
+            if request is not None
+            and isinstance(e.event, ConnectionOpened)
+            and e.event.connection_id == request.connection_id
+            and e.source == request.envelope.source
+            and e.mono_us <= request.envelope.mono_us
+        ]
+        before = found[-1] if found else None
+        return _step(before, "connection", "when the producer connected", _opened_text)
+
+    def _replication(self, origin: Envelope | None) -> Iterator[Step]:
+        offset = self.place.offset
+        stores = self._all(FollowerAppended)
+        leader = origin.broker if origin is not None else self.known.leader
+        followers = {b for b in self.stored if b != leader} | {e.follower for _, e in stores}
+        for broker in sorted(followers):
+            yield self._stored_by(broker, stores)
+            told = [
+                (e, event)
+                for e, event in self._all(FollowerFetched)
+                if event.follower == broker and event.fetch_offset > offset
+            ]
+            if told:
+                envelope, fetched = told[0]
+                yield Step(
+                    "follower",
+                    envelope,
+                    f"broker {broker} fetches from {fetched.fetch_offset:,} on, which tells the"
+                    " leader that it has the record",
+                )
+        yield self._committed()
+
+    def _stored_by(self, broker: int, stores: list[tuple[Envelope, FollowerAppended]]) -> Step:
+        offset = self.place.offset
+        for envelope, event in reversed(stores):
+            if event.follower == broker and event.fetch_offset <= offset < event.log_end_offset:
+                text = f"broker {broker} stores it, with its fetch from {event.fetch_offset:,} on"
+                return Step("follower", envelope, text)
+        match self.stored.get(broker):
+            case Stored():
+                return Step("follower", None, f"broker {broker} holds it; when was not recorded")
+            case Absent(log_end=None) | None if broker in self.known.log_ends:
+                end = self.known.log_ends[broker]
+                has = "holds it" if end > offset else "does not hold it"
+                text = f"broker {broker} {has}, its log ends at {end:,}; when was not recorded"
+                return Step("follower", None, text)
+            case Absent(reason=reason):
+                return Step("follower", None, f"broker {broker} does not hold it: {reason}")
+        return Step("follower", None, f"when broker {broker} stored it was not recorded")
+
+    def _committed(self) -> Step:
+        offset, hw = self.place.offset, self.known.high_watermark
+        for envelope, moved in self._all(HighWatermarkAdvanced):
+            if moved.is_leader and moved.before <= offset < moved.after:
+                text = f"the high watermark moves {moved.before:,} → {moved.after:,}: committed"
+                return Step("committed", envelope, text)
+        if hw > offset:
+            text = f"committed: the high watermark is {hw:,}; when it passed was not recorded"
+            return Step("committed", None, text)
+        if hw >= 0:
+            return Step("committed", None, f"not committed: the high watermark is {hw:,}")
+        return Step("committed", None, "when it was committed was not recorded")
+
+    def _acknowledgement(
+        self, request: _Request | None, answered: Envelope | None
+    ) -> Iterator[Step]:
+        done = self._cause(answered, OperationCompleted)
+        if done is not None and isinstance(done.event, OperationCompleted):
+            event = done.event
+            text = f"the wait ends after {duration(event.waited_ms)}: {event.cause or event.by}"
+            yield Step("wait", done, text)
+        sent = [
+            e
+            for e in self._history.events
+            if request is not None
+            and isinstance(e.event, ResponseSent)
+            and e.source == request.envelope.source
+            and (e.event.connection_id, e.event.correlation_id)
+            == (request.connection_id, request.correlation_id)
+        ]
+        yield _step(
+            sent[-1] if sent else None, "answer", "when the producer was answered", _sent_text
+        )
+        for envelope, acked in self._all(RecordAcknowledged):
+            if acked.offset == self.place.offset:
+                yield Step("answer", envelope, f"producer {acked.client} has its acknowledgement")
+
+    def _consumers(self) -> Iterator[Step]:
+        seen: set[str] = set()
+        for envelope, read in self._all(SegmentRead):
+            if not self._covers(envelope, read):
+                continue
+            client = self._reader_of(envelope)
+            if client and client not in seen and not _FOLLOWER.fullmatch(client):
+                seen.add(client)
+                text = f"consumer {client} fetches it, from offset {read.start_offset:,} on"
+                yield Step("consumer", envelope, text)
+        if not seen:
+            yield Step("consumer", None, "no fetch by which a consumer took it was recorded")
+
+    def _covers(self, envelope: Envelope, read: SegmentRead) -> bool:
+        """Return whether a read got the record: its batch begins within the bytes read."""
+        if read.start_offset > self.place.offset:
+            return False
+        at = self._place_in(envelope)
+        if at is None:
+            return False
+        segment, position = at
+        return (
+            read.segment_base_offset == segment
+            and read.position <= position < read.position + read.size
+        )
+
+    def _place_in(self, envelope: Envelope) -> tuple[int, int] | None:
+        """The record's segment and its batch's position on the broker of an event."""
+        stored = self.stored.get(-1 if envelope.broker is None else envelope.broker)
+        if isinstance(stored, Stored):
+            return stored.segment, stored.position
+        for e, event in self._all(SegmentAppended):
+            if (
+                e.source == envelope.source
+                and event.first_offset <= self.place.offset <= event.last_offset
+            ):
+                return event.segment_base_offset, event.position
+        return None
+
+    def _reader_of(self, read: Envelope) -> str:
+        """The client id of the fetch for which a segment was read; empty if it is not known."""
+        seen: Envelope | None = read
+        while seen is not None:
+            match seen.event:
+                case RequestReceived(client_id=client) | OperationCompleted(client=client):
+                    return client
+            seen = self._caused(seen)
+        return ""
+
+    def _groups(self) -> Iterator[Step]:
+        seen: set[str] = set()
+        for envelope in self._history.events:
+            event = envelope.event
+            if not isinstance(event, OffsetsCommitted) or event.group in seen:
+                continue
+            for topic, partition, offset in event.offsets:
+                if (topic, partition) == self.place[:2] and offset > self.place.offset:
+                    seen.add(event.group)
+                    text = f"group {event.group} commits {offset:,}: it is past the record"
+                    yield Step("group", envelope, text)
+        for group, offset in sorted(self.known.groups.items()):
+            if offset > self.place.offset and group not in seen:
+                seen.add(group)
+                text = f"group {group} has committed {offset:,}, past it; when was not recorded"
+                yield Step("group", None, text)
+        if not seen:
+            yield Step("group", None, "no commit of a group past it was recorded")
+
+    def _cuts(self) -> Iterator[Step]:
+        cuts = [
+            *((e, cut.before, cut.after) for e, cut in self._all(LogTruncatedByEpoch)),
+            *((e, cut.before, cut.after) for e, cut in self._all(LogTruncatedByRange)),
+        ]
+        for envelope, before, after in cuts:
+            if after <= self.place.offset < before:
+                text = f"broker {envelope.broker} cuts its log back to {after:,}"
+                yield Step("cut", envelope, f"{text}: it loses what it had at this offset")
+
+    def _all(self, kind: type[E]) -> list[tuple[Envelope, E]]:
+        """The events of one kind about this partition, in order. O(events)."""
+        topic, partition, _ = self.place
+        return [
+            (e, e.event)
+            for e in self._history.events
+            if isinstance(e.event, kind)
+            and getattr(e.event, "topic", None) == topic
+            and getattr(e.event, "partition", None) == partition
+        ]
+
+    def _caused(self, envelope: Envelope) -> Envelope | None:
+        """The cause that the event names, in its own process."""
+        for link in self._history.parents(envelope):
+            if link.kind is LinkKind.CAUSE:
+                return link.cause
+        return None
+
+    def _cause(self, envelope: Envelope | None, kind: type[tuple[object, ...]]) -> Envelope | None:
+        """The event's cause, if it is of this kind."""
+        cause = None if envelope is None else self._caused(envelope)
+        return cause if cause is not None and isinstance(cause.event, kind) else None
+
+    def _beside(
+        self,
+        envelope: Envelope | None,
+        kind: type[E],
+        wanted: Callable[[E], bool] = lambda event: True,
+    ) -> Envelope | None:
+        """The event of this kind with the same cause, nearest to this one."""
+        if envelope is None or not envelope.cause:
+            return None
+        found = [
+            e
+            for e in self._history.events
+            if isinstance(e.event, kind)
+            and (e.source, e.cause) == (envelope.source, envelope.cause)
+            and getattr(e.event, "topic", self.place.topic) == self.place.topic
+            and getattr(e.event, "partition", self.place.partition) == self.place.partition
+            and wanted(e.event)
+        ]
+        return min(found, key=lambda e: abs(e.seq - envelope.seq), default=None)
+
+
+def _request_of(*hops: Envelope | None) -> _Request | None:
+    for envelope in hops:
+        if envelope is None:
+            continue
+        match envelope.event:
+            case (
+                RequestReceived(connection_id=connection, correlation_id=correlation)
+                | RequestDequeued(connection_id=connection, correlation_id=correlation)
+                | ProduceAnswered(connection_id=connection, correlation_id=correlation)
+            ):
+                return _Request(envelope, connection, correlation)
+    return None
+
+
+def _step(envelope: Envelope | None, stage: str, what: str, text: Callable[[object], str]) -> Step:
+    if envelope is None:
+        return Step(stage, None, f"{what} was not recorded")
+    return Step(stage, envelope, text(envelope.event))
+
+
+def _opened_text(event: object) -> str:
+    assert isinstance(event, ConnectionOpened)
+    return f"the producer connects: {event.connection_id}"
+
+
+def _received_text(event: object) -> str:
+    assert isinstance(event, RequestReceived)
+    return (
+        f"{event.client_id or 'a client'} sends Produce v{event.api_version}"
+        f" #{event.correlation_id}, {event.size_bytes:,} bytes"
+    )
+
+
+def _dequeued_text(event: object) -> str:
+    assert isinstance(event, RequestDequeued)
+    return f"handler {event.handler} takes it, after {micros(event.queued_us)} in the queue"
+
+
+def _batch_text(event: object) -> str:
+    assert isinstance(event, BatchValidated)
+    again = "; converted or compressed again" if event.rebuilt else ""
+    return f"the batch is valid: {plural(event.records, 'record')}, {event.size:,} bytes{again}"
+
+
+def _written_text(event: object) -> str:
+    assert isinstance(event, SegmentAppended)
+    return f"written to segment {event.segment_base_offset:,} at byte {event.position:,}"
+
+
+def _sent_text(event: object) -> str:
+    assert isinstance(event, ResponseSent)
+    return f"the answer is sent, {micros(event.total_us)} after the request came"
+
+
+def place_of_produce(history: History, client: str, correlation_id: int) -> list[Place]:
+    """Return the first record of each partition that a produce request wrote.
+
+    Raises NoStoryError if no hop of the request is known, or none that names its records.
+    """
+    requests = [
+        e
+        for e in history.events
+        if isinstance(e.event, RequestReceived)
+        and (e.event.api_key, e.event.client_id, e.event.correlation_id)
+        == (PRODUCE, client, correlation_id)
+    ]
+    waits = [
+        e
+        for e in history.events
+        if isinstance(e.event, OperationCompleted)
+        and (e.event.purgatory, e.event.client, e.event.correlation_id)
+        == ("Produce", client, correlation_id)
+    ]
+    if not requests and not waits:
+        raise NoStoryError(
+            f"no hop of produce {client}#{correlation_id} was recorded: fast requests are in"
+            " recordings of level hops only"
+        )
+    places = {}
+    for root in (*requests[-1:], *waits[-1:]):
+        for _, node in history.effects_tree(root).walk():
+            match node.envelope.event:
+                case ProduceAppended(topic=topic, partition=partition, first_offset=first):
+                    places[topic, partition] = Place(topic, partition, first)
+                case ProduceAnswered(partitions=partitions):
+                    for topic, partition, first, end, _ in partitions:
+                        if end > first >= 0:
+                            places[topic, partition] = Place(topic, partition, first)
+    if not places:
+        raise NoStoryError(f"produce {client}#{correlation_id} wrote no record that is known")
+    return sorted(places.values())
