@@ -114,7 +114,7 @@ def page() -> str:
             _section(
                 "This project's own",
                 "These keys begin with `edu.`.",
-                (_row(CONFIG_DEF, key, "") for key in ours),
+                (_row(CONFIG_DEF, key, _changes(key.name)) for key in ours),
             ),
             _section(
                 "Brokers, only while they run",

@@ -98,6 +98,10 @@ class ClusterFolder(NamedTuple):
     def broker_capture(self, broker_id: int) -> Path:
         return self.broker(broker_id) / "frames.capture"
 
+    def captures(self) -> list[Path]:
+        """Return the files of captured frames that brokers have made, by broker."""
+        return sorted(self.path.glob("broker-*/frames.capture"))
+
     def broker_log(self, broker_id: int) -> Path:
         return self.broker(broker_id) / "broker.log"
 

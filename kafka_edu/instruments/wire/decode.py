@@ -93,7 +93,7 @@ class _Request(_Frame):
             header_version = request_header_version(key, self.version)
             header.type = f"request header {header_version}"
             if header_version > 0:
-                client = Node("client_id", "", cursor.at, cursor.at, versions="1+")
+                client = Node("client_id", "", cursor.at, cursor.at)
                 client.note = "The client's name for itself."
                 self._client_id(cursor, client)
             if header_version == 2:

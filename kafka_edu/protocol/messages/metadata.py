@@ -35,7 +35,7 @@ class MetadataRequest(Message, key=ApiKey.METADATA, valid="0-11", flexible="9+")
     allow_auto_topic_creation: bool = field(
         Bool,
         "4+",
-        "Whether the broker may create unknown topics, if its config also allows it (KIP-204).",
+        "Whether the broker may create unknown topics, if its config also allows it.",
         default=True,
     )
     include_cluster_authorized_operations: bool = field(

@@ -84,7 +84,7 @@ class PartitionProduceResponse(Struct):
         Int64,
         "5+",
         "The first offset that the log still has. With it, an idempotent producer can tell"
-        " loss from expiry (KIP-112).",
+        " loss from expiry (KIP-192).",
         default=-1,
         ignorable=True,
     )

@@ -1,0 +1,353 @@
+"""Take requests and responses apart byte by byte: decode, show, capture, versions."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+
+from kafka_edu.cli.event_source import cluster_folder, styled, write_answer
+from kafka_edu.instruments.wire.capture import (
+    CaptureError,
+    CaptureFollower,
+    Frames,
+    decode_captured,
+    read_capture,
+    title_of,
+)
+from kafka_edu.instruments.wire.decode import begins_with_size, decode_request, decode_response
+from kafka_edu.instruments.wire.render import TextLine, as_json, tree_lines, verdict
+from kafka_edu.instruments.wire.switch import SwitchError, set_capture
+from kafka_edu.instruments.wire.tree import Decoded
+from kafka_edu.instruments.wire.versions import history_json, history_lines
+from kafka_edu.instruments.wire.words import api_name, api_named
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.capture_format import CapturedFrame
+from kafka_edu.protocol.messages import REGISTRY
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.supervisor.cluster_spec import HOST, ClusterSpec, ClusterSpecError
+
+#: The largest frame that `decode` reads from a file.
+_MAX_INPUT: Final = 128 * 1024 * 1024
+_POLL_S: Final = 0.2
+
+_json_option = click.option(
+    "--json",
+    "json_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    help="Write the answer here as JSON too; - is standard output, without the text.",
+)
+_all_option = click.option("--all", "unfold", is_flag=True, help="Show lengths and counts too.")
+_docs_option = click.option("--docs", is_flag=True, help="Say what each field is for.")
+_cluster_option = click.option(
+    "--cluster", default="default", show_default=True, metavar="NAME", help="The cluster."
+)
+
+
+@click.group()
+def wire() -> None:
+    """Take requests and responses apart, byte by byte."""
+
+
+@wire.command()
+@click.argument("frame", metavar="HEX|FILE|-")
+@click.option("--api", metavar="NAME", help="For a response: its API, such as Produce or 0.")
+@click.option(
+    "--version", "version", type=int, metavar="N", help="For a response: its API version."
+)
+@click.option("--response", is_flag=True, help="The frame is a response, not a request.")
+@click.option(
+    "--no-size", is_flag=True, help="The bytes begin with the header, not with the frame's size."
+)
+@_all_option
+@_docs_option
+@_json_option
+def decode(
+    frame: str,
+    api: str | None,
+    version: int | None,
+    response: bool,
+    no_size: bool,
+    unfold: bool,
+    docs: bool,
+    json_file: Path | None,
+) -> None:
+    """Show what each byte of one frame means, up to the first wrong one.
+
+    The frame is given as hex (blanks and colons do not matter), as a file of bytes or of hex, or on
+    standard input (-). A response names neither its API nor its version: give --api and --version.
+    """
+    data = _bytes_of(frame)
+    with_size = not no_size and begins_with_size(data, is_response=response)
+    if response or api is not None or version is not None:
+        key = api_named(api) if api is not None else None
+        if key is None or version is None:
+            known = "" if api is None or key is not None else f"; there is no API '{api}'"
+            raise click.ClickException(
+                "a response names neither its API nor its version: give --api and --version" + known
+            )
+        decoded = decode_response(data, key, version, with_size=with_size)
+    else:
+        decoded = decode_request(data, with_size=with_size)
+    write_answer(as_json(decoded), json_file, _styled(decoded, unfold=unfold, docs=docs))
+    if decoded.problems:
+        sys.exit(1)
+
+
+def _styled(decoded: Decoded, *, unfold: bool, docs: bool) -> list[str]:
+    return [_style(line) for line in tree_lines(decoded, unfold=unfold, docs=docs)]
+
+
+def _style(line: TextLine) -> str:
+    return styled(line.text, fg="red", bold=True) if line.is_wrong else line.text
+
+
+def _bytes_of(text: str) -> bytes:
+    """Return the bytes that the argument means. Raises click's exception."""
+    if text == "-":
+        raw = sys.stdin.buffer.read(_MAX_INPUT)
+    elif os.path.exists(text):
+        try:
+            with open(text, "rb") as file:
+                raw = file.read(_MAX_INPUT)
+        except OSError as error:
+            raise click.ClickException(f"{text} cannot be read: {error.strerror}") from error
+    else:
+        data = _from_hex(text)
+        if data is None:
+            raise click.ClickException(
+                "this is neither hex nor a file: give the frame's bytes like '00 00 00 1a …'"
+            )
+        return data
+    try:
+        data = _from_hex(raw.decode("ascii"))
+    except UnicodeDecodeError:
+        data = None
+    return raw if data is None else data
+
+
+def _from_hex(text: str) -> bytes | None:
+    digits = "".join(text.replace(":", " ").replace("0x", " ").split())
+    if not digits:
+        return None
+    try:
+        return bytes.fromhex(digits)
+    except ValueError:
+        return None
+
+
+@wire.command()
+@click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option("--live", is_flag=True, help="Follow the captures of a cluster's brokers.")
+@_cluster_option
+@click.option("--client", metavar="ID", help="Only the frames of this client.")
+@click.option("--api", metavar="NAME", help="Only the frames of this API, such as Fetch.")
+@click.option(
+    "--frame", "number", type=int, metavar="N", help="Take frame N apart: its number in the list."
+)
+@click.option("--trees", is_flag=True, help="Take every frame apart.")
+@_all_option
+@_docs_option
+@_json_option
+def show(
+    files: tuple[Path, ...],
+    live: bool,
+    cluster: str,
+    client: str | None,
+    api: str | None,
+    number: int | None,
+    trees: bool,
+    unfold: bool,
+    docs: bool,
+    json_file: Path | None,
+) -> None:
+    """List the captured frames of FILE, or take them apart.
+
+    Brokers capture frames while `edu.capture.clients` names clients: see `wire capture`. --live
+    shows frames as they come, until Ctrl-C.
+    """
+    key = _key(api) if api is not None else None
+    if live == bool(files):
+        raise click.ClickException(
+            "name a file of captured frames, or follow a cluster with --live"
+        )
+    if live:
+        _follow(cluster, client, key, trees=trees, unfold=unfold, docs=docs)
+        return
+    frames = Frames()
+    try:
+        for path in files:
+            frames.add(read_capture(path))
+    except CaptureError as error:
+        raise click.ClickException(str(error)) from error
+    numbered = [
+        (index, frame) for index, frame in enumerate(frames, 1) if _wanted(frame, client, key)
+    ]
+    if number is not None:
+        numbered = [(index, frame) for index, frame in numbered if index == number]
+        if not numbered:
+            raise click.ClickException(f"there is no frame {number}; the list has {len(frames)}")
+        trees = True
+    answer = [_frame_json(index, frame, with_tree=trees) for index, frame in numbered]
+    lines = [
+        line
+        for index, frame in numbered
+        for line in _frame_lines(index, frame, trees=trees, unfold=unfold, docs=docs)
+    ]
+    write_answer(answer, json_file, lines or ["no frame is captured there"])
+
+
+def _key(api: str) -> ApiKey:
+    key = api_named(api)
+    if key is None or key not in REGISTRY:
+        known = ", ".join(api_name(key) for key in REGISTRY)
+        raise click.ClickException(f"there is no API '{api}'. There are: {known}")
+    return key
+
+
+def _wanted(frame: CapturedFrame, client: str | None, key: ApiKey | None) -> bool:
+    return (client is None or frame.client_id == client) and (key is None or frame.api_key == key)
+
+
+def _frame_line(index: int, frame: CapturedFrame) -> str:
+    clock = time.strftime("%H:%M:%S", time.localtime(frame.wall_ms / 1000))
+    arrow = "←" if frame.is_response else "→"
+    cut = f", {len(frame.data):,} kept" if frame.is_cut else ""
+    return (
+        f"{index:>5}  {clock}.{frame.wall_ms % 1000:03d}  {arrow} b{frame.broker_id}"
+        f"  {title_of(frame):<28} {frame.client_id or '(no client id)'}"
+        f" #{frame.correlation_id}  {frame.size:,} bytes{cut}"
+    )
+
+
+def _frame_lines(
+    index: int, frame: CapturedFrame, *, trees: bool, unfold: bool, docs: bool
+) -> Iterator[str]:
+    decoded = decode_captured(frame)
+    line = _frame_line(index, frame)
+    if trees:
+        yield styled(line, bold=True)
+        yield from _styled(decoded, unfold=unfold, docs=docs)
+        yield ""
+        return
+    yield line
+    if decoded.problems and not frame.is_cut:
+        yield styled(f"       ✗ {verdict(decoded)}", fg="red", bold=True)
+
+
+def _frame_json(index: int, frame: CapturedFrame, *, with_tree: bool) -> dict[str, object]:
+    answer: dict[str, object] = {
+        "number": index,
+        "time_ms": frame.wall_ms,
+        "broker": frame.broker_id,
+        "connection": frame.connection_id,
+        "kind": "response" if frame.is_response else "request",
+        "client": frame.client_id,
+        "api": api_name(frame.api_key),
+        "version": frame.api_version,
+        "correlation_id": frame.correlation_id,
+        "size": frame.size,
+        "hidden": list(frame.hidden),
+    }
+    if with_tree:
+        answer["tree"] = as_json(decode_captured(frame))
+    return answer
+
+
+def _follow(
+    cluster: str,
+    client: str | None,
+    key: ApiKey | None,
+    *,
+    trees: bool,
+    unfold: bool,
+    docs: bool,
+) -> None:
+    folder = cluster_folder(cluster)
+    followers: dict[Path, CaptureFollower] = {}
+    index = 0
+    said = False
+    try:
+        while True:
+            for path in folder.captures():
+                followers.setdefault(path, CaptureFollower(path))
+            frames = Frames()
+            for follower in followers.values():
+                frames.add(follower.poll())
+            for frame in frames:
+                index += 1
+                if _wanted(frame, client, key):
+                    for line in _frame_lines(index, frame, trees=trees, unfold=unfold, docs=docs):
+                        click.echo(line)
+            if not index and not said:
+                said = True
+                click.echo(
+                    "no frame is captured yet; `kafka-edu wire capture CLIENT` starts a capture",
+                    err=True,
+                )
+            time.sleep(_POLL_S)
+    except CaptureError as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo("", err=True)
+
+
+@wire.command()
+@click.argument("clients", metavar="CLIENTS")
+@_cluster_option
+def capture(clients: str, cluster: str) -> None:
+    """Let all brokers capture the frames of CLIENTS: client ids with commas, * for all, `off`.
+
+    A name that ends with * stands for all that begin so.
+    """
+    folder = cluster_folder(cluster)
+    wanted = "" if clients == "off" else clients
+    failures = []
+    for host, port in _brokers(folder):
+        try:
+            set_capture(host, port, wanted)
+            break
+        except SwitchError as error:
+            failures.append(str(error))
+    else:
+        why = "; ".join(failures) or "the cluster has no broker"
+        raise click.ClickException(f"the capture is as it was: {why}")
+    if wanted:
+        click.echo(f"all brokers capture the frames of {wanted}")
+        click.echo("see them with: kafka-edu wire show --live")
+    else:
+        click.echo("no broker captures frames any more; the files stay")
+
+
+def _brokers(folder: ClusterFolder) -> list[tuple[str, int]]:
+    """Return where the brokers of a cluster listen."""
+    try:
+        spec = ClusterSpec.load(folder)
+    except ClusterSpecError as error:
+        raise click.ClickException(str(error)) from error
+    return [(HOST, broker.port) for broker in spec.brokers] if spec is not None else []
+
+
+@wire.command()
+@click.argument("api", required=False)
+@_json_option
+def versions(api: str | None, json_file: Path | None) -> None:
+    """Say what each version of API added, or name all APIs and their versions."""
+    if api is not None:
+        key = _key(api)
+        write_answer(history_json(key), json_file, history_lines(key))
+        return
+    lines = [
+        f"{int(key):>3}  {api_name(key):<30} {pair.min_version}-{pair.max_version}"
+        + (
+            f"  flexible from v{key.first_flexible}"
+            if key.first_flexible <= pair.max_version
+            else "  never flexible"
+        )
+        for key, pair in REGISTRY.items()
+    ]
+    write_answer([history_json(key) for key in REGISTRY], json_file, lines)
