@@ -9,10 +9,12 @@ from collections.abc import Iterable
 from kafka_edu.trace.event import Envelope
 
 from .view_model.cluster_view import ClusterView
+from .view_model.controller_view import ControllerView
 from .view_model.load_view import LoadsView
 from .view_model.purgatory_view import PurgatoryView
 from .view_model.ticker import Ticker
 from .view_model.wheels_view import WheelsView
+from .view_model.zookeeper_view import ZookeeperView
 
 
 class Model:
@@ -28,6 +30,8 @@ class Model:
         self.wheels = WheelsView()
         self.purgatory = PurgatoryView()
         self.loads = LoadsView()
+        self.controller = ControllerView()
+        self.zookeeper = ZookeeperView()
         self.ticker = Ticker()
 
     def apply(self, envelopes: Iterable[Envelope]) -> None:
@@ -36,6 +40,8 @@ class Model:
             self.wheels.apply(envelope)
             self.purgatory.apply(envelope)
             self.loads.apply(envelope)
+            self.controller.apply(envelope)
+            self.zookeeper.apply(envelope)
             self.ticker.apply(envelope)
 
     def advance(self, now_us: int) -> None:
@@ -43,3 +49,5 @@ class Model:
         self.cluster.advance(now_us)
         self.wheels.advance(now_us)
         self.purgatory.advance(now_us)
+        self.controller.advance(now_us)
+        self.zookeeper.advance(now_us)

@@ -13,10 +13,12 @@ from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone
 
 from .view_model.broker_view import BROKER_EVENTS
 from .view_model.cluster_view import HEADER_EVENTS
+from .view_model.controller_view import CONTROLLER_EVENTS, DECISION_EVENTS, STATE_EVENTS
 from .view_model.load_view import LOAD_EVENTS
 from .view_model.partition_view import PARTITION_EVENTS
 from .view_model.purgatory_view import ENDED_EVENTS, WAITING_EVENTS
 from .view_model.wheels_view import PURGATORY_EVENTS, TIMER_EVENTS
+from .view_model.zookeeper_view import FIRED_EVENTS, SESSION_EVENTS, ZNODE_EVENTS
 
 
 class Source(NamedTuple):
@@ -163,6 +165,84 @@ ENDED = Subject(
         Source("purgatory.expired_operation_reaper", "ExpiredOperationReaper"),
     ),
 )
+CONTROLLER_QUEUE = Subject(
+    "The controller and its queue",
+    "One broker is the controller: the one that made /controller. Watches, requests and timers put"
+    " events into its queue, and one task takes them out, one after the other. Waited is the time"
+    " in the queue, took the time until the event was done. Each broker has such a queue, because"
+    " each may become the controller: a lost election is an event too.",
+    CONTROLLER_EVENTS,
+    (
+        Source("controller.controller_event_manager", "ControllerEventManager"),
+        Source("controller.kafka_controller", "KafkaController"),
+        Source("controller.active_controller", "ActiveController"),
+    ),
+)
+DECISIONS = Subject(
+    "What came of an event",
+    "An election looks at the replicas in the order of AR (the assigned replicas, the preferred"
+    " one first). ✓ marks the one that was chosen, ✕ one that is not alive, ◌ one that is not in"
+    " the ISR, ○ one that could lead too. Below are the requests that told the brokers, how many"
+    " partitions each named, and when it was answered.",
+    DECISION_EVENTS,
+    (
+        Source("controller.zk_partition_state_machine", "ZkPartitionStateMachine"),
+        Source("controller.leader_election", "ElectionStrategy"),
+        Source("controller.controller_brokers_request_batch", "ControllerBrokersRequestBatch"),
+        Source("controller.controller_channel_manager", "ControllerChannelManager"),
+    ),
+)
+STATE_MACHINES = Subject(
+    "The two state machines",
+    "A partition has one of four states, a replica one of seven. Each line is a state, how many"
+    " are in it now, and the states that may follow, with how often that was seen. The table comes"
+    " from the controller's code, in a snapshot. ! marks a change that is not in the table: a new"
+    " controller sets states by what it finds in ZooKeeper.",
+    STATE_EVENTS,
+    (
+        Source("controller.partition_state_machine", "PartitionState"),
+        Source("controller.replica_state_machine", "ReplicaState"),
+        Source("controller.zk_partition_state_machine", "ZkPartitionStateMachine"),
+        Source("controller.zk_replica_state_machine", "ZkReplicaStateMachine"),
+    ),
+)
+ZNODES = Subject(
+    "The tree of znodes",
+    "vN is the version of a znode's data: each write adds one, and a conditional write names the"
+    " version that it has seen. ⚡ marks an ephemeral znode and whose session it goes with. ⊙ names"
+    " the brokers that watch it. [enter] opens and closes; a closed znode says how many children"
+    " it has. Without our own ZooKeeper only what brokers tell is here.",
+    ZNODE_EVENTS,
+    (
+        Source("zk.embedded.data_tree", "DataTree"),
+        Source("zk.embedded.watch_manager", "WatchManager"),
+        Source("zk.kafka_zk_client", "KafkaZkClient"),
+    ),
+)
+SESSIONS = Subject(
+    "Sessions",
+    "A client must be heard within its time-out, or its session dies, and its ephemeral znodes"
+    " with it. The bar is the time that is left. The server rounds the end up to a tick, so a"
+    " silent session lives a little longer than its time-out. A killed client and a paused one"
+    " look alike to ZooKeeper: it hears nothing.",
+    SESSION_EVENTS,
+    (
+        Source("zk.embedded.session_tracker", "SessionTracker"),
+        Source("zk.embedded.zookeeper_server", "ZooKeeperServer"),
+    ),
+)
+FIRED = Subject(
+    "Watches that fired",
+    "A watch fires once, for the first change after it was set, and is gone; the watcher sets it"
+    " again when it reads. It says only that something changed. The controller turns it into one"
+    " of its events: which, how long that waited, and how long it took, is on the right.",
+    FIRED_EVENTS,
+    (
+        Source("zk.embedded.watch_manager", "WatchManager"),
+        Source("controller.kafka_controller", "KafkaController"),
+        Source("server.dynamic_config_manager", "DynamicConfigManager"),
+    ),
+)
 ALL_SUBJECTS = (
     LOAD,
     HEADER,
@@ -173,4 +253,10 @@ ALL_SUBJECTS = (
     WAITING,
     PURGATORY,
     ENDED,
+    CONTROLLER_QUEUE,
+    DECISIONS,
+    STATE_MACHINES,
+    ZNODES,
+    SESSIONS,
+    FIRED,
 )

@@ -3,16 +3,20 @@
 from typing import Final
 
 from .cluster_screen import ClusterScreen
+from .controller_screen import ControllerScreen
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 from .purgatory_screen import PurgatoryScreen
 from .timeline_screen import TimelineScreen
 from .wheels_screen import WheelsScreen
+from .zookeeper_screen import ZookeeperScreen
 
 SCREENS: Final[tuple[type[DashboardScreen], ...]] = (
     ClusterScreen,
     WheelsScreen,
     PurgatoryScreen,
+    ControllerScreen,
+    ZookeeperScreen,
     TimelineScreen,
 )
 DECLARATIONS: Final[tuple[ScreenDeclaration, ...]] = tuple(screen.declaration for screen in SCREENS)

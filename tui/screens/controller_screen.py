@@ -1,0 +1,144 @@
+"""Controller (5): what did the controller decide, and from what?"""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.events import Resize
+
+from kafka_edu.trace.event import Envelope
+
+from ..subjects import CONTROLLER_QUEUE, DECISIONS, STATE_MACHINES
+from ..view_model.state_machine_view import PARTITION, REPLICA
+from ..widgets.controller_events import EventLines, EventsHead, PartitionDecisions
+from ..widgets.controller_head import ControllerHead
+from ..widgets.decision_lines import DecisionLines
+from ..widgets.drawn import Lines
+from ..widgets.machine_board import MachineBoard
+from .act_line import Act, ActLine
+from .chain_screen import ChainScreen
+from .dashboard_screen import DashboardScreen
+from .declaration import ScreenDeclaration
+
+_ACTIONS = ("kill", "stop", "start", "pause", "resume")
+_WIDE, _HIGH = 100, 34
+
+
+class ControllerScreen(DashboardScreen):
+    """The queue above, its events, what came of the selected one, and the two state machines."""
+
+    declaration = ScreenDeclaration(
+        name="controller",
+        key="5",
+        title="Controller",
+        question="What did the controller decide, and from what?",
+        subjects=(CONTROLLER_QUEUE, DECISIONS, STATE_MACHINES),
+        acts=_ACTIONS,
+        break_="kill -9 of the controller; stop a broker (SIGTERM)",
+    )
+    default_subject = DECISIONS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v", "view", "events/partitions"),
+        Binding("k", "act('kill')", "kill"),
+        Binding("x", "act('stop')", "stop"),
+        Binding("s", "act('start')", "start"),
+        Binding("p", "act('pause')", "pause", show=False),
+        Binding("r", "act('resume')", "resume", show=False),
+        Binding("y", "answer(True)", "yes"),
+        Binding("n,escape", "answer(False)", "no", key_display="n"),
+    ]
+
+    def body(self) -> ComposeResult:
+        """Yield the widgets, and keep references: a tick may come while the screen closes."""
+        self._broker: int | None = None
+        self._head = ControllerHead(self.model)
+        self._columns, self._events = EventsHead(self.model), EventLines(self.model)
+        self._partitions = PartitionDecisions(self.model)
+        self._decisions = DecisionLines(self.model)
+        self._machines = [MachineBoard(self.model, name) for name in (PARTITION, REPLICA)]
+        self._acts = ActLine(self.model, self.folder)
+        yield from (self._head, self._columns, self._events, self._partitions, self._decisions)
+        yield Container(*self._machines, id="machines")
+        yield self._acts
+
+    def on_mount(self) -> None:
+        self._partitions.display = False
+        self._decisions.border_title = "what came of it"
+        self._events.focus()
+        self.tick()
+
+    def on_resize(self, event: Resize) -> None:
+        tables = event.size.width >= _WIDE and event.size.height >= _HIGH
+        self.query_one("#machines").set_class(tables, "tables")
+        self._head.styles.height = 3 if event.size.height >= 30 else 2
+
+    def tick(self) -> None:
+        self._head.selected = self.selected
+        if self._partitions.display:
+            decision = self._partitions.chosen
+            record = decision.record if decision is not None else None
+            self._decisions.show(record, decision.envelope if decision is not None else None)
+        else:
+            self._decisions.show(self._events.chosen)
+        for machine in self._machines:
+            machine.tick()
+        super().tick()
+
+    @property
+    def selected(self) -> int | None:
+        """The broker that the acts are for: the chosen one, else the controller."""
+        if self._broker is not None:
+            return self._broker
+        term = self.model.controller.term
+        return (
+            term.broker if term is not None else next(iter(self.model.cluster.brokers.by_id), None)
+        )
+
+    def action_broker(self, by: int) -> None:
+        brokers = list(self.model.cluster.brokers.by_id)
+        if brokers:
+            now = self.selected
+            at = brokers.index(now) if now in brokers else 0
+            self._broker = brokers[(at + by) % len(brokers)]
+            self.tick()
+
+    def action_view(self) -> None:
+        """Change between the list of events and that of partitions."""
+        shown = self._partitions.display
+        self._partitions.display, self._events.display = not shown, shown
+        self._columns.display = shown
+        (self._events if shown else self._partitions).focus()
+        self.tick()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide keys without a meaning now: acts in a recording, yes and no when nothing waits."""
+        if not self.is_mounted:
+            return True
+        if action == "act":
+            return self._acts.can_act and self._acts.pending is None
+        if action == "answer":
+            return self._acts.pending is not None
+        return True
+
+    def action_act(self, action: str) -> None:
+        broker = self.selected
+        if action in _ACTIONS and broker is not None:
+            self._acts.ask(Act(action, broker))
+
+    def action_answer(self, yes: bool) -> None:
+        self._acts.answer(yes)
+
+    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+        """Follow the chain of causes of the line."""
+        fact: Envelope | None
+        if message.lines is self._decisions:
+            fact = self._decisions.fact(message.index)
+        elif message.lines is self._partitions:
+            decision = self._partitions.chosen
+            fact = decision.envelope if decision is not None else None
+        else:
+            event = self._events.chosen
+            fact = event.envelope if event is not None else None
+        if fact is not None:
+            self.app.push_screen(ChainScreen(self.model.ticker, fact))

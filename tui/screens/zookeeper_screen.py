@@ -1,0 +1,104 @@
+"""ZooKeeper (6): what does it hold, who watches it, and whose session is dying?"""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+from textual.events import Resize
+
+from ..subjects import FIRED, SESSIONS, ZNODES
+from ..widgets.drawn import Lines
+from ..widgets.session_lines import FiredLines, SessionLines, ZookeeperHead
+from ..widgets.znode_lines import ZnodeDetail, ZnodeLines
+from .act_line import Act, ActLine
+from .chain_screen import ChainScreen
+from .dashboard_screen import DashboardScreen
+from .declaration import ScreenDeclaration
+
+_ACTIONS = ("pause", "resume", "kill", "start", "stop")
+_WIDE = 110
+
+
+class ZookeeperScreen(DashboardScreen):
+    """The tree, the sessions with their countdown, and the watches that fired."""
+
+    declaration = ScreenDeclaration(
+        name="zookeeper",
+        key="6",
+        title="ZooKeeper",
+        question="What does it hold, who watches it, whose session is dying?",
+        subjects=(ZNODES, SESSIONS, FIRED),
+        acts=_ACTIONS,
+        break_="pause a broker (SIGSTOP); delete /controller",
+    )
+    default_subject = ZNODES
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p", "act('pause')", "pause"),
+        Binding("r", "act('resume')", "resume"),
+        Binding("k", "act('kill')", "kill"),
+        Binding("s", "act('start')", "start", show=False),
+        Binding("x", "act('stop')", "stop", show=False),
+        Binding("y", "answer(True)", "yes"),
+        Binding("n,escape", "answer(False)", "no", key_display="n"),
+    ]
+
+    def body(self) -> ComposeResult:
+        """Yield the widgets, and keep references: a tick may come while the screen closes."""
+        self._head = ZookeeperHead(self.model)
+        self._tree, self._detail = ZnodeLines(self.model), ZnodeDetail(self.model)
+        self._sessions, self._fired = SessionLines(self.model), FiredLines(self.model)
+        self._acts = ActLine(self.model, self.folder)
+        yield self._head
+        with Container(id="zookeeper"):
+            yield Vertical(self._tree, self._detail, id="znode-side")
+            yield Vertical(self._sessions, self._fired, id="session-side")
+        yield self._acts
+
+    def on_mount(self) -> None:
+        self._tree.border_title = "znodes"
+        self._detail.border_title = "the selected znode"
+        self._sessions.border_title = "sessions"
+        self._fired.border_title = "watches that fired in the last 10 s"
+        self._sessions.focus()
+        self.tick()
+
+    def on_resize(self, event: Resize) -> None:
+        self.query_one("#zookeeper").set_class(event.size.width >= _WIDE, "wide")
+        self._detail.display = event.size.height >= 30
+
+    def tick(self) -> None:
+        self._detail.row = self._tree.chosen
+        for part in (self._tree, self._detail, self._sessions, self._fired):
+            part.tick()
+        super().tick()
+
+    def action_broker(self, by: int) -> None:
+        self._sessions.move(by)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide keys without a meaning now: acts in a recording, yes and no when nothing waits."""
+        if not self.is_mounted:
+            return True
+        if action == "act":
+            return self._acts.can_act and self._acts.pending is None
+        if action == "answer":
+            return self._acts.pending is not None
+        return True
+
+    def action_act(self, action: str) -> None:
+        broker = self._sessions.broker
+        if broker is None:
+            self.notify("select the session of a broker: tab goes to the sessions")
+        elif action in _ACTIONS:
+            self._acts.ask(Act(action, broker))
+
+    def action_answer(self, yes: bool) -> None:
+        self._acts.answer(yes)
+
+    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+        """Follow the chain of causes of a watch that fired."""
+        if message.lines is self._fired:
+            fired = self._fired.fired()
+            if message.index < len(fired):
+                self.app.push_screen(ChainScreen(self.model.ticker, fired[message.index].envelope))

@@ -1,0 +1,192 @@
+"""The events of the controller, the newest last, and the partitions by their last election."""
+
+from typing import Final, NamedTuple
+
+from rich.text import Text
+
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.controller import LeaderElected, LeaderElectionFailed
+
+from ..model import Model
+from ..subjects import CONTROLLER_QUEUE, DECISIONS
+from ..view_model.controller_view import ControllerEventView, Decision, partition_of
+from ..view_model.figures import duration
+from ..view_model.partition_view import PartitionKey
+from .controller_head import took
+from .drawn import Drawn, Lines, ink
+from .ticker_lines import coloured, wall_clock
+
+_WIDE: Final = 100
+
+
+class EventGroup(NamedTuple):
+    """One event, or several in a row of the same name that had nothing to do."""
+
+    last: ControllerEventView
+    times: int
+
+
+def grouped(events: list[ControllerEventView]) -> list[EventGroup]:
+    """Fold events without an outcome that follow each other."""
+    groups: list[EventGroup] = []
+    for event in events:
+        if groups and event.idle and groups[-1].last.idle:
+            before = groups[-1].last
+            if (before.name, before.broker) == (event.name, event.broker):
+                groups[-1] = EventGroup(event, groups[-1].times + 1)
+                continue
+        groups.append(EventGroup(event, 1))
+    return groups
+
+
+def _name_width(width: int) -> int:
+    return 44 if width >= 150 else 34 if width >= 115 else 26 if width >= _WIDE else 22
+
+
+class EventsHead(Drawn):
+    """The names of the columns."""
+
+    subject = CONTROLLER_QUEUE
+
+    def draw(self) -> Text:
+        width = self.size.width
+        clock = f"{'time':<13}" if width >= _WIDE else ""
+        head = f"{clock}{'by':<3}{'event':<{_name_width(width)}}{'waited':>8} {'took':>8}  "
+        text = ink(head + "what came of it", f"bold {self.palette.dim}")
+        text.truncate(width)
+        return text
+
+
+class EventLines(Lines):
+    """One line for each event. The cursor follows the newest of which something came, until you
+    move it; at the end of the list it follows again.
+    """
+
+    subject = CONTROLLER_QUEUE
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(id="controller-events")
+        self.model = model
+        self._following = True
+        self._groups: list[EventGroup] = []
+        self._of: tuple[int, int] = (-1, -1)
+
+    def groups(self) -> list[EventGroup]:
+        """Return the events, folded. O(events), and only after a change."""
+        view = self.model.controller
+        stamp = id(view), view.version
+        if stamp != self._of:
+            self._groups, self._of = grouped(list(view.events)), stamp
+        return self._groups
+
+    @property
+    def chosen(self) -> ControllerEventView | None:
+        groups = self.groups()
+        return groups[min(self.cursor, len(groups) - 1)].last if groups else None
+
+    def newest(self) -> int:
+        """Return the index of the newest event of which something came."""
+        groups = self.groups()
+        busy = [i for i, group in enumerate(groups) if not group.last.idle]
+        return busy[-1] if busy else max(len(groups) - 1, 0)
+
+    def action_move(self, by: int) -> None:
+        super().action_move(by)
+        self._following = self.cursor >= self.newest()
+
+    def tick(self) -> None:
+        super().tick()
+        if self._following and self.cursor != self.newest():
+            super().action_move(self.newest() - self.cursor)
+            self.scroll_to(y=self.count(), animate=False)
+
+    def count(self) -> int:
+        return len(self.groups())
+
+    def empty(self) -> str:
+        return "the controller had nothing to do since you began to look"
+
+    def line(self, index: int) -> Text:
+        event, times = self.groups()[index]
+        colours, width = self.palette, self.size.width
+        glows = self.model.controller.glow.glows("event", event.envelope.source, event.envelope.seq)
+        line = Text()
+        if width >= _WIDE:
+            line.append(f"{wall_clock(event.envelope.wall_ms)} ", colours.dim)
+        line.append(f"b{event.broker:<2}", f"bold {colours.broker(event.broker)}")
+        name = f"{times} × {event.name}" if times > 1 else event.name
+        if event.detail and times == 1:
+            name += f" {event.detail}"
+        room = _name_width(width) - 1
+        name = name if len(name) <= room else name[: room - 1] + "…"
+        glow = f" on {colours.glow}" if glows else ""
+        idle = event.idle
+        line.append(f"{name:<{room + 1}}", (colours.dim if idle else "bold") + glow)
+        line.append(f"{took(event.queued_us):>8} ", colours.dim)
+        if event.took_us is None:
+            line.append(f"{'busy':>8}  ", f"bold {colours.warning}")
+        else:
+            line.append(f"{took(event.took_us):>8}  ", colours.dim if idle else "")
+        said = ink(event.outcome(), colours.dim if idle else "")
+        said.highlight_regex("✕[^·]*", f"bold {colours.error}")
+        said.highlight_regex("♛[^·]*", f"bold {colours.warning}")
+        line.append_text(coloured(said, colours))
+        return line
+
+
+class PartitionDecisions(Lines):
+    """One line for each partition that had an election, the newest first."""
+
+    subject = DECISIONS
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(id="controller-partitions")
+        self.model = model
+        self._keys: list[PartitionKey] = []
+        self._of: tuple[int, int] = (-1, -1)
+
+    def keys(self) -> list[PartitionKey]:
+        """Return the partitions. O(partitions), and only after a change."""
+        view = self.model.controller
+        stamp = id(view), view.version
+        if stamp != self._of:
+            self._keys, self._of = list(reversed(view.decisions)), stamp
+        return self._keys
+
+    @property
+    def chosen(self) -> Decision | None:
+        keys = self.keys()
+        decisions = self.model.controller.decisions
+        return decisions.get(keys[min(self.cursor, len(keys) - 1)]) if keys else None
+
+    def count(self) -> int:
+        return len(self.keys())
+
+    def empty(self) -> str:
+        return "no leader was elected since you began to look"
+
+    def line(self, index: int) -> Text:
+        view, colours = self.model.controller, self.palette
+        decision = view.decisions[self.keys()[index]]
+        key = partition_of(decision.envelope)
+        ago = duration((view.glow.now_us - decision.envelope.mono_us) / 1000)
+        glow = f" on {colours.glow}" if view.glow.glows("decision", key) else ""
+        line = ink(f"{key!s:<24} ", "bold" + glow)
+        line.append_text(result_of(decision.envelope, colours.error, colours.ok))
+        line.append(f"  {ago} ago", colours.dim)
+        return coloured(line, colours)
+
+
+def result_of(envelope: Envelope, error: str, ok: str) -> Text:
+    """Return the result of an election in a few words."""
+    match envelope.event:
+        case LeaderElected() as e:
+            before = "nobody" if e.old_leader < 0 else f"broker {e.old_leader}"
+            text = ink("✓ ", f"bold {ok}")
+            text.append(f"{before} → broker {e.new_leader}, epoch {e.leader_epoch}, {e.strategy}")
+            if e.unclean:
+                text.append(" UNCLEAN", f"bold {error}")
+            return text
+        case LeaderElectionFailed() as e:
+            return ink("✕ no leader", f"bold {error}").append(f", {e.strategy}")
+    return Text()

@@ -1,0 +1,65 @@
+"""The two state machines: each state, how many are in it, and the states that may follow."""
+
+from rich.text import Text
+
+from ..model import Model
+from ..subjects import STATE_MACHINES
+from ..view_model.figures import count
+from ..view_model.state_machine_view import StateMachineView
+from .drawn import Drawn, ink
+
+_NAME = 20
+
+
+class MachineBoard(Drawn, can_focus=True):
+    """One machine: a line for each state. In a small place the counts share one line."""
+
+    subject = STATE_MACHINES
+
+    def __init__(self, model: Model, machine: str) -> None:
+        super().__init__(model, id=f"machine-{machine}")
+        self.machine = machine
+
+    def draw(self) -> Text:
+        view = self.model.controller.machines[self.machine]
+        lines = [self._brief(view)] if self.size.height < 4 else list(self._table(view))
+        for line in lines:
+            line.truncate(max(self.size.width, 10), overflow="ellipsis")
+        return Text("\n").join(lines[: max(self.size.height, 1)])
+
+    def _brief(self, view: StateMachineView) -> Text:
+        colours = self.palette
+        line = ink(f"{self.machine}s", f"bold {colours.dim}")
+        shown = [s for s in view.states if view.counts[s] and s != view.nowhere]
+        for state in shown:
+            glow = f"bold on {colours.glow}" if view.glows(state) else ""
+            line.append("  ").append(f"{view.short(state)} {count(view.counts[state])}", glow)
+        if not shown:
+            line.append("  none known yet", colours.dim)
+        return line
+
+    def _table(self, view: StateMachineView) -> list[Text]:
+        colours = self.palette
+        title = ink(f"{self.machine}s", f"bold {colours.dim}")
+        known = "what may follow" if view.known else "what followed: this recording has no table"
+        title.append(f"  how many, and {known}", colours.dim)
+        lines = [title]
+        name = min(max((len(view.short(s)) for s in view.states), default=8) + 1, _NAME)
+        for state in view.states:
+            here = view.counts[state]
+            glow = f" on {colours.glow}" if view.glows(state) else ""
+            there = state == view.nowhere
+            strong = "bold" if here and not there else colours.dim
+            line = ink(f"{view.short(state):<{name}}", strong + glow)
+            line.append(f"{'–' if there else count(here):>6} ", strong + glow)
+            for edge in view.edges(state):
+                hot = f"bold {colours.warning} on {colours.glow}"
+                line.append(" ")
+                line.append("━▶ " if edge.glows else "→ ", hot if edge.glows else colours.dim)
+                words = "itself" if edge.after == state else view.short(edge.after)
+                words += f" {count(edge.times)}" if edge.times else ""
+                words += "" if edge.in_table else " !"
+                style = hot if edge.glows else "" if edge.times else colours.dim
+                line.append(words, style)
+            lines.append(line)
+        return lines
