@@ -57,9 +57,11 @@ class ControllerScreen(DashboardScreen):
         self._partitions = PartitionDecisions(self.model)
         self._decisions = DecisionLines(self.model)
         self._machines = [MachineBoard(self.model, name) for name in (PARTITION, REPLICA)]
-        self._acts = ActLine(self.model, self.folder)
         yield from (self._head, self._columns, self._events, self._partitions, self._decisions)
         yield Container(*self._machines, id="machines")
+
+    def foot(self) -> ComposeResult:
+        self._acts = ActLine(self.model, self.folder)
         yield self._acts
 
     def on_mount(self) -> None:
@@ -137,8 +139,10 @@ class ControllerScreen(DashboardScreen):
         elif message.lines is self._partitions:
             decision = self._partitions.chosen
             fact = decision.envelope if decision is not None else None
-        else:
+        elif message.lines is self._events:
             event = self._events.chosen
             fact = event.envelope if event is not None else None
+        else:
+            return
         if fact is not None:
             self.app.push_screen(ChainScreen(self.model.ticker, fact))

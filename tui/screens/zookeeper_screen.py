@@ -48,11 +48,13 @@ class ZookeeperScreen(DashboardScreen):
         self._head = ZookeeperHead(self.model)
         self._tree, self._detail = ZnodeLines(self.model), ZnodeDetail(self.model)
         self._sessions, self._fired = SessionLines(self.model), FiredLines(self.model)
-        self._acts = ActLine(self.model, self.folder)
         yield self._head
         with Container(id="zookeeper"):
             yield Vertical(self._tree, self._detail, id="znode-side")
             yield Vertical(self._sessions, self._fired, id="session-side")
+
+    def foot(self) -> ComposeResult:
+        self._acts = ActLine(self.model, self.folder)
         yield self._acts
 
     def on_mount(self) -> None:
