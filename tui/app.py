@@ -5,6 +5,7 @@ the screen to draw what changed.
 """
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -12,6 +13,8 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.pilot import Pilot
 
+from kafka_edu.common.words import plural
+from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
@@ -20,6 +23,8 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from .load_process import LoadProcess
 from .model import Model
 from .palette import THEMES
+from .player import Player
+from .screens.breakpoint_screen import BreakpointScreen
 from .screens.dashboard_screen import DashboardScreen
 from .screens.registry import DECLARATIONS, SCREENS
 
@@ -44,13 +49,15 @@ class DashboardApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(each.key, f"look('{each.name}')", each.title) for each in DECLARATIONS),
         Binding("l", "load", "load"),
-        Binding("space", "play", "play"),
+        Binding("space", "play", "play/pause"),
         Binding("full_stop", "step(1)", "step", key_display=".,"),
         Binding("comma", "step(-1)", "step back", show=False),
         Binding("plus", "speed(1)", "speed", key_display="+-"),
         Binding("minus", "speed(-1)", "slower", show=False),
         Binding("greater_than_sign", "wind(5000)", "wind", key_display="<>"),
         Binding("less_than_sign", "wind(-5000)", "wind back", show=False),
+        Binding("z", "now", "to now"),
+        Binding("b", "breakpoints", "breakpoints"),
         Binding("d", "dark", "light/dark", show=False),
         Binding("q", "quit", "quit"),
     ]
@@ -67,6 +74,7 @@ class DashboardApp(App[None]):
         self._first = screen
         self.model = Model(name)
         self.replay = replay
+        self.player = Player(self.model, replay)
         self._folder = folder
         self._feed = TraceFeed(folder) if folder is not None else None
         self._load = LoadProcess(folder.name) if folder is not None else None
@@ -91,13 +99,10 @@ class DashboardApp(App[None]):
         """Take the events that have arrived, and let the present screen draw."""
         now, before = now_us(), self._last_us
         self._last_us = now
-        if self.replay is not None:
-            self.model.apply(self.replay.advance(now - before))
-            self.model.advance(self.replay.clock_us)
-        elif self._feed is not None:
+        self.player.tick(now - before)
+        if self._feed is not None:
             envelopes = self._feed.drain(now)
-            self.model.apply(envelopes)
-            self.model.advance(now)
+            self.player.take(envelopes, now)
             if self._recorder is not None:
                 self._recorder.write(envelopes)
             self._look_at_load()
@@ -120,9 +125,9 @@ class DashboardApp(App[None]):
                 return
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Show the keys of the player for recordings only."""
-        if action in ("play", "step", "speed", "wind"):
-            return self.replay is not None
+        """Hide keys that have no meaning now."""
+        if action in ("speed", "now"):
+            return self.player.replay is not None and (action != "now" or self.player.live)
         if action == "load":
             return self._load is not None
         if action == "look":  # no key for the screen that is already shown
@@ -156,42 +161,41 @@ class DashboardApp(App[None]):
                 screen.redraw()
 
     def action_play(self) -> None:
-        if self.replay is not None:
-            if self.replay.ended:
-                self._wind(0)
-                self.replay.playing = True
-            else:
-                self.replay.playing = not self.replay.playing
-            self.look()
+        """Play or pause. A live cluster runs on; only the view stands still."""
+        self._after(self.player.toggle)
+
+    def action_now(self) -> None:
+        """Show the live cluster as it is now."""
+        self._after(self.player.to_now)
 
     def action_step(self, by: int) -> None:
-        if self.replay is None:
-            return
-        if by > 0:
-            self.model.apply(self.replay.step())
-        else:
-            self.model.reset()
-            self.model.apply(self.replay.step_back())
-        self.model.advance(self.replay.clock_us)
-        self.look()
+        self._after(lambda: self.player.step(by))
 
     def action_speed(self, by: int) -> None:
-        if self.replay is not None:
-            (self.replay.faster if by > 0 else self.replay.slower)()
-            self.look()
+        self._after(lambda: self.player.faster(by))
 
     def action_wind(self, by_ms: int) -> None:
-        if self.replay is not None:
-            self._wind(self.replay.at_ms + by_ms)
+        self._after(lambda: self.player.wind(by_ms))
+        if by_ms < 0 and self.player.at_the_beginning and self._folder is not None:
+            self.run_worker(self._read_rings(self._folder), group="rings", exclusive=True)
 
-    def _wind(self, at_ms: int) -> None:
-        if self.replay is not None:
-            playing = self.replay.playing
-            self.model.reset()
-            self.model.apply(self.replay.wind_to(at_ms))
-            self.replay.playing = playing and not self.replay.ended
-            self.model.advance(self.replay.clock_us)
-            self.look()
+    async def _read_rings(self, folder: ClusterFolder) -> None:
+        """Go back further than this dashboard has watched: each process remembers ten minutes."""
+        past = await look_back(folder)
+        count = self.player.add_rings(past.envelopes)
+        words = f"{plural(count, 'fact')} from before, out of the processes' rings"
+        self.notify(". ".join([words if count else "nothing older is remembered", *past.missing]))
+        self.look()
+
+    def action_breakpoints(self) -> None:
+        """Choose what stops the view."""
+        self.push_screen(BreakpointScreen(self.player.breakpoints))
+
+    def _after(self, act: Callable[[], None]) -> None:
+        """Do something to the player, and draw."""
+        act()
+        self.refresh_bindings()
+        self.look()
 
     async def action_quit(self) -> None:
         self.exit()

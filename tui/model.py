@@ -5,16 +5,32 @@ rewound.
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from kafka_edu.trace.event import Envelope
 
 from .view_model.cluster_view import ClusterView
 from .view_model.controller_view import ControllerView
+from .view_model.keyframe import copied
 from .view_model.load_view import LoadsView
 from .view_model.purgatory_view import PurgatoryView
 from .view_model.ticker import Ticker
 from .view_model.wheels_view import WheelsView
 from .view_model.zookeeper_view import ZookeeperView
+
+_NO_STATE = frozenset({"name", "pause"})
+
+
+class Pause(NamedTuple):
+    """A view that does not show now, or that stands at a breakpoint."""
+
+    behind_us: int
+    stopped_by: str = ""
+    """The breakpoint and its event, in words."""
+    speed: float = 0.0
+    """0: it stands still."""
+    not_held: int = 0
+    """How many events since then had no room and cannot be looked at."""
 
 
 class Model:
@@ -22,7 +38,21 @@ class Model:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.pause: Pause | None = None
+        """Set by the player, and no part of the state."""
         self.reset()
+
+    def state(self) -> dict[str, object]:
+        """Return a copy of all reducers, for `restore`. O(state)."""
+        return copied({name: one for name, one in vars(self).items() if name not in _NO_STATE})
+
+    def restore(self, state: dict[str, object]) -> None:
+        """Go back to a state that `state` returned. It can be restored again."""
+        vars(self).update(copied(state))
+
+    def adopt(self, other: "Model") -> None:
+        """Take the reducers of another model, which is not used any more. O(1)."""
+        vars(self).update({n: one for n, one in vars(other).items() if n not in _NO_STATE})
 
     def reset(self) -> None:
         """Forget everything."""

@@ -3,31 +3,42 @@
 This module is pure: the caller says how much time has passed.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 
-SPEEDS: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+SPEEDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+def _is_fact(envelope: Envelope) -> bool:
+    known = EVENT_TYPES.get(envelope.name)
+    return known is not None and known.kind is Kind.FACT
 
 
 class Replay:
-    """A position in a recording.
+    """A position in a recording, or in the events of a live cluster that are still held.
 
-    `clock_us` is the recorded clock. All events up to it have been handed out.
+    `clock_us` is the recorded clock. All events up to it have been handed out. The sequence may
+    grow at its end while it is played.
     """
 
-    def __init__(self, envelopes: Sequence[Envelope]) -> None:
-        """Begin at the first event. Raise ValueError if the recording has none."""
+    def __init__(self, envelopes: Sequence[Envelope], index: int = 0) -> None:
+        """Begin before the event at `index`. Raise ValueError if the recording has no events."""
         if not envelopes:
             raise ValueError("the recording holds no events")
-        self._envelopes = envelopes
-        self._next = 0
+        self.envelopes = envelopes
+        self.index = index
+        """How many events have been handed out."""
         self.begin_us = envelopes[0].mono_us
-        self.end_us = envelopes[-1].mono_us
-        self.clock_us = self.begin_us
+        self.clock_us = envelopes[index - 1].mono_us if index else self.begin_us
         self.playing = True
         self._speed = SPEEDS.index(1.0)
+
+    @property
+    def end_us(self) -> int:
+        return self.envelopes[-1].mono_us
 
     @property
     def speed(self) -> float:
@@ -35,7 +46,7 @@ class Replay:
 
     @property
     def ended(self) -> bool:
-        return self._next >= len(self._envelopes)
+        return self.index >= len(self.envelopes)
 
     @property
     def at_ms(self) -> int:
@@ -62,32 +73,58 @@ class Replay:
 
     def _until(self, clock_us: int) -> list[Envelope]:
         self.clock_us = clock_us
-        begin = self._next
-        while self._next < len(self._envelopes) and self._envelopes[self._next].mono_us <= clock_us:
-            self._next += 1
+        begin = self.index
+        while self.index < len(self.envelopes) and self.envelopes[self.index].mono_us <= clock_us:
+            self.index += 1
         if self.ended:
             self.playing = False
-        return list(self._envelopes[begin : self._next])
+        return list(self.envelopes[begin : self.index])
 
     def step(self) -> list[Envelope]:
-        """Return the events up to and including the next fact, then pause."""
+        """Return the events up to and including the next fact, then pause. O(events to it)."""
         self.playing = False
-        for envelope in self._envelopes[self._next :]:
-            if EVENT_TYPES[envelope.name].kind is Kind.FACT:
-                return self._until(envelope.mono_us)
+        for at in range(self.index, len(self.envelopes)):
+            if _is_fact(self.envelopes[at]):
+                return self._until(self.envelopes[at].mono_us)
         return self._until(self.end_us)
+
+    def stop_at(self, index: int) -> None:
+        """Take back what was handed out after the event at `index`, and pause there."""
+        self.playing = False
+        self.index = index + 1
+        self.clock_us = self.envelopes[index].mono_us
+
+    def index_at(self, clock_us: int) -> int:
+        """Return how many events stand up to a time. O(log events)."""
+        return bisect_right(self.envelopes, clock_us, key=lambda envelope: envelope.mono_us)
+
+    def time_of_fact_before(self) -> int:
+        """Return the time of the fact before the present one, or of the start. O(events to it)."""
+        for at in range(self.index - 1, -1, -1):
+            envelope = self.envelopes[at]
+            if envelope.mono_us < self.clock_us and _is_fact(envelope):
+                return envelope.mono_us
+        return self.begin_us
+
+    def within(self, clock_us: int) -> int:
+        """Return the time, or the nearest one that the recording has."""
+        return min(max(clock_us, self.begin_us), self.end_us)
+
+    def go_to(self, clock_us: int) -> None:
+        """Go to a time, and hand nothing out: the caller has the state of that moment."""
+        self.clock_us = self.within(clock_us)
+        self.index = self.index_at(self.clock_us)
+        if self.ended:
+            self.playing = False
 
     def wind_to(self, at_ms: int) -> list[Envelope]:
         """Go to a position. Return all events from the start up to it, for an empty model."""
-        self._next = 0
-        return self._until(min(max(self.begin_us + at_ms * 1000, self.begin_us), self.end_us))
+        self.index = 0
+        return self._until(self.within(self.begin_us + at_ms * 1000))
 
     def step_back(self) -> list[Envelope]:
         """Go to the fact before the present one. Return all events up to it, for an empty model."""
         self.playing = False
-        before = [
-            e.mono_us
-            for e in self._envelopes[: self._next]
-            if EVENT_TYPES[e.name].kind is Kind.FACT and e.mono_us < self.clock_us
-        ]
-        return self.wind_to((before[-1] - self.begin_us) // 1000 if before else 0)
+        clock_us = self.time_of_fact_before()
+        self.index = 0
+        return self._until(clock_us)

@@ -51,6 +51,8 @@ from kafka_edu.trace.wire_format import Decoder, TraceFormatError
 
 _ALL_RULES: Final = (*RULES, ELECTION, RESPONSE)
 
+_EARLY: Final = 4
+
 Ident = tuple[Source, int, int]
 """(source, its life, number): each start of a broker may count its facts from 1 again."""
 
@@ -423,6 +425,21 @@ class History:
             bisect_right(lives, envelope.mono_us) - 1 if len(lives) > 1 else 0,
             envelope.seq,
         )
+
+    def early_effects(self, envelope: Envelope) -> Iterator[Envelope]:
+        """Yield earlier events whose causes may be known only now, with this event.
+
+        A broker emits the fact of a write after the write. The supervisor may see the end of a
+        process after ZooKeeper has lost its connection.
+        """
+        if (key := written_key(envelope)) is not None:
+            yield from self._znodes.get(key, ())[-_EARLY:]
+        match envelope.event:
+            case ProcessEnded(child=child, pid=pid):
+                for session in self._sessions.get((child, pid), ()):
+                    yield from self._session_events.get((session,), ())[-_EARLY:]
+            case _:
+                pass
 
     def holds(self, ident: Ident) -> bool:
         """Return whether the history still has the fact of this identity."""

@@ -11,8 +11,9 @@ from typing import Final
 
 from kafka_edu.common.words import joined
 from kafka_edu.instruments.sentences import Sentence, sentence, teller
+from kafka_edu.trace.chain_links import LinkKind
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source
-from kafka_edu.trace.reader import History, Ident
+from kafka_edu.trace.reader import History, Ident, order
 
 from .keyframe import Shared
 
@@ -190,13 +191,38 @@ class Ticker:
             self._forget()
         self.history.add(envelope)
         traced = self._traced.value
-        cause = self.history.cause_of(envelope)
-        before = _UNKNOWN if cause is None else traced.get(self.history.ident(cause), _UNKNOWN)
+        before = self._before(envelope)
         said = sentence(envelope.event)
         quiet = self._tell_quietly(envelope, said, before)
         loud = self._tell_loudly(envelope, said, before) if said.loud else before.loud
         because = said.because if said.because not in ("", envelope.name) else before.because
         traced[self.history.ident(envelope)] = Traced(loud, quiet, because)
+        for effect in self.history.early_effects(envelope):
+            self._settle(effect)
+
+    def _before(self, envelope: Envelope) -> Traced:
+        """Return what is known of the nearest cause.
+
+        Only what is earlier counts, so that a view that was wound back shows the same lines as the
+        first time. Who caused a write is known with a later fact: `_settle` adds it.
+        """
+        for link in self.history.parents(envelope):
+            if link.kind is not LinkKind.WRITER and order(link.cause) <= order(envelope):
+                return self._traced.value.get(self.history.ident(link.cause), _UNKNOWN)
+        return _UNKNOWN
+
+    def _settle(self, effect: Envelope) -> None:
+        """Give an earlier fact its cause, which is known only now."""
+        traced = self._traced.value.get(self.history.ident(effect))
+        cause = self.history.cause_of(effect)
+        if traced is None or cause is None:
+            return
+        before = self._traced.value.get(self.history.ident(cause), _UNKNOWN)
+        at = self.all.index(traced.quiet)
+        if at is not None and self.all.lines[at].cause == NO_LINE and before.quiet < traced.quiet:
+            self.all.lines[at].cause = before.quiet
+        traced.loud = traced.loud or before.loud
+        traced.because = traced.because or before.because
 
     def _link_event(self, envelope: Envelope) -> None:
         """Take one of the dashboard's own observations. It has no number and no chain."""

@@ -6,7 +6,7 @@ from kafka_edu.instruments.replay import Replay
 
 from ..model import Model
 from ..subjects import HEADER
-from ..view_model.figures import clock
+from ..view_model.figures import clock, duration
 from .drawn import Drawn, ink
 
 
@@ -23,7 +23,13 @@ class StatusLine(Drawn, can_focus=True):
         self._replay = replay
 
     def _mode(self) -> Text:
-        replay, colours = self._replay, self.palette
+        replay, colours, pause = self._replay, self.palette, self.model.pause
+        if pause is not None and replay is None:
+            sign = f"▶ ×{pause.speed:g}" if pause.speed else "‖"
+            lost = f", {pause.not_held:,} not held" if pause.not_held else ""
+            words = f"{sign} {duration(pause.behind_us / 1000)} behind{lost}"
+            return ink(f" {words} · z: now " if self.size.width >= 100 else f" {words} ",
+                       f"bold reverse {colours.warning}")  # fmt: skip
         if replay is None:
             up = self.model.cluster.supervised
             return (
@@ -42,6 +48,8 @@ class StatusLine(Drawn, can_focus=True):
     def draw(self) -> Text:
         view, colours, width = self.model.cluster, self.palette, self.size.width - 2
         kind, words = view.verdict()
+        if self.model.pause is not None and self.model.pause.stopped_by:
+            kind, words = "warning", f"■ stopped: {self.model.pause.stopped_by}"
         mode = self._mode()
         first = ink(words, f"bold {colours.verdict(kind)}")
         first.truncate(max(width - mode.cell_len - 2, 10), overflow="ellipsis")

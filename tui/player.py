@@ -1,0 +1,354 @@
+"""Time: play, pause, step and wind, in a recording and while a live cluster runs on.
+
+The player owns the position and gives the events to the model. Going back takes the nearest
+keyframe, a copy of the model's state, and applies the events after it: so a step back costs the
+events of one interval, however long the recording is.
+
+A live view that is paused stays as it is. The feed goes on into a second model, the head, and into
+the tape, so that nothing waits for the reader and the way back to now costs nothing.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Final
+
+from kafka_edu.instruments.replay import Replay
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source
+from kafka_edu.trace.reader import History
+
+from .model import Model, Pause
+from .view_model.breakpoints import Breakpoints, Hit
+from .view_model.ticker import KEPT_FACTS
+
+KEYFRAME_EVERY_US: Final = 10_000_000
+KEYFRAME_EVERY_EVENTS: Final = 5_000
+MAX_KEYFRAMES: Final = 48
+NEAR_EVENTS: Final = 1_000
+NEAR_FRAMES: Final = 8
+TAPE_EVENTS: Final = 100_000
+"""So many events of a live cluster are held for going back: about 60 MB. Gauges are thinned."""
+GAUGES_EVERY_US: Final = 250_000
+
+
+class Keyframe:
+    """The state of the model after the first `index` events."""
+
+    __slots__ = ("at_us", "index", "state")
+
+    def __init__(self, index: int, at_us: int, state: dict[str, object]) -> None:
+        self.index = index
+        self.at_us = at_us
+        self.state = state
+
+
+class Keyframes:
+    """Keyframes in the order of their index. When there are too many, every second one goes."""
+
+    def __init__(self) -> None:
+        self.frames: list[Keyframe] = []
+        self.near: deque[Keyframe] = deque(maxlen=NEAR_FRAMES)
+        """Some more around the place where the reader last went back to."""
+        self._every_us = KEYFRAME_EVERY_US
+        self._every_events = KEYFRAME_EVERY_EVENTS
+
+    def due(self, index: int, at_us: int) -> bool:
+        """Return whether a keyframe is wanted here: it is far enough from the last one."""
+        if not self.frames:
+            return True
+        last = self.frames[-1]
+        return index > last.index and (
+            at_us - last.at_us >= self._every_us or index - last.index >= self._every_events
+        )
+
+    def add(self, frame: Keyframe) -> None:
+        self.frames.append(frame)
+        if len(self.frames) > MAX_KEYFRAMES:
+            self.frames = self.frames[::2]
+            self._every_us *= 2
+            self._every_events *= 2
+
+    def before(self, index: int) -> Keyframe | None:
+        """Return the last keyframe at or before this event."""
+        found = [f for f in (*self.frames, *self.near) if f.index <= index]
+        return max(found, key=lambda frame: frame.index, default=None)
+
+    def near_due(self, index: int, target: int) -> bool:
+        """Return whether one is wanted here on the way to `target`, where the reader goes back."""
+        return target - index <= NEAR_FRAMES * NEAR_EVENTS and all(
+            abs(index - frame.index) >= NEAR_EVENTS for frame in (*self.near, *self.frames)
+        )
+
+    def forget(self, events: int) -> None:
+        """Shift all indexes, because so many events were dropped from the front."""
+        for frame in (*self.frames, *self.near):
+            frame.index -= events
+        self.frames = [frame for frame in self.frames if frame.index >= 0]
+        self.near = deque((f for f in self.near if f.index >= 0), NEAR_FRAMES)
+        if len(self.frames) < MAX_KEYFRAMES // 2:
+            self._every_us, self._every_events = KEYFRAME_EVERY_US, KEYFRAME_EVERY_EVENTS
+
+    def clear(self) -> None:
+        self.frames.clear()
+        self.near.clear()
+
+
+class Player:
+    """The position of the view in time, for a recording (`replay`) or for a live cluster."""
+
+    def __init__(self, model: Model, replay: Replay | None = None) -> None:
+        self.model = model
+        self.replay = replay
+        """The recording; in a live cluster the events that are held, while the view is paused."""
+        self.live = replay is None
+        self.breakpoints = Breakpoints()
+        self.hit: Hit | None = None
+        """The breakpoint at which the view stands."""
+        self.tape: list[Envelope] = []
+        self._head = model
+        """The model of now. While the view is paused it is another one than the view's."""
+        self._keyframes = Keyframes()
+        self._sampled: dict[Source, int] = {}
+        self._now_us = 0
+        self._paused_at = 0
+        self._not_held = 0
+        self._from_rings = False
+
+    @property
+    def paused(self) -> bool:
+        """Return whether a live view stands still, or is behind."""
+        return self.live and self.replay is not None
+
+    def take(self, envelopes: Sequence[Envelope], now_us: int) -> None:
+        """Take what a live cluster sent. O(events)."""
+        self._now_us = now_us
+        for at, envelope in enumerate(envelopes):
+            self._keyframe_of_tape(envelope)
+            self._head.apply((envelope,))
+            self._hold(envelope)
+            if not self.paused and (hit := self._met(envelope)) is not None:
+                self._head.advance(envelope.mono_us)
+                self._pause(hit)
+                # The view stays at this event. The rest belongs to now.
+                self._head.apply(envelopes[at + 1 :])
+                for later in envelopes[at + 1 :]:
+                    self._hold(later)
+                break
+        self._head.advance(now_us)
+        self._trim()
+        self._tell()
+
+    def tick(self, elapsed_us: int) -> None:
+        """Let time pass in a recording, or in a live view that plays behind now."""
+        if self.replay is None:
+            return
+        begin = self.replay.index
+        played = self.replay.advance(elapsed_us)
+        for at, envelope in enumerate(played):
+            self._keyframe(begin + at, envelope)
+            self.model.apply((envelope,))
+            if (hit := self._met(envelope)) is not None:
+                self.hit = hit
+                self.replay.stop_at(begin + at)
+                break
+        self.model.advance(self.replay.clock_us)
+        if self.paused and self.replay.ended and played and self.hit is None:
+            self.to_now()
+        self._tell()
+
+    def toggle(self) -> None:
+        """Pause or play. A recording at its end begins again; a live view that was not wound goes
+        on with now.
+        """
+        if self.replay is None:
+            self._pause(None)
+        elif self.live and (self.replay.ended or self.replay.index == self._paused_at):
+            self.to_now()
+        elif not self.live and self.replay.ended:
+            self.wind_to(0)
+            self.replay.playing = True
+        else:
+            self.hit = None
+            self.replay.playing = not self.replay.playing
+        self._tell()
+
+    def to_now(self) -> None:
+        """Show the live cluster as it is now."""
+        if not self.paused:
+            return
+        self.model.adopt(self._head)
+        self._head = self.model
+        self.replay, self.hit = None, None
+        if self._not_held or self._from_rings:  # the tape has a hole: begin another one
+            self.tape.clear()
+            self._keyframes.clear()
+            self._not_held, self._from_rings = 0, False
+        self._tell()
+
+    def step(self, by: int) -> None:
+        """Go to the next fact or to the one before."""
+        if self.replay is None:
+            self._pause(None)
+        replay = self.replay
+        if replay is None:
+            return
+        self.hit = None
+        if by > 0:
+            begin = replay.index
+            for at, envelope in enumerate(replay.step()):
+                self._keyframe(begin + at, envelope)
+                self.model.apply((envelope,))
+            self.model.advance(replay.clock_us)
+        else:
+            replay.playing = False
+            self._go_to(replay.time_of_fact_before())
+        self._tell()
+
+    def wind(self, by_ms: int) -> None:
+        """Go forwards or backwards by so many ms."""
+        if self.replay is None:
+            self._pause(None)
+        if self.replay is not None:
+            self.wind_to(self.replay.at_ms + by_ms)
+
+    def wind_to(self, at_ms: int) -> None:
+        """Go to a position."""
+        if self.replay is not None:
+            self.hit = None
+            self._go_to(self.replay.begin_us + at_ms * 1000)
+            self._tell()
+
+    def faster(self, by: int) -> None:
+        """Change the speed by one step."""
+        if self.replay is not None:
+            (self.replay.faster if by > 0 else self.replay.slower)()
+            self._tell()
+
+    @property
+    def at_the_beginning(self) -> bool:
+        """Return whether a live view stands at the oldest event that is held."""
+        return self.paused and self.replay is not None and self.replay.at_ms <= 0
+
+    def add_rings(self, envelopes: Sequence[Envelope]) -> int:
+        """Put the facts of the processes' rings before those that are held. Return how many.
+
+        A ring holds facts only, so the state at its beginning is not known: the model begins empty
+        and learns from the facts.
+        """
+        if not self.paused or self.replay is None or not self.tape:
+            return 0
+        begin_us = self.tape[0].mono_us
+        older = [
+            e
+            for e in envelopes
+            if e.mono_us < begin_us and e.name in EVENT_TYPES
+            if EVENT_TYPES[e.name].kind is Kind.FACT
+        ]
+        if older:
+            at_us = self.replay.clock_us
+            self._keyframes.forget(-len(older))
+            self._keyframes.frames.insert(
+                0, Keyframe(0, older[0].mono_us, Model(self.model.name).state())
+            )
+            self.tape[:0] = older
+            self._from_rings = True
+            playing = self.replay.playing
+            self.replay = Replay(self.tape, len(self.tape))
+            self.replay.playing = playing
+            self._go_to(at_us)
+            self._tell()
+        return len(older)
+
+    def _met(self, envelope: Envelope) -> Hit | None:
+        return self.breakpoints.hit(envelope) if self.breakpoints.chosen else None
+
+    def _pause(self, hit: Hit | None) -> None:
+        """Stop a live view, and let now go on in a model of its own."""
+        if not self.tape:
+            return
+        self._head = Model(self.model.name)
+        self._head.restore(self.model.state())
+        self.replay = Replay(self.tape, len(self.tape))
+        self.replay.playing = False
+        self._paused_at = self.replay.index
+        self.hit = hit
+
+    def _hold(self, envelope: Envelope) -> None:
+        """Put an event on the tape; of each process four samples a second."""
+        known = EVENT_TYPES.get(envelope.name)
+        if known is not None and known.kind is Kind.GAUGE:
+            last = self._sampled.get(envelope.source, 0)
+            if envelope.mono_us != last and envelope.mono_us - last < GAUGES_EVERY_US:
+                return
+            self._sampled[envelope.source] = envelope.mono_us
+        if self.paused and len(self.tape) >= TAPE_EVENTS:
+            self._not_held += 1  # the reader looks at what is held, so the newest has no room
+            return
+        self.tape.append(envelope)
+
+    def _trim(self) -> None:
+        """Drop the oldest events up to a keyframe, unless somebody looks at them."""
+        if self.paused or len(self.tape) <= TAPE_EVENTS:
+            return
+        at = next((f.index for f in self._keyframes.frames if f.index >= TAPE_EVENTS // 4), 0)
+        del self.tape[:at]
+        self._keyframes.forget(at)
+
+    def _keyframe_of_tape(self, envelope: Envelope) -> None:
+        if not self.paused:
+            self._keyframe(len(self.tape), envelope)
+
+    def _keyframe(self, index: int, envelope: Envelope) -> None:
+        """Copy the model's state before this event, if it is time."""
+        if self._keyframes.due(index, envelope.mono_us):
+            self._keyframes.add(Keyframe(index, envelope.mono_us, self.model.state()))
+
+    def _go_to(self, clock_us: int) -> None:
+        """Take the nearest keyframe, and apply what follows it. O(events of one interval)."""
+        replay = self.replay
+        assert replay is not None
+        target = replay.index_at(replay.within(clock_us))
+        frame = self._keyframes.before(target)
+        if frame is None or (frame.index <= replay.index <= target):
+            begin = replay.index if replay.index <= target else 0
+            if begin == 0:
+                self.model.reset()
+        else:
+            begin = frame.index
+            self.model.restore(frame.state)
+        self._recall(begin)
+        for at in range(begin, target):
+            self._keyframe(at, replay.envelopes[at])
+            if self._keyframes.near_due(at, target):
+                at_us = replay.envelopes[at].mono_us
+                self._keyframes.near.append(Keyframe(at, at_us, self.model.state()))
+            self.model.apply((replay.envelopes[at],))
+        replay.go_to(clock_us)
+        self.model.advance(replay.clock_us)
+
+    def _recall(self, index: int) -> None:
+        """Give the model a history that holds the facts before this event, if its own forgot them.
+
+        The history is common to all moments. It has forgotten what is older than KEPT_FACTS.
+        """
+        assert self.replay is not None
+        events = self.replay.envelopes
+        if index >= len(events) or events[index].mono_us >= self.model.ticker.history.begin_us:
+            return
+        history = History()
+        facts = [e for e in events[max(index - 4 * KEPT_FACTS, 0) : index] if e.name in EVENT_TYPES]
+        for envelope in facts[-KEPT_FACTS:]:
+            history.add(envelope)
+        self.model.ticker.history = history
+
+    def _tell(self) -> None:
+        """Let the head of the screen say where the view stands."""
+        replay = self.replay
+        if not self.live or replay is None:
+            self.model.pause = None if self.hit is None else Pause(0, self.hit.words)
+            return
+        self.model.pause = Pause(
+            max(self._now_us - replay.clock_us, 0),
+            self.hit.words if self.hit is not None else "",
+            replay.speed if replay.playing else 0.0,
+            self._not_held,
+        )
