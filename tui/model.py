@@ -11,9 +11,11 @@ from kafka_edu.trace.event import Envelope
 
 from .view_model.cluster_view import ClusterView
 from .view_model.controller_view import ControllerView
+from .view_model.groups_view import GroupsView
 from .view_model.keyframe import copied
 from .view_model.load_view import LoadsView
 from .view_model.purgatory_view import PurgatoryView
+from .view_model.requests_view import RequestsView
 from .view_model.ticker import Ticker
 from .view_model.wheels_view import WheelsView
 from .view_model.zookeeper_view import ZookeeperView
@@ -62,6 +64,8 @@ class Model:
         self.loads = LoadsView()
         self.controller = ControllerView()
         self.zookeeper = ZookeeperView()
+        self.groups = GroupsView()
+        self.requests = RequestsView()
         self.ticker = Ticker()
 
     def apply(self, envelopes: Iterable[Envelope]) -> None:
@@ -72,6 +76,8 @@ class Model:
             self.loads.apply(envelope)
             self.controller.apply(envelope)
             self.zookeeper.apply(envelope)
+            self.groups.apply(envelope)
+            self.requests.apply(envelope)
             self.ticker.apply(envelope)
 
     def advance(self, now_us: int) -> None:
@@ -81,3 +87,5 @@ class Model:
         self.purgatory.advance(now_us)
         self.controller.advance(now_us)
         self.zookeeper.advance(now_us)
+        self.groups.advance(now_us)
+        self.requests.advance(now_us)

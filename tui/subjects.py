@@ -8,6 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
+from kafka_edu.instruments.rebalances import GROUP_EVENTS, MEMBER_EVENTS, OFFSET_EVENTS
+from kafka_edu.instruments.request_times import REQUEST_EVENTS
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone
 
@@ -17,6 +19,7 @@ from .view_model.controller_view import CONTROLLER_EVENTS, DECISION_EVENTS, STAT
 from .view_model.load_view import LOAD_EVENTS
 from .view_model.partition_view import PARTITION_EVENTS
 from .view_model.purgatory_view import ENDED_EVENTS, WAITING_EVENTS
+from .view_model.requests_view import HOP_EVENTS
 from .view_model.wheels_view import PURGATORY_EVENTS, TIMER_EVENTS
 from .view_model.zookeeper_view import FIRED_EVENTS, SESSION_EVENTS, ZNODE_EVENTS
 
@@ -243,6 +246,62 @@ FIRED = Subject(
         Source("server.dynamic_config_manager", "DynamicConfigManager"),
     ),
 )
+GROUPS = Subject(
+    "Why did this group rebalance, and who waits for whom?",
+    "The coordinator of a group is the leader of one partition of __consumer_offsets. A rebalance"
+    " begins when a member joins, leaves, falls silent or changes its subscription. In"
+    " PreparingRebalance the group waits until each known member has joined again, at most for the"
+    " largest max.poll.interval.ms of a member. In CompletingRebalance it waits for the leader's"
+    " assignment. Members learn of a rebalance by the answer to their next heartbeat. So a slow or"
+    " stopped member keeps all others waiting.",
+    GROUP_EVENTS,
+    (
+        Source("coordinator.group.group_rebalancer", "GroupRebalancer"),
+        Source("coordinator.group.group_metadata", "GroupMetadata"),
+        Source("coordinator.group.delayed_join", "DelayedJoin"),
+        Source("instruments.rebalances", "Rebalances"),
+    ),
+)
+GROUP_MEMBERS = Subject(
+    "Members, their partitions and their offsets",
+    "● is in the group, + joined in the chosen rebalance, ◌ is waited for, ✕ was removed. The bar"
+    " is what is left of session.timeout.ms since the last sign of life. Before → after shows the"
+    " assignment; what moved is bold. Lag is the high watermark minus the committed offset.",
+    (*MEMBER_EVENTS, *OFFSET_EVENTS),
+    (
+        Source("coordinator.group.member_metadata", "MemberMetadata"),
+        Source("coordinator.group.delayed_heartbeat", "DelayedHeartbeat"),
+        Source("coordinator.group.group_offsets", "GroupOffsets"),
+    ),
+)
+REQUESTS = Subject(
+    "Where does the time of requests go?",
+    "Each request is timed as Kafka times it. Queue: it waits for a handler. Local: the handler"
+    " works. Remote: it waits in a purgatory, for followers or records. Throttle: a quota mutes its"
+    " connection; this broker has no quotas yet. Response queue and send: the way back. The six"
+    " cells are means of the last ten seconds, p50 and p99 are of the total. Fetches of consumers"
+    " and followers wait for records because they want to.",
+    REQUEST_EVENTS,
+    (
+        Source("network.request_metrics", "RequestMetrics"),
+        Source("network.request_channel", "RequestChannel"),
+        Source("server.kafka_request_handler_pool", "KafkaRequestHandlerPool"),
+        Source("network.processor", "Processor"),
+    ),
+)
+SLOW_REQUESTS = Subject(
+    "The slowest requests of the last minute",
+    "Requests that took longer than 100 ms, without the time for which their client wanted to wait."
+    " Each with its client, its correlation id and the part that took most of the time. [enter]"
+    " shows its way hop by hop. Single hops are recorded only while `h` asks for them, because they"
+    " cost the broker five events a request.",
+    HOP_EVENTS,
+    (
+        Source("network.request_channel", "Request"),
+        Source("server.kafka_apis", "KafkaApis"),
+        Source("network.channel", "KafkaChannel"),
+    ),
+)
 ALL_SUBJECTS = (
     LOAD,
     HEADER,
@@ -259,4 +318,8 @@ ALL_SUBJECTS = (
     ZNODES,
     SESSIONS,
     FIRED,
+    GROUPS,
+    GROUP_MEMBERS,
+    REQUESTS,
+    SLOW_REQUESTS,
 )

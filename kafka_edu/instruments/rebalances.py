@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.words import duration, joined
 from kafka_edu.instruments.link_events import LinkLost
+from kafka_edu.instruments.sentences import member_name
 from kafka_edu.trace.event import Envelope, Event
 from kafka_edu.trace.events.group import (
     GroupAssigned,
@@ -252,7 +253,7 @@ class GroupStory:
             return instance
         if not client:
             head, _, tail = member.partition(" (")
-            return head if tail else _without_uuid(member)
+            return head if tail else member_name(member)
         if client in self._shared:
             return f"{client}-{member.removeprefix(client).lstrip('-')[:4]}"
         return client
@@ -284,12 +285,6 @@ class GroupStory:
             for failure in rebalance.failures
             if failure.at_us < before_us
         )
-
-
-def _without_uuid(member: str) -> str:
-    """Return a member id without its uuid, with four characters of it."""
-    client = member[:-37]
-    return f"{client}-{member[-36:-32]}" if client and member[-37] == "-" else member
 
 
 class PartitionEnd(NamedTuple):

@@ -12,6 +12,7 @@ from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.trace.event import Event, Source, SourceKind
 from kafka_edu.trace.events import controller as ctl
 from kafka_edu.trace.events import (
+    group,
     learner,
     log,
     network,
@@ -89,6 +90,7 @@ def sentence(event: Event) -> Sentence:
         or _replication(event)
         or _broker(event)
         or _zookeeper(event)
+        or _group(event)
         or _hop(event)
     )
     return found or _plain(event)
@@ -600,4 +602,68 @@ def _zookeeper(event: Event) -> Sentence | None:
                 because=f"{e.path} was set",
                 loud=False,
             )
+    return None
+
+
+def member_name(member: str) -> str:
+    """Return a member id for a line: `reader-1-3f2a` without the rest of its uuid."""
+    client = member[:-37]
+    return f"{client}-{member[-36:-32]}" if client and member[-37] == "-" else member
+
+
+def _group(event: Event) -> Sentence | None:
+    match event:
+        case group.RebalanceStarted() as e:
+            return Sentence(
+                f"group {e.group} rebalances",
+                after=f"(generation {e.generation} ends)",
+                reason="" if e.member else e.reason,
+                because=f"group {e.group} rebalances",
+            )
+        case group.RebalanceCompleted() as e:
+            told = plural(len(e.members), "member")
+            return Sentence(
+                f"group {e.group} begins generation {e.generation}",
+                after=f"with {told}",
+                because="all members have joined",
+            )
+        case group.GroupAssigned() as e:
+            return Sentence(
+                f"group {e.group} has its assignment",
+                after=f"by the leader {member_name(e.leader)}",
+                because="the leader sent the assignment",
+            )
+        case group.MemberJoined() as e:
+            name = member_name(e.member)
+            return Sentence(f"group {e.group}:", name, "joins", because=f"{name} joined {e.group}")
+        case group.MemberUpdated() as e:
+            name = member_name(e.member)
+            changed = " with another subscription" if e.topics or e.topics_before else ""
+            return Sentence(
+                f"group {e.group}:",
+                name,
+                f"joins again{changed}",
+                because=f"{name} joined {e.group} again{changed}",
+                loud=bool(changed),
+            )
+        case group.MemberLeft() as e:
+            name = member_name(e.member)
+            return Sentence(f"group {e.group}:", name, "leaves", because=f"{name} left {e.group}")
+        case group.MemberFailed() as e:
+            name = member_name(e.member)
+            return Sentence(
+                f"group {e.group}:",
+                name,
+                "is removed",
+                reason=e.reason,
+                because=f"{name} fell silent",
+            )
+        case group.GroupStateChanged() as e:
+            return Sentence(
+                f"group {e.group} {e.before} → {e.after}",
+                because=f"group {e.group} was {e.before}",
+                loud=False,
+            )
+        case group.GroupLoaded(group=group.GroupDescription() as told):
+            return Sentence(f"coordinates group {told.group} from now on", after=f"({told.state})")
     return None

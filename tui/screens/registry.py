@@ -6,7 +6,9 @@ from .cluster_screen import ClusterScreen
 from .controller_screen import ControllerScreen
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
+from .groups_screen import GroupsScreen
 from .purgatory_screen import PurgatoryScreen
+from .requests_screen import RequestsScreen
 from .timeline_screen import TimelineScreen
 from .wheels_screen import WheelsScreen
 from .zookeeper_screen import ZookeeperScreen
@@ -17,6 +19,8 @@ SCREENS: Final[tuple[type[DashboardScreen], ...]] = (
     PurgatoryScreen,
     ControllerScreen,
     ZookeeperScreen,
+    GroupsScreen,
+    RequestsScreen,
     TimelineScreen,
 )
 DECLARATIONS: Final[tuple[ScreenDeclaration, ...]] = tuple(screen.declaration for screen in SCREENS)

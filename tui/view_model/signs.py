@@ -3,7 +3,7 @@
 from typing import Final
 
 from kafka_edu.trace.event import Event
-from kafka_edu.trace.events import controller, replication, server, supervisor, zk
+from kafka_edu.trace.events import controller, group, replication, server, supervisor, zk
 
 from .partition_view import DEAD, IN_ISR, LEADER, OUT_OF_SYNC
 
@@ -28,6 +28,8 @@ _SIGNS: Final[dict[type[Event], str]] = {
     replication.IsrShrunk: OUT_OF_SYNC,
     replication.IsrExpanded: IN_ISR,
     server.SessionLost: DEAD,
+    group.MemberFailed: DEAD,
+    group.MemberJoined: RUNS,
 }
 
 

@@ -1,0 +1,117 @@
+"""Groups (7): why a group rebalanced, who waits for whom, and what moved."""
+
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.events import Resize
+
+from ..subjects import GROUP_MEMBERS, GROUPS
+from ..widgets.drawn import Lines
+from ..widgets.group_board import (
+    GroupAnswer,
+    GroupChoice,
+    GroupLines,
+    GroupWay,
+    MemberLines,
+    OffsetLines,
+    RebalanceLines,
+)
+from .chain_screen import ChainScreen
+from .dashboard_screen import DashboardScreen
+from .declaration import ScreenDeclaration
+
+_SIDE_BY_SIDE: Final = 150
+"""From this width on, the offsets stand at the right of the members; below it, under them."""
+_HIGH: Final = 32
+
+
+class GroupsScreen(DashboardScreen):
+    """The groups; the chosen one with its answer, its way, its rebalances, members and offsets."""
+
+    declaration = ScreenDeclaration(
+        name="groups",
+        key="7",
+        title="Groups",
+        question="Why did this group rebalance, and who waits for whom?",
+        subjects=(GROUPS, GROUP_MEMBERS),
+        acts=(),
+        break_="a third consumer joins; one falls silent (SIGSTOP)",
+    )
+    default_subject = GROUPS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t", "offsets", "offsets", show=True),
+    ]
+
+    def body(self) -> ComposeResult:
+        """Yield the widgets, and keep references to them."""
+        self._choice = GroupChoice()
+        self._groups = GroupLines(self.model, self._choice)
+        self._answer = GroupAnswer(self.model, self._choice)
+        self._way = GroupWay(self.model, self._choice)
+        self._rebalances = RebalanceLines(self.model, self._choice)
+        self._members = MemberLines(self.model, self._choice)
+        self._offsets = OffsetLines(self.model, self._choice)
+        yield self._answer
+        yield self._way
+        yield self._groups
+        yield self._rebalances
+        with Container(id="group-body"):
+            yield self._members
+            yield self._offsets
+
+    def on_mount(self) -> None:
+        self._groups.border_title = "groups"
+        self._rebalances.border_title = "rebalances, the newest first: ⏎ its causes"
+        self._members.border_title = "members: before → after the chosen rebalance"
+        self._offsets.border_title = "offsets: committed of the high watermark"
+        self._groups.focus()
+        self.tick()
+
+    def on_resize(self, event: Resize) -> None:
+        """Use the room: columns if it is wide; members or offsets if it is low."""
+        wide, high = event.size.width >= _SIDE_BY_SIDE, event.size.height >= _HIGH
+        self.query_one("#group-body").set_class(wide, "wide")
+        self._both = wide or high
+        self._offsets.display = self._both
+        self._members.display = True
+        self._answer.styles.height = 4 if high else 3
+
+    def tick(self) -> None:
+        self._choice.settle(self.model.groups)
+        rows = len(self.model.groups.told.groups)
+        height = self.size.height
+        self._groups.styles.height = min(max(rows, 1), max(height // 10, 2)) + 1
+        self._rebalances.styles.height = max(height // 8, 3) + 1
+        super().tick()
+        for widget in (self._members, self._offsets):
+            if widget.is_mounted:
+                widget.tick()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide the key for the offsets where both have room."""
+        return not (action == "offsets" and getattr(self, "_both", False))
+
+    def action_offsets(self) -> None:
+        """Show the offsets in place of the members, or the members again."""
+        shows_offsets = self._members.display
+        self._members.display = not shows_offsets
+        self._offsets.display = shows_offsets
+        self.tick()
+
+    def action_broker(self, by: int) -> None:
+        """Choose the next group."""
+        self._groups.action_move(by)
+        self.tick()
+
+    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+        """Follow the causes of a rebalance: of the chosen one, or of a group's last one."""
+        if message.lines in (self._groups, self._rebalances):
+            rebalance = self._choice.rebalance(self.model.groups)
+            if rebalance is not None:
+                self.app.push_screen(ChainScreen(self.model.ticker, rebalance.envelope))
+                return
+            self.notify("this group has not rebalanced since you began to look")
+        else:
+            self.action_about()

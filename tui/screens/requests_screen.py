@@ -1,0 +1,156 @@
+"""Requests (8): where the time goes, part by part; one request hop by hop."""
+
+import asyncio
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.events import Resize
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Label
+
+from kafka_edu.instruments.request_times import SlowRequest
+from kafka_edu.instruments.trace_feed import event_files
+from kafka_edu.trace.event import Level
+from kafka_edu.trace.trace_client import EventsAddress, subscribe
+from kafka_edu.trace.wire_format import TraceFormatError
+
+from ..model import Model
+from ..subjects import REQUESTS, SLOW_REQUESTS
+from ..widgets.drawn import Lines
+from ..widgets.request_board import (
+    HopPicture,
+    RequestAnswer,
+    RequestChoice,
+    RequestRows,
+    SlowLines,
+)
+from .dashboard_screen import DashboardScreen
+from .declaration import ScreenDeclaration
+
+
+class RequestsScreen(DashboardScreen):
+    """The answer, the table of parts, and the slowest requests."""
+
+    declaration = ScreenDeclaration(
+        name="requests",
+        key="8",
+        title="Requests",
+        question="Where does the time go?",
+        subjects=(REQUESTS, SLOW_REQUESTS),
+        acts=(),
+        break_="a backlog of produces while num.io.threads is 1",
+    )
+    default_subject = REQUESTS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("h", "hops", "hops"),
+    ]
+
+    def body(self) -> ComposeResult:
+        """Yield the widgets, and keep references to them."""
+        self._choice = RequestChoice()
+        self._answer = RequestAnswer(self.model, self._choice)
+        self._rows = RequestRows(self.model, self._choice)
+        self._slow = SlowLines(self.model, self._choice)
+        yield self._answer
+        yield self._rows
+        yield self._slow
+
+    def on_mount(self) -> None:
+        self._rows.border_title = "mean of each part in the last 10 s; p50 and p99 of the total"
+        self._slow.focus()
+        self.tick()
+
+    def on_resize(self, event: Resize) -> None:
+        self._answer.styles.height = 3 if event.size.height >= 32 else 2
+
+    def tick(self) -> None:
+        self._slow.border_title = (
+            "the latest requests, hop by hop: ⏎ one of them, h stops"
+            if self._choice.hops
+            else "the slowest of the last minute: ⏎ its hops"
+        )
+        super().tick()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide the key for hops on a recording: it has the hops that it has."""
+        return not (action == "hops" and self.folder is None)
+
+    def action_broker(self, by: int) -> None:
+        self._choice.move(self.model.requests, by)
+        self.tick()
+
+    def action_hops(self) -> None:
+        """Begin or stop to record every hop of every request, for this screen only."""
+        if self.folder is None:
+            return
+        self._choice.hops = not self._choice.hops
+        if self._choice.hops:
+            self.run_worker(self._record(), group="hops", exclusive=True)
+        else:
+            self.workers.cancel_group(self, "hops")
+        self.tick()
+
+    def on_screen_suspend(self) -> None:
+        """Record no hops while nobody sees them. A request's own window still wants them."""
+        if not isinstance(self.app.screen, HopsScreen) and self._choice.hops:
+            self.action_hops()
+
+    async def _record(self) -> None:
+        """Subscribe to each broker at level hops, until cancelled."""
+        assert self.folder is not None
+        listening: list[Awaitable[None]] = [
+            self._listen(path)
+            for source, path in event_files(self.folder).items()
+            if source.broker is not None and path.exists()
+        ]
+        await asyncio.gather(*listening)
+
+    async def _listen(self, path: Path) -> None:
+        try:
+            address = EventsAddress.read(str(path))
+            async for envelope in subscribe(address, Level.HOPS, gauges=False):
+                self.model.requests.take_hop(envelope)
+        except (OSError, TraceFormatError, ValueError):
+            return  # the broker is gone; the main stream of events says so
+
+    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+        if message.lines is self._slow and message.index < len(self._slow.rows):
+            self.app.push_screen(HopsScreen(self.model, self._slow.rows[message.index]))
+        else:
+            self.action_about()
+
+
+class HopsScreen(ModalScreen[None]):
+    """One request: its six parts one after another, and its recorded hops."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter", "dismiss", "back", key_display="esc"),
+        Binding("w", "wire", "its bytes"),
+    ]
+
+    def __init__(self, model: Model, request: SlowRequest) -> None:
+        super().__init__()
+        self._model = model
+        self._request = request
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="box"):
+            yield Label(
+                f"{self._request.name} at broker {self._request.broker}: where its time went",
+                classes="title",
+                markup=False,
+            )
+            yield HopPicture(self._model, self._request)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def action_wire(self) -> None:
+        """Go to the screen of bytes, if there is one."""
+        self.dismiss()
+        self.app.call_later(self.app.run_action, "look('wire')")
+
+    async def action_dismiss(self, result: None = None) -> None:
+        self.dismiss()

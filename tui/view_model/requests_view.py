@@ -1,0 +1,145 @@
+"""The state of the Requests screen: where the time goes by broker and API, and single requests."""
+
+from collections import OrderedDict, deque
+from typing import Final, NamedTuple
+
+from kafka_edu.instruments.request_times import (
+    SIX_PARTS,
+    ApiTimes,
+    RequestTimesView,
+    SlowRequest,
+    Split,
+    verdict,
+)
+from kafka_edu.trace.event import Envelope, Event
+from kafka_edu.trace.events.network import RequestReceived, ResponseSent
+from kafka_edu.trace.events.server import (
+    HandlerPoolResized,
+    ProduceAnswered,
+    RequestDequeued,
+    RequestHandled,
+)
+
+from .glow import Glow
+
+HOP_EVENTS: Final[tuple[type[Event], ...]] = (
+    RequestReceived,
+    RequestDequeued,
+    RequestHandled,
+    ProduceAnswered,
+    ResponseSent,
+)
+KEPT_REQUESTS: Final = 500
+KEPT_HOPS: Final = 16
+KEPT_LATEST: Final = 100
+
+
+class RequestId(NamedTuple):
+    """Names one request."""
+
+    broker: int
+    connection_id: str
+    correlation_id: int
+
+
+def request_id(envelope: Envelope) -> RequestId | None:
+    """Return the request of a hop; None if the event is none."""
+    match envelope.event:
+        case (
+            RequestReceived(connection_id=connection, correlation_id=correlation)
+            | RequestDequeued(connection_id=connection, correlation_id=correlation)
+            | RequestHandled(connection_id=connection, correlation_id=correlation)
+            | ProduceAnswered(connection_id=connection, correlation_id=correlation)
+            | ResponseSent(connection_id=connection, correlation_id=correlation)
+        ) if envelope.broker is not None:
+            return RequestId(envelope.broker, connection, correlation)
+    return None
+
+
+def id_of(slow: SlowRequest) -> RequestId:
+    return RequestId(slow.broker, slow.sent.connection_id, slow.sent.correlation_id)
+
+
+class ApiRow(NamedTuple):
+    """One line of the table."""
+
+    times: ApiTimes
+    split: Split
+
+
+class RequestsView:
+    """All brokers' requests. `apply` and `take_hop` are the only ways in."""
+
+    def __init__(self) -> None:
+        self.glow = Glow()
+        self.times = RequestTimesView()
+        self.latest: deque[SlowRequest] = deque(maxlen=KEPT_LATEST)
+        """The last answered requests of which a ResponseSent came, quick ones too."""
+        self._hops: OrderedDict[RequestId, list[Envelope]] = OrderedDict()
+
+    @property
+    def now_us(self) -> int:
+        return self.times.now_us
+
+    def advance(self, now_us: int) -> None:
+        self.glow.advance(now_us)
+        self.times.advance(now_us)
+
+    def apply(self, envelope: Envelope) -> None:
+        """Take one event."""
+        self.glow.advance(envelope.mono_us)
+        self.times.apply(envelope)
+        if isinstance(envelope.event, HandlerPoolResized) and envelope.broker is not None:
+            self.glow.touch("handlers", envelope.broker)
+        self.take_hop(envelope)
+
+    def take_hop(self, envelope: Envelope) -> None:
+        """Take one hop, from the stream of facts or from one of level hops. Each counts once."""
+        key = request_id(envelope)
+        if key is None:
+            return
+        hops = self._hops.get(key)
+        if hops is None:
+            if len(self._hops) >= KEPT_REQUESTS:
+                self._hops.popitem(last=False)
+            hops = self._hops[key] = []
+        if len(hops) >= KEPT_HOPS or any(
+            hop.source == envelope.source and hop.seq == envelope.seq for hop in hops
+        ):
+            return
+        hops.append(envelope)
+        if isinstance(envelope.event, ResponseSent):
+            self.latest.append(SlowRequest(envelope, envelope.event))
+
+    def hops(self, key: RequestId) -> list[Envelope]:
+        """Return the recorded hops of a request, in the order of their time."""
+        return sorted(self._hops.get(key, ()), key=lambda hop: (hop.mono_us, hop.seq))
+
+    def rows(self, broker: int | None) -> list[ApiRow]:
+        """Return the table: by broker; the APIs with requests in the last ten seconds first."""
+        rows = [
+            ApiRow(times, times.recent(self.now_us))
+            for api, times in self.times.apis.items()
+            if broker in (None, api.broker)
+        ]
+        return sorted(
+            rows, key=lambda row: (row.times.api.broker, not row.split.requests, row.times.api)
+        )
+
+    def busiest(self) -> int | None:
+        """Return the broker whose requests spent the most time that clients did not ask for."""
+        spent: dict[int, float] = dict.fromkeys(self.times.brokers(), 0.0)
+        for row in self.rows(None):
+            spent[row.times.api.broker] += sum(
+                row.split.parts[part].sum_us
+                for part in SIX_PARTS
+                if not (row.times.api.is_patient and part == 2)
+            )
+        return max(spent, key=lambda broker: spent[broker], default=None)
+
+    def answer(self, broker: int | None) -> str:
+        """Answer the screen's question for a broker, or for the one that spent the most time."""
+        chosen = self.busiest() if broker is None else broker
+        if chosen is None:
+            return "no broker has counted a request yet"
+        return verdict(self.times, chosen, self.now_us)

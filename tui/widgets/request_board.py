@@ -1,0 +1,258 @@
+"""The Requests screen: the answer, a row of six parts for each API, and the slowest requests."""
+
+from typing import Final
+
+from rich.text import Text
+
+from kafka_edu.instruments.hop_sentences import fact_text
+from kafka_edu.instruments.request_times import (
+    REMOTE,
+    SIX_PARTS,
+    TOTAL,
+    SlowRequest,
+    brief_time,
+    part_words,
+)
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.network import REQUEST_PARTS
+
+from ..model import Model
+from ..subjects import REQUESTS, SLOW_REQUESTS
+from ..view_model.figures import count, per_second
+from ..view_model.requests_view import ApiRow, RequestsView, id_of
+from .drawn import Drawn, Lines, ink
+from .prose import folded
+from .ticker_lines import coloured, wall_clock
+
+HEADS: Final = ("queue", "local", "remote", "throttle", "resp. q", "send")
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+_NAME: Final = 19
+_FIGURES: Final = 8
+_BARRED: Final = 12
+"""From this width on, a cell has a bar."""
+
+
+class RequestChoice:
+    """What the screen shows: one broker, or all; and whether hops are being recorded."""
+
+    def __init__(self) -> None:
+        self.broker: int | None = None
+        self.hops = False
+
+    def move(self, view: RequestsView, by: int) -> None:
+        choices: list[int | None] = [None, *view.times.brokers()]
+        at = choices.index(self.broker) if self.broker in choices else 0
+        self.broker = choices[(at + by) % len(choices)]
+
+
+def bar(part: float, width: int) -> str:
+    """Draw `part`, 0.0 to 1.0, of a width in eighths of a character. A small part is visible."""
+    eighths = round(min(max(part, 0.0), 1.0) * width * 8)
+    if part > 0:
+        eighths = max(eighths, 1)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+class RequestAnswer(Drawn):
+    """Where the time goes, in a sentence; below it each broker's queues and handlers."""
+
+    subject = REQUESTS
+
+    def __init__(self, model: Model, choice: RequestChoice) -> None:
+        super().__init__(model, id="request-answer")
+        self.choice = choice
+
+    def draw(self) -> Text:
+        view, colours, width = self.model.requests, self.palette, self.size.width
+        words = view.answer(self.choice.broker)
+        lines = [coloured(ink(text, "bold"), colours) for text in folded(words, width, 0)[:2]]
+        line = ink("brokers ", colours.dim)
+        line.append(
+            "[all]" if self.choice.broker is None else " all ",
+            style="bold reverse" if self.choice.broker is None else "",
+        )
+        for broker in view.times.brokers():
+            queues = view.times.queues.get(broker)
+            chosen = broker == self.choice.broker
+            style = f"bold {colours.broker(broker)}"
+            line.append("  ")
+            line.append(f"[b{broker}]" if chosen else f"b{broker}", style=style)
+            if queues is None:
+                line.append(" no news", style=colours.dim)
+                continue
+            waits = f"bold {colours.warning}" if queues.requests else colours.dim
+            line.append(f" queue {queues.requests}/{queues.capacity}", style=waits)
+            full = queues.handlers and queues.busy >= queues.handlers
+            style = f"bold {colours.warning}" if full else colours.dim
+            if view.glow.glows("handlers", broker):
+                style += f" on {colours.glow}"
+            line.append(f" handlers {queues.busy}/{queues.handlers}", style=style)
+            if width >= 110:
+                style = f"bold {colours.warning}" if queues.responses else colours.dim
+                line.append(f" responses {queues.responses}", style=style)
+        lines.append(line)
+        for each in lines:
+            each.truncate(width, overflow="ellipsis")
+        return Text("\n").join(lines)
+
+
+class RequestRows(Lines):
+    """One line for each broker and API: the mean of six parts, p50, p99 and requests a second."""
+
+    subject = REQUESTS
+
+    def __init__(self, model: Model, choice: RequestChoice) -> None:
+        super().__init__(id="request-rows")
+        self.model = model
+        self.choice = choice
+        self._rows: list[ApiRow] = []
+
+    def tick(self) -> None:
+        self._rows = self.model.requests.rows(self.choice.broker)
+        super().tick()
+
+    def count(self) -> int:
+        return len(self._rows) + 1 if self._rows else 0
+
+    def empty(self) -> str:
+        return "no broker has counted a request yet"
+
+    def _cell(self) -> int:
+        width = self.scrollable_content_region.width
+        return max((width - _NAME - 3 - 3 * _FIGURES) // len(HEADS), 6)
+
+    def line(self, index: int) -> Text:
+        cell, colours = self._cell(), self.palette
+        if index == 0:
+            head = f"{'':<{_NAME + 3}}" + "".join(f"{name[: cell - 1]:<{cell}}" for name in HEADS)
+            return ink(
+                f"{head}{'p50':>{_FIGURES}}{'p99':>{_FIGURES}}{'req/s':>{_FIGURES}}", colours.dim
+            )
+        row = self._rows[index - 1]
+        api, split = row.times.api, row.split
+        line = ink(f"b{api.broker} ", f"bold {colours.broker(api.broker)}")
+        name = api.name if len(api.name) < _NAME else api.name[: _NAME - 2] + "…"
+        if not split.requests:
+            line.append(f"{name:<{_NAME}}", style=colours.dim)
+            line.append(f"none in the last 10 s; {count(row.times.requests)} so far", colours.dim)
+            return line
+        line.append(f"{name:<{_NAME}}", style="bold")
+        most, whole = split.most(), split.mean_us(TOTAL)
+        for part in SIX_PARTS:
+            line.append_text(self._part(row, part, whole, part == most, cell))
+        for percent in (50, 99):
+            line.append(f"{brief_time(split.percentile_us(TOTAL, percent)):>{_FIGURES}}", "bold")
+        line.append(f"{per_second(split.per_second).removesuffix('/s'):>{_FIGURES}}")
+        return line
+
+    def _part(self, row: ApiRow, part: int, whole: float, most: bool, cell: int) -> Text:
+        colours, mean_us = self.palette, row.split.mean_us(part)
+        if mean_us <= 0:
+            return ink(f"{'–':<{cell}}", colours.dim)
+        wanted = part == REMOTE and row.times.api.is_patient
+        style = colours.dim if wanted else f"bold {colours.warning}" if most else ""
+        text = Text("")
+        if cell >= _BARRED:
+            text.append(bar(mean_us / whole if whole else 0.0, cell - 8), style=style)
+        text.append(brief_time(mean_us), style=style)
+        text.pad_right(max(cell - text.cell_len, 1 if cell >= _BARRED else 0))
+        text.truncate(cell)
+        return text
+
+
+class SlowLines(Lines):
+    """The slowest requests of the last minute; while hops are recorded, the latest requests."""
+
+    subject = SLOW_REQUESTS
+
+    def __init__(self, model: Model, choice: RequestChoice) -> None:
+        super().__init__(id="slow")
+        self.model = model
+        self.choice = choice
+        self.rows: list[SlowRequest] = []
+
+    def tick(self) -> None:
+        view, broker = self.model.requests, self.choice.broker
+        if self.choice.hops:
+            self.rows = [r for r in reversed(view.latest) if broker in (None, r.broker)]
+        else:
+            self.rows = view.times.slowest(50, broker=broker)
+        super().tick()
+
+    def count(self) -> int:
+        return len(self.rows)
+
+    def empty(self) -> str:
+        if self.choice.hops:
+            return "no request has been answered since hops are recorded"
+        return (
+            "no request took longer than 100 ms in the last minute, but for waits that were wanted"
+        )
+
+    def line(self, index: int) -> Text:
+        colours, row = self.palette, self.rows[index]
+        line = ink(f"{wall_clock(row.envelope.wall_ms)[:8]} ", colours.dim)
+        line.append(f"b{row.broker} ", style=f"bold {colours.broker(row.broker)}")
+        line.append(f"{brief_time(row.sent.total_us):>7} ", style=f"bold {colours.warning}")
+        line.append(row.name, style="bold")
+        part = row.most
+        line.append(
+            f": {brief_time(row.parts_us[part])} of it {part_words(row.sent.api_key, part)}"
+        )
+        line.truncate(self.scrollable_content_region.width, overflow="ellipsis")
+        return line
+
+
+class HopPicture(Drawn):
+    """One request from its arrival to its last byte: each part begins where the one before ends."""
+
+    subject = SLOW_REQUESTS
+
+    def __init__(self, model: Model, request: SlowRequest) -> None:
+        super().__init__(model, id="hops")
+        self.request = request
+
+    def draw(self) -> Text:
+        colours, width = self.palette, self.size.width
+        request = self.request
+        total = max(request.sent.total_us, 1)
+        room = max(width - 40, 10)
+        lines, begins = [], 0
+        for part in SIX_PARTS:
+            took = request.parts_us[part]
+            line = ink(f"{REQUEST_PARTS[part]:<15}", "bold" if part == request.most else "")
+            line.append(f"{brief_time(took) if took else '–':>8}  ")
+            first = round(begins / total * room)
+            long = max(round(took / total * room), 1) if took else 0
+            style = colours.warning if part == request.most else colours.ok
+            line.append(" " * min(first, room - 1))
+            line.append("█" * min(long, room - min(first, room - 1)), style=style)
+            if took and part == request.most:
+                line.append(f"  {part_words(request.sent.api_key, part)}", style="bold")
+            lines.append(line)
+            if REQUEST_PARTS[part] != "throttle":
+                begins += took
+        lines.append(
+            ink(f"{'total':<15}{brief_time(total):>8}", "bold").append(
+                f"  {request.sent.size_bytes:,} bytes answered on {request.sent.connection_id}",
+                style=colours.dim,
+            )
+        )
+        lines += self._recorded()
+        for each in lines:
+            each.truncate(width, overflow="ellipsis")
+        return Text("\n").join(lines)
+
+    def _recorded(self) -> list[Text]:
+        colours, view = self.palette, self.model.requests
+        hops = view.hops(id_of(self.request))
+        if len(hops) < 2:
+            words = "Its single hops were not recorded: `h` on the Requests screen records hops."
+            return [Text(""), ink(words, colours.dim)]
+        return [Text(""), *(self._hop(hop, hops[0]) for hop in hops)]
+
+    def _hop(self, hop: Envelope, first: Envelope) -> Text:
+        line = ink(f"{brief_time(hop.mono_us - first.mono_us):>9}  ", self.palette.dim)
+        line.append(f"b{hop.broker} ", style=f"bold {self.palette.broker(hop.broker)}")
+        return line.append(fact_text(hop.event))
