@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import difflib
 import json
 import shutil
 import signal
@@ -12,6 +13,7 @@ from typing import TypeVar
 
 import click
 
+from kafka_edu.supervisor.act_table import ACTS, parse_values
 from kafka_edu.supervisor.cluster import (
     Cluster,
     ClusterError,
@@ -216,6 +218,10 @@ def status(name: str, json_file: Path | None) -> None:
                 f"up for {now.up_s:.0f} s · bootstrap.servers {now.bootstrap_servers} · ZooKeeper"
                 f" {now.zookeeper_connect} ({now.zookeeper_kind})"
             )
+            for link in now.links:
+                click.echo(
+                    f"the link between brokers {link.broker} and {link.other} is {link.state}"
+                )
             _write_json(json_file, now, controller=controller)
         else:
             remembered = _remembered(folder)
@@ -270,6 +276,35 @@ def _act_command(action: str, help_: str) -> Callable[[str, str], None]:
             click.echo(message)
 
     return command
+
+
+@cluster.command("act", context_settings={"ignore_unknown_options": True})
+@_cluster_option
+@click.argument("action", metavar="ACT", required=False)
+@click.argument("words", metavar="[VALUE …]", nargs=-1)
+def act(name: str, action: str | None, words: tuple[str, ...]) -> None:
+    """Do something to a cluster: expire a session, cut a link, move a partition …
+
+    Without an act it lists all of them, with the values that each takes.
+    """
+    if action is None:
+        for each in ACTS.values():
+            values = " ".join(p.value.upper() for p in each.parameters)
+            click.echo(f"{f'{each.name} {values}'.strip():<44} {each.effect}")
+        return
+    known = ACTS.get(action)
+    if known is None:
+        nearest = difflib.get_close_matches(action, ACTS, 1)
+        hint = f"; did you mean '{nearest[0]}'?" if nearest else ""
+        raise click.ClickException(f"there is no act '{action}'{hint} Without an act I list them.")
+    try:
+        given = parse_values(known, list(words))
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    with _told(), contextlib.closing(attach(name)) as found:
+        with _progress(f"{known.title_with(dict(given))} …"):
+            message = found.perform(action, given)
+        click.echo(message)
 
 
 def _wait_for_start(found: Cluster) -> None:

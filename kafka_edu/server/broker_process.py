@@ -13,13 +13,15 @@ import resource
 import secrets
 import signal
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final, TypeVar
 
 from kafka_edu.common.config_def import ConfigException
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.files import OsFileSystem
+from kafka_edu.common.link_faults import FaultyTransport, LinkFault
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
 from kafka_edu.learner.learner_trace import trace_learner
@@ -131,11 +133,13 @@ class BrokerProcess:
             ]
         )
         config = self._config
+        links = FaultyTransport(transport)
+        zk_client = KazooZkClient(config.zookeeper_connect, config.zookeeper_session_timeout_ms)
         server = KafkaServer(
             config,
             time=self._time,
-            transport=transport,
-            zk_client=KazooZkClient(config.zookeeper_connect, config.zookeeper_session_timeout_ms),
+            transport=links,
+            zk_client=zk_client,
             file_system=OsFileSystem(),
             random=random.Random(secrets.randbits(128)),
             tracer=self._tracer,
@@ -160,7 +164,8 @@ class BrokerProcess:
             self._workers.shutdown()
             return 1
         with contextlib.ExitStack() as stack:
-            tells = [loop.create_task(work) for work in await self._open_sinks(transport, stack)]
+            work = await self._open_sinks(transport, links, zk_client, stack)
+            tells = [loop.create_task(each) for each in work]
             code = await self._serve(server)
             for task in tells:
                 task.cancel()
@@ -229,7 +234,11 @@ class BrokerProcess:
             log.error("event %d %s %s", envelope.seq, envelope.name, envelope.event)
 
     async def _open_sinks(
-        self, transport: SocketTransport, stack: contextlib.ExitStack
+        self,
+        transport: SocketTransport,
+        links: FaultyTransport,
+        zk_client: KazooZkClient,
+        stack: contextlib.ExitStack,
     ) -> list[Coroutine[None, None, None]]:
         """Open the outputs of events that the configuration names. The caller must run the returned
         coroutines as tasks.
@@ -244,6 +253,7 @@ class BrokerProcess:
                 secrets.token_hex(16),
                 ring_minutes=config.trace_ring_minutes,
                 ring_bytes=config.trace_ring_bytes,
+                on_control=partial(_control, links, zk_client),
             )
             port = await events.listen()
             stack.callback(events.close)
@@ -313,3 +323,19 @@ def _numbered(path: str) -> Iterator[str]:
     while True:
         yield f"{path}.{number}"
         number += 1
+
+
+async def _control(
+    links: FaultyTransport, zk_client: KazooZkClient, request: Mapping[str, object]
+) -> Mapping[str, object]:
+    """Do what the supervisor asks for (M4): set the state of links, or end our session. Raises
+    ValueError, OSError.
+    """
+    match request:
+        case {"control": "link", "ports": list(ports), "delay_ms": int(delay_ms), "cut": bool(cut)}:
+            for port in ports:
+                links.set_fault(int(port), LinkFault(delay_ms, cut))
+            return {}
+        case {"control": "expire-session"}:
+            return {"session_id": await zk_client.expire_session()}
+    raise ValueError(f"there is no control '{request.get('control')}' with these fields")

@@ -78,6 +78,14 @@ class ProcessStatus(NamedTuple):
         return ProcessStatus(**{**fields, "source": Source(SourceKind(kind), number)})
 
 
+class LinkStatus(NamedTuple):
+    """A link between two brokers: `slow by 200 ms` or `cut`."""
+
+    broker: int
+    other: int
+    state: str
+
+
 class ClusterStatus(NamedTuple):
     """A cluster that is up.
 
@@ -93,6 +101,8 @@ class ClusterStatus(NamedTuple):
     ready_ms: int | None
     up_s: float
     processes: tuple[ProcessStatus, ...]
+    links: tuple[LinkStatus, ...] = ()
+    """Links between brokers that are slow or cut."""
 
     @staticmethod
     def of(fields: object) -> "ClusterStatus":
@@ -106,6 +116,7 @@ class ClusterStatus(NamedTuple):
                 "ready_ms": int() | None as ready_ms,
                 "up_s": int() | float() as up_s,
                 "processes": list(processes),
+                "links": list(links),
             }:
                 return ClusterStatus(
                     name,
@@ -116,6 +127,7 @@ class ClusterStatus(NamedTuple):
                     ready_ms,
                     float(up_s),
                     tuple(map(ProcessStatus.of, processes)),
+                    tuple(LinkStatus(**link) for link in links),
                 )
             case _:
                 raise ClusterError(f"the supervisor's status cannot be read: {fields!r}")
@@ -253,6 +265,12 @@ class Cluster:
         Raises ClusterError.
         """
         return str(self._ask(action, **{target.kind.value: target.id})["message"])
+
+    def perform(self, action: str, values: Mapping[str, int | str]) -> str:
+        """Have the supervisor carry out an act of `act_table`. Return what was done. Raises
+        ClusterError.
+        """
+        return str(self._ask(action, **values)["message"])
 
     def stop(self, broker_id: int) -> None:
         """Send SIGTERM, which starts a controlled shutdown. Returns when the process has ended."""

@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import fcntl
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -23,13 +24,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from kafka_edu.common.link_faults import LinkFault
 from kafka_edu.common.python_process import BROKER_MODULE
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
 from kafka_edu.common.user_files import write_private_json
+from kafka_edu.supervisor.act_table import ACTS, PROCESS_ACTS
 from kafka_edu.supervisor.action_client import NEXT_BROKER_AFTER_S, READY_TIMEOUT_S
 from kafka_edu.supervisor.action_server import ActionRefused, ActionServer, Answer, Request
 from kafka_edu.supervisor.child_process import ChildProcess, ProcessState, ProcessStateError
+from kafka_edu.supervisor.cluster_acts import ClusterActs
 from kafka_edu.supervisor.cluster_folder import EXIT_ALREADY_UP, ClusterFolder
 from kafka_edu.supervisor.cluster_spec import HOST, ClusterSpec
 from kafka_edu.supervisor.zookeeper_servers import PATIENCE_S as ZOOKEEPER_PATIENCE_S
@@ -39,6 +43,8 @@ from kafka_edu.trace.events.supervisor import (
     ActionAsked,
     ActionDone,
     ClusterReady,
+    LinkChanged,
+    LinkSnapshot,
     ProcessMemory,
     ProcessSnapshot,
     SupervisorStarted,
@@ -80,6 +86,13 @@ class Supervisor:
             for broker in spec.brokers
         }
         self._zookeepers = ZooKeeperServers(spec.zookeeper, folder, self._child, self._trace)
+        self._cluster_acts = ClusterActs(
+            folder,
+            spec.bootstrap_servers,
+            spec.zookeeper.connect,
+            {broker.id: _ports_of(spec, broker.id) for broker in spec.brokers},
+            self._link_changed,
+        )
         self._locks = {child.source: asyncio.Lock() for child in self._children()}
         self._end = asyncio.Event()
         self._all_started = asyncio.Event()
@@ -114,7 +127,12 @@ class Supervisor:
                 pid=child.pid,
                 port=self._port(child),
             )
+        for (broker, other), fault in self._cluster_acts.links.items():
+            yield LinkSnapshot(broker=broker, other=other, delay_ms=fault.delay_ms, cut=fault.cut)
         yield from self._zookeepers.snapshot()
+
+    def _link_changed(self, broker: int, other: int, fault: LinkFault) -> None:
+        self._trace(LinkChanged(broker=broker, other=other, delay_ms=fault.delay_ms, cut=fault.cut))
 
     def _gauges(self) -> Iterator[Event]:
         for child in self._children():
@@ -237,6 +255,8 @@ class Supervisor:
             else self._folder.zookeeper_events
         )
         path.unlink(missing_ok=True)
+        if child.source.broker is not None:
+            self._cluster_acts.forget_links_of(child.source.broker)
 
     async def _act(self, action: str, request: Request) -> Answer:
         """Carry out an act. An event is emitted before and after it, except for `status` and
@@ -246,11 +266,22 @@ class Supervisor:
             return {"status": self._status()}
         if action == "wait-ready":
             return await self._wait_ready(_number(request, "timeout_s", READY_TIMEOUT_S))
-        child = self._child_of(request) if action not in ("down", "release") else None
-        target = child.source if child is not None else SUPERVISOR
-        asked = self._trace(ActionAsked(action=action, target=target))
+        child, target = None, SUPERVISOR
+        if action in _PROCESS_ACTS:
+            child = self._child_of(request)
+            target = child.source
+        elif isinstance(broker := request.get("broker"), int) and broker in self._brokers:
+            target = Source.of_broker(broker)
+        act = ACTS.get(action)
+        title = act.title_with(dict(request)) if act is not None else ""
+        asked = self._trace(ActionAsked(action=action, target=target, title=title))
         try:
-            message = await self._trace.carry(asked, self._do(action, child, request))
+            message = await self._trace.carry(
+                asked,
+                self._do(action, child, request)
+                if child is not None or act is None
+                else self._cluster_acts.act(action, request),
+            )
         except (ActionRefused, ProcessStateError, OSError) as error:
             with self._trace.because(asked):
                 self._trace(ActionDone(action=action, target=target, ok=False, message=str(error)))
@@ -279,6 +310,8 @@ class Supervisor:
         if child is None and action == "release":
             self._released = True
             return f"cluster {self._spec.name} stays up"
+        if child is None and action != "down":
+            raise ActionRefused(f"there is no action '{action}'; there are: {', '.join(ACTS)}")
         if child is None:
             self._delete = self._delete or request.get("delete") is True
             self._end.set()
@@ -296,6 +329,11 @@ class Supervisor:
                     )
                     ended = await child.stop(_number(request, "patience_s", patience))
                     return f"{child.name} {ended}"
+                case "restart":
+                    if child.state is not ProcessState.STOPPED:
+                        await child.stop(_number(request, "patience_s", BROKER_PATIENCE_S))
+                    await child.start()
+                    return f"{child.name} started again as process {child.pid}"
                 case "kill":
                     if child.state is ProcessState.STOPPED:
                         raise ProcessStateError(f"{child.name} is stopped")
@@ -382,6 +420,10 @@ class Supervisor:
                 "kind": self._spec.zookeeper.kind,
                 "connect": self._spec.zookeeper.connect,
             },
+            "links": [
+                {"broker": a, "other": b, "state": str(fault)}
+                for (a, b), fault in self._cluster_acts.links.items()
+            ],
             "ready_ms": self._ready_ms,
             "up_s": round((time.monotonic_ns() - self._started_ns) / 1e9, 3),
             "processes": [
@@ -398,6 +440,16 @@ class Supervisor:
                 for child in self._children()
             ],
         }
+
+
+_PROCESS_ACTS: Final = frozenset(act.name for act in PROCESS_ACTS)
+
+
+def _ports_of(spec: ClusterSpec, broker_id: int) -> tuple[int, ...]:
+    """Return the ports of all listeners of a broker."""
+    broker = spec.broker(broker_id)
+    listeners = {**spec.props, **broker.props}.get("listeners", "")
+    return tuple(sorted({broker.port, *map(int, re.findall(r":(\d+)", listeners))}))
 
 
 def _number(request: Request, key: str, default: float) -> float:

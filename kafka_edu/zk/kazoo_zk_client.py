@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
 from kazoo.exceptions import NoNodeError, ZookeeperError  # type: ignore[import-untyped]
+from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]
 from kazoo.protocol import states as kazoo_states  # type: ignore[import-untyped]
 from kazoo.protocol.serialization import Create  # type: ignore[import-untyped]
 from kazoo.protocol.states import EventType, KazooState, KeeperState  # type: ignore[import-untyped]
@@ -51,6 +52,8 @@ RECONNECT: Final = {
     "max_jitter": 0.2,
 }
 #: A silent logger, because kazoo warns of session changes that `on_session` reports anyway.
+#: How long a second client may take to take a session over.
+_TAKE_OVER_S: Final = 10.0
 _LOGGER: Final = logging.Logger("kazoo", logging.CRITICAL)
 _WATCH_TYPES: Final = {
     EventType.CREATED: WatchType.CREATED,
@@ -144,6 +147,31 @@ class KazooZkClient:
     @property
     def session_id(self) -> int:
         return self._session_id
+
+    async def expire_session(self) -> int:
+        """Have ZooKeeper end this session, as if it had expired, and return its id.
+
+        A second client takes the session over, which its id and password allow, and closes it. The
+        first one learns of it when it connects again. Raises OSError.
+        """
+        session_id, password = self._kazoo.client_id
+        second = KazooClient(
+            ",".join(f"{host}:{port}" for host, port in self._kazoo.hosts),
+            client_id=(session_id, password),
+            logger=_LOGGER,
+        )
+
+        def take_over_and_close() -> None:
+            try:
+                second.start(timeout=_TAKE_OVER_S)
+            except KazooTimeoutError as error:
+                raise TimeoutError("ZooKeeper does not answer") from error
+            finally:
+                second.stop()
+                second.close()
+
+        await asyncio.to_thread(take_over_and_close)
+        return int(session_id)
 
     @property
     def watch_after_zxid(self) -> int:

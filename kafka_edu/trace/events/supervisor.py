@@ -93,6 +93,28 @@ class ActionAsked(NamedTuple):
 
     action: str
     target: Source
+    title: str = ""
+    """The act in words, with its parameters: `slow the link between brokers 0 and 1 by 200 ms`."""
+
+
+@event(kind=Kind.SNAPSHOT)
+class LinkSnapshot(NamedTuple):
+    """A link between two brokers that is slow or cut."""
+
+    broker: int
+    other: int
+    delay_ms: int
+    cut: bool
+
+
+@event()
+class LinkChanged(NamedTuple):
+    """A link between two brokers was slowed, cut or healed (no delay and not cut)."""
+
+    broker: int
+    other: int
+    delay_ms: int
+    cut: bool
 
 
 @event()

@@ -1,0 +1,211 @@
+"""Slow and cut links: a transport that delays or holds what passes over the connections it opens.
+
+The faults are those of the simulator's network (kafka_edu/sim/memory_transport.py): a slow link
+keeps the order; a cut link loses nothing at first. As with TCP, bytes that were sent arrive when
+the link is healed, unless one side has given up meanwhile.
+
+Only connections that are opened here are touched. Between two brokers each connection is opened by
+one of them, so a fault that both know covers the whole link.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from kafka_edu.common.transport import Listener, Part, Transport, Wire, WireReceiver, part_size
+
+
+class LinkFault(NamedTuple):
+    """The state of a link. Without a delay and not cut it is whole."""
+
+    delay_ms: int = 0
+    cut: bool = False
+
+    def __str__(self) -> str:
+        return "cut" if self.cut else f"slow by {self.delay_ms} ms" if self.delay_ms else "whole"
+
+
+WHOLE: Final = LinkFault()
+
+
+class _Held:
+    """What passes in one direction: in order, each piece not before its time."""
+
+    def __init__(self, link: "_LinkState") -> None:
+        self._link = link
+        self._pieces: deque[tuple[float, Callable[[], None]]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def empty(self) -> bool:
+        return not self._pieces
+
+    def hold(self, deliver: Callable[[], None]) -> None:
+        loop = asyncio.get_running_loop()
+        self._pieces.append((loop.time() + self._link.fault.delay_ms / 1000, deliver))
+        self._wake()
+
+    def fault_changed(self) -> None:
+        """Deliver at once what only the old fault held back."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._link.fault.delay_ms and not self._link.fault.cut:
+            while self._pieces:
+                self._pieces.popleft()[1]()
+        else:
+            self._wake()
+
+    def drop(self) -> None:
+        """Forget everything, because the connection is closed."""
+        self._pieces.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _wake(self) -> None:
+        if self._link.fault.cut or self._timer is not None or not self._pieces:
+            return
+        self._timer = asyncio.get_running_loop().call_at(self._pieces[0][0], self._due)
+
+    def _due(self) -> None:
+        self._timer = None
+        now = asyncio.get_running_loop().time()
+        while self._pieces and not self._link.fault.cut and self._pieces[0][0] <= now:
+            self._pieces.popleft()[1]()
+        self._wake()
+
+
+class _LinkState:
+    """The link to one port: its fault, and the connections that go over it."""
+
+    def __init__(self) -> None:
+        self.fault = WHOLE
+        self.wires: dict[_FaultyWire, None] = {}
+        self.changed = asyncio.Event()
+
+
+class _FaultyWire:
+    """One connection: the wire for its owner, and the receiver for the real wire."""
+
+    def __init__(self, link: _LinkState, wire: Wire, on_wire: Callable[[Wire], WireReceiver]):
+        self._link = link
+        self._wire = wire
+        self._out, self._in = _Held(link), _Held(link)
+        self._unsent = 0
+        link.wires[self] = None
+        self._receiver = on_wire(self)
+
+    @property
+    def peer(self) -> str:
+        return self._wire.peer
+
+    @property
+    def local(self) -> str:
+        return self._wire.local
+
+    @property
+    def unsent(self) -> int:
+        return self._unsent + self._wire.unsent
+
+    @property
+    def unread(self) -> int:
+        return self._wire.unread
+
+    def send(self, parts: Sequence[Part]) -> None:
+        if self._link.fault == WHOLE and self._out.empty:
+            self._wire.send(parts)
+            return
+        size = sum(map(part_size, parts))
+        self._unsent += size
+
+        def go() -> None:
+            self._unsent -= size
+            self._wire.send(parts)
+
+        self._out.hold(go)
+
+    def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
+        self._wire.guard_sends(on_failure)
+
+    def pause_reading(self) -> None:
+        self._wire.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._wire.resume_reading()
+
+    def close(self) -> None:
+        self._out.drop()
+        self._in.drop()
+        self._wire.close()
+
+    def data_received(self, data: memoryview) -> None:
+        if self._link.fault == WHOLE and self._in.empty:
+            self._receiver.data_received(data)
+            return
+        kept = bytes(data)
+        self._in.hold(lambda: self._receiver.data_received(memoryview(kept)))
+
+    def all_sent(self) -> None:
+        if self._out.empty:
+            self._receiver.all_sent()
+
+    def connection_lost(self, reason: str) -> None:
+        self._out.drop()
+        self._in.drop()
+        self._link.wires.pop(self, None)
+        self._receiver.connection_lost(reason)
+
+    def fault_changed(self) -> None:
+        self._out.fault_changed()
+        self._in.fault_changed()
+
+
+class FaultyTransport:
+    """A transport whose connections to chosen ports can be slowed, cut and healed."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._links: dict[int, _LinkState] = {}
+
+    async def listen(
+        self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]
+    ) -> Listener:
+        return await self._transport.listen(host, port, on_wire)
+
+    async def connect(
+        self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float
+    ) -> Wire:
+        link = self._links.setdefault(port, _LinkState())
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_ms / 1000
+        try:
+            async with asyncio.timeout_at(deadline):
+                while link.fault.cut:
+                    link.changed.clear()
+                    await link.changed.wait()
+        except TimeoutError:
+            raise TimeoutError(f"connection to {host}:{port} timed out: the link is cut") from None
+        made: list[_FaultyWire] = []
+
+        def interpose(wire: Wire) -> WireReceiver:
+            made.append(_FaultyWire(link, wire, on_wire))
+            return made[0]
+
+        await self._transport.connect(
+            host, port, interpose, max((deadline - loop.time()) * 1000, 1)
+        )
+        return made[0]
+
+    def set_fault(self, port: int, fault: LinkFault) -> None:
+        """Set the state of the link to a port, also for open connections. O(connections)."""
+        link = self._links.setdefault(port, _LinkState())
+        link.fault = fault
+        link.changed.set()
+        for wire in tuple(link.wires):
+            wire.fault_changed()
+
+    def faults(self) -> dict[int, LinkFault]:
+        """Return the links that are not whole, by port."""
+        return {port: link.fault for port, link in self._links.items() if link.fault != WHOLE}

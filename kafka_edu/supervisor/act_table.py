@@ -1,0 +1,177 @@
+"""All acts on a cluster, as data: names, parameters, what each does, and whether it is dangerous.
+
+The supervisor carries them out. The command line, the dashboard's keys and palette, and the docs
+are made from this table.
+"""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+
+class Parameter(StrEnum):
+    """A parameter of an act. Its value is the key in a request."""
+
+    BROKER = "broker"
+    """A broker's id."""
+    OTHER = "other"
+    """Another broker's id: the other end of a link."""
+    TOPIC = "topic"
+    PARTITION = "partition"
+    """A partition as `web-0`; `all` where an act takes all of them."""
+    REPLICAS = "replicas"
+    """Broker ids as `1,2,0`, the preferred leader first."""
+    SETTING = "setting"
+    """`key=value`; `key=` removes the key."""
+    DELAY_MS = "delay_ms"
+    """ms in each direction."""
+
+
+NUMBERS: Final = frozenset({Parameter.BROKER, Parameter.OTHER, Parameter.DELAY_MS})
+
+
+class Act(NamedTuple):
+    """One act."""
+
+    name: str
+    title: str
+    """Its title in a palette. Parameters stand in braces."""
+    parameters: tuple[Parameter, ...]
+    effect: str
+    """What will happen, in one sentence."""
+    dangerous: bool = False
+    """Whether it is confirmed first."""
+
+    def title_with(self, values: dict[str, object]) -> str:
+        """Return the title with the values of the parameters."""
+        return self.title.format(**{p.value: values.get(p.value, f"<{p}>") for p in Parameter})
+
+
+_BROKER = (Parameter.BROKER,)
+_LINK = (Parameter.BROKER, Parameter.OTHER)
+
+#: Acts on one process. A ZooKeeper server can be named in place of a broker.
+PROCESS_ACTS: Final = (
+    Act("start", "start broker {broker}", _BROKER, "The process starts and joins the cluster."),
+    Act(
+        "stop",
+        "stop broker {broker} gracefully",
+        _BROKER,
+        "The broker hands its leaderships over, flushes its logs and ends (SIGTERM).",
+    ),
+    Act(
+        "kill",
+        "kill -9 broker {broker}",
+        _BROKER,
+        "The process is gone at once; its session lives on until it expires.",
+        dangerous=True,
+    ),
+    Act(
+        "pause",
+        "pause broker {broker} (SIGSTOP)",
+        _BROKER,
+        "The process holds its sockets and answers nothing; its session expires after a while.",
+    ),
+    Act("resume", "resume broker {broker}", _BROKER, "A paused process goes on (SIGCONT)."),
+    Act(
+        "restart",
+        "restart broker {broker}",
+        _BROKER,
+        "The broker stops gracefully and starts again.",
+    ),
+)
+
+#: Acts on the cluster.
+CLUSTER_ACTS: Final = (
+    Act(
+        "expire-session",
+        "expire the ZooKeeper session of broker {broker}",
+        _BROKER,
+        "ZooKeeper ends the session: the broker's ephemeral znodes go, though it runs on.",
+        dangerous=True,
+    ),
+    Act(
+        "delete-controller",
+        "delete the znode /controller",
+        (),
+        "All brokers see it go and race to create it; the fastest is the next controller.",
+        dangerous=True,
+    ),
+    Act(
+        "write-controller",
+        "write broker {broker} into /controller",
+        _BROKER,
+        "The znode's data changes and nothing else: the controller resigns, and nobody else"
+        " begins, until the znode goes.",
+        dangerous=True,
+    ),
+    Act(
+        "elect-preferred",
+        "elect the preferred leader of {partition}",
+        (Parameter.PARTITION,),
+        "The first of the assigned replicas becomes leader, if it is in sync.",
+    ),
+    Act(
+        "elect-unclean",
+        "elect any leader for {partition}",
+        (Parameter.PARTITION,),
+        "A replica out of sync may lead a partition without a leader: committed records may go.",
+        dangerous=True,
+    ),
+    Act(
+        "reassign",
+        "move {partition} to brokers {replicas}",
+        (Parameter.PARTITION, Parameter.REPLICAS),
+        "New replicas copy the partition; old ones are deleted when the new are in sync.",
+    ),
+    Act(
+        "topic-config",
+        "set {setting} of topic {topic}",
+        (Parameter.TOPIC, Parameter.SETTING),
+        "The topic's configuration changes on every broker.",
+    ),
+    Act(
+        "broker-config",
+        "set {setting} of broker {broker}",
+        (Parameter.BROKER, Parameter.SETTING),
+        "The broker's dynamic configuration changes (num.io.threads, for example).",
+    ),
+    Act(
+        "slow-link",
+        "slow the link between brokers {broker} and {other} by {delay_ms} ms",
+        (*_LINK, Parameter.DELAY_MS),
+        "Everything between the two takes that much longer in each direction.",
+    ),
+    Act(
+        "cut-link",
+        "cut the link between brokers {broker} and {other}",
+        _LINK,
+        "Nothing passes between the two; as with a pulled cable, nobody is told.",
+        dangerous=True,
+    ),
+    Act(
+        "heal-link",
+        "heal the link between brokers {broker} and {other}",
+        _LINK,
+        "Both reach each other again; bytes that waited arrive now.",
+    ),
+)
+
+ACTS: Final[dict[str, Act]] = {act.name: act for act in (*PROCESS_ACTS, *CLUSTER_ACTS)}
+
+
+def parse_values(act: Act, words: list[str]) -> dict[str, int | str]:
+    """Turn words of a command line, in the order of the act's parameters, into a request's values.
+    Raises ValueError with what is missing or wrong.
+    """
+    names = " ".join(p.value.upper() for p in act.parameters)
+    if len(words) != len(act.parameters):
+        raise ValueError(f"'{act.name}' takes {names or 'no parameters'}")
+    values: dict[str, int | str] = {}
+    for parameter, word in zip(act.parameters, words, strict=True):
+        if parameter not in NUMBERS:
+            values[parameter.value] = word
+        elif word.isdecimal():
+            values[parameter.value] = int(word)
+        else:
+            raise ValueError(f"{parameter.value.upper()} of '{act.name}' is a number, not '{word}'")
+    return values

@@ -1,0 +1,336 @@
+"""Acts on a whole cluster: its controller, leaders, replicas, settings, sessions and links.
+
+An act asks whoever is in charge in Kafka: brokers over Kafka's protocol, ZooKeeper over its own.
+For sessions and links it asks the broker itself, over its event socket.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.link_faults import WHOLE, LinkFault
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.supervisor.action_server import ActionRefused
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.trace.trace_client import EventsAddress
+from kafka_edu.trace.wire_format import TraceFormatError
+
+_CONTROLLER: Final = "/controller"
+_ALL: Final = "all"
+_PATIENCE_S: Final = 15.0
+Request = Mapping[str, object]
+
+
+class ClusterActs:
+    """Carries out the cluster acts of `act_table`. Owner of the state of the links."""
+
+    def __init__(
+        self,
+        folder: ClusterFolder,
+        bootstrap_servers: str,
+        zookeeper_connect: str,
+        broker_ports: Mapping[int, Sequence[int]],
+        on_link: Callable[[int, int, LinkFault], None],
+    ) -> None:
+        """`broker_ports` are the ports of each broker's listeners. `on_link` is called when a link
+        has changed.
+        """
+        self._folder = folder
+        self._bootstrap_servers = bootstrap_servers
+        self._zookeeper_connect = zookeeper_connect
+        self._broker_ports = broker_ports
+        self._on_link = on_link
+        self.links: dict[tuple[int, int], LinkFault] = {}
+        """Links that are not whole, by their two brokers, the smaller id first."""
+
+    async def act(self, name: str, request: Request) -> str:
+        """Carry out one act. Return what was done. Raises ActionRefused with the reason."""
+        try:
+            async with asyncio.timeout(4 * _PATIENCE_S):
+                return await self._act(name, request)
+        except KafkaException as error:
+            raise ActionRefused(f"{error.error.name}: {error}") from error
+        except TimeoutError:
+            raise ActionRefused("nobody answered in time; is a broker paused?") from None
+        except OSError as error:
+            raise ActionRefused(str(error)) from error
+
+    async def _act(self, name: str, request: Request) -> str:
+        match name:
+            case "expire-session":
+                broker = self._broker(request, "broker")
+                answer = await self._control(broker, {"control": name})
+                return f"the session {answer.get('session_id', '')} of broker {broker} has ended"
+            case "delete-controller":
+                return await asyncio.to_thread(self._delete_controller)
+            case "write-controller":
+                broker = self._broker(request, "broker")
+                return await asyncio.to_thread(self._write_controller, broker)
+            case "elect-preferred" | "elect-unclean":
+                return await self._elect(_text(request, "partition"), name == "elect-unclean")
+            case "reassign":
+                return await self._reassign(
+                    _partition(_text(request, "partition")), _ids(_text(request, "replicas"))
+                )
+            case "topic-config":
+                topic = _text(request, "topic")
+                return await self._configure(2, topic, f"topic {topic}", request)
+            case "broker-config":
+                broker = self._broker(request, "broker")
+                return await self._configure(4, str(broker), f"broker {broker}", request)
+            case "slow-link":
+                delay_ms = request.get("delay_ms")
+                if not isinstance(delay_ms, int) or not 0 < delay_ms <= 60_000:
+                    raise ActionRefused("delay_ms is a number of ms, at least 1 and at most 60,000")
+                return await self._link(request, LinkFault(delay_ms))
+            case "cut-link":
+                return await self._link(request, LinkFault(cut=True))
+            case "heal-link":
+                return await self._link(request, WHOLE)
+        raise ActionRefused(f"there is no action '{name}'")
+
+    def _broker(self, request: Request, key: str) -> int:
+        broker = request.get(key)
+        if not isinstance(broker, int) or broker not in self._broker_ports:
+            there = ", ".join(map(str, self._broker_ports))
+            raise ActionRefused(f"there is no broker {broker}; there are {there}")
+        return broker
+
+    # ZooKeeper
+
+    def _with_zookeeper(self, work: Callable[["_ZooKeeper"], str]) -> str:
+        with _ZooKeeper(self._zookeeper_connect) as zookeeper:
+            return work(zookeeper)
+
+    def _delete_controller(self) -> str:
+        def work(zookeeper: _ZooKeeper) -> str:
+            before = zookeeper.get(_CONTROLLER)
+            if before is None:
+                raise ActionRefused("there is no /controller now: no broker is the controller")
+            zookeeper.delete(_CONTROLLER)
+            return f"/controller is deleted; it held {before.decode('utf-8', 'replace')}"
+
+        return self._with_zookeeper(work)
+
+    def _write_controller(self, broker: int) -> str:
+        def work(zookeeper: _ZooKeeper) -> str:
+            if zookeeper.get(_CONTROLLER) is None:
+                raise ActionRefused("there is no /controller now: no broker is the controller")
+            data = json.dumps({"version": 1, "brokerid": broker, "timestamp": "0"}).encode()
+            zookeeper.set(_CONTROLLER, data)
+            return f"/controller names broker {broker} now"
+
+        return self._with_zookeeper(work)
+
+    # Kafka's protocol
+
+    async def _elect(self, partition: str, unclean: bool) -> str:
+        from kafka_edu.clients.admin.brokers import connect_brokers
+        from kafka_edu.protocol.messages.elect_leaders import (
+            ElectLeadersRequest,
+            ElectLeadersResponse,
+            TopicPartitions,
+        )
+
+        chosen = None
+        if partition != _ALL:
+            tp = _partition(partition)
+            chosen = [TopicPartitions(topic=tp.topic, partition_id=[tp.partition])]
+        request = ElectLeadersRequest(
+            election_type=int(unclean), topic_partitions=chosen, timeout_ms=30_000
+        )
+
+        def error_of(answer: ElectLeadersResponse) -> Errors:
+            return Errors.of(answer.error_code)
+
+        async with connect_brokers(self._bootstrap_servers, "kafka-edu-supervisor") as brokers:
+            answer = await brokers.ask_controller(request, ElectLeadersResponse, error_of)
+        elected, refused = [], []
+        for topic in answer.replica_election_results:
+            for result in topic.partition_result:
+                name = f"{topic.topic}-{result.partition_id}"
+                error = Errors.of(result.error_code)
+                if error is Errors.NONE:
+                    elected.append(name)
+                elif error is not Errors.ELECTION_NOT_NEEDED:
+                    refused.append(f"{name}: {error.name}")
+        if refused:
+            raise ActionRefused("; ".join(refused[:3]))
+        if not elected:
+            return "no election was needed"
+        return f"elected a leader for {', '.join(elected[:6])}" + ("…" if elected[6:] else "")
+
+    async def _reassign(self, tp: TopicPartition, replicas: list[int]) -> str:
+        from kafka_edu.clients.admin.brokers import connect_brokers, raise_for
+        from kafka_edu.protocol.messages.alter_partition_reassignments import (
+            AlterPartitionReassignmentsRequest,
+            AlterPartitionReassignmentsResponse,
+            ReassignablePartition,
+            ReassignableTopic,
+        )
+
+        wanted = ReassignablePartition(partition_index=tp.partition, replicas=replicas)
+        request = AlterPartitionReassignmentsRequest(
+            topics=[ReassignableTopic(name=tp.topic, partitions=[wanted])]
+        )
+        async with connect_brokers(self._bootstrap_servers, "kafka-edu-supervisor") as brokers:
+            answer = await brokers.ask_controller(
+                request, AlterPartitionReassignmentsResponse, lambda a: Errors.of(a.error_code)
+            )
+        raise_for(answer.error_code, answer.error_message)
+        for topic in answer.responses:
+            for result in topic.partitions:
+                raise_for(result.error_code, result.error_message)
+        return f"{tp} moves to brokers {', '.join(map(str, replicas))}"
+
+    async def _configure(self, kind: int, name: str, title: str, request: Request) -> str:
+        from kafka_edu.clients.admin.brokers import connect_brokers, raise_for
+        from kafka_edu.protocol.messages.incremental_alter_configs import (
+            AlterableConfig,
+            AlterConfigsResource,
+            IncrementalAlterConfigsRequest,
+            IncrementalAlterConfigsResponse,
+            OpType,
+        )
+
+        key, equals, value = _text(request, "setting").partition("=")
+        if not equals or not key:
+            raise ActionRefused("a setting is KEY=VALUE; KEY= removes the key")
+        config = AlterableConfig(
+            name=key,
+            config_operation=int(OpType.SET if value else OpType.DELETE),
+            value=value or None,
+        )
+        resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
+        message = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
+        async with connect_brokers(self._bootstrap_servers, "kafka-edu-supervisor") as brokers:
+            node = brokers.nodes.get(int(name)) if kind == 4 else None
+            answer = (
+                await brokers.ask_any(message, IncrementalAlterConfigsResponse)
+                if node is None
+                else await brokers.ask(node, message, IncrementalAlterConfigsResponse)
+            )
+        for result in answer.responses:
+            raise_for(result.error_code, result.error_message)
+        return f"{title}: {key} is {value}" if value else f"{title}: {key} is removed"
+
+    # The brokers themselves
+
+    async def _link(self, request: Request, fault: LinkFault) -> str:
+        a, b = sorted((self._broker(request, "broker"), self._broker(request, "other")))
+        if a == b:
+            raise ActionRefused("a link has two ends; both name the same broker")
+        ends = [(a, b), (b, a)]
+        told, silent = [], []
+        for broker, other in ends:
+            try:
+                await self._control(
+                    broker,
+                    {
+                        "control": "link",
+                        "ports": list(self._broker_ports[other]),
+                        "delay_ms": fault.delay_ms,
+                        "cut": fault.cut,
+                    },
+                )
+                told.append(broker)
+            except (ActionRefused, OSError):
+                silent.append(broker)
+        if not told:
+            raise ActionRefused(f"neither broker {a} nor broker {b} runs and answers")
+        if fault == WHOLE:
+            self.links.pop((a, b), None)
+        else:
+            self.links[a, b] = fault
+        self._on_link(a, b, fault)
+        half = f"; broker {silent[0]} does not answer and knows nothing of it" if silent else ""
+        return f"the link between brokers {a} and {b} is {fault}{half}"
+
+    def forget_links_of(self, broker: int) -> None:
+        """A broker has ended: at its next start it knows of no fault."""
+        for a, b in [link for link in self.links if broker in link]:
+            if self.links.pop((a, b), None) is not None:
+                self._on_link(a, b, WHOLE)
+
+    async def _control(self, broker: int, request: dict[str, object]) -> dict[str, object]:
+        """Send a control line to a broker's event socket. Raises ActionRefused, OSError."""
+        path: Path = self._folder.broker_events(broker)
+        try:
+            address = EventsAddress.read(str(path))
+        except (OSError, TraceFormatError) as error:
+            raise ActionRefused(f"broker {broker} does not run") from error
+        async with asyncio.timeout(_PATIENCE_S):
+            reader, writer = await asyncio.open_connection(address.host, address.port)
+            try:
+                writer.write(json.dumps({"token": address.token, **request}).encode() + b"\n")
+                await writer.drain()
+                answer = json.loads(await reader.readline() or b"{}")
+            except ValueError as error:
+                raise ActionRefused(f"broker {broker} gave no answer") from error
+            finally:
+                writer.close()
+        if not answer.get("ok"):
+            raise ActionRefused(str(answer.get("error", f"broker {broker} gave no answer")))
+        return dict(answer)
+
+
+class _ZooKeeper:
+    """A short session with ZooKeeper, by kazoo. Blocking."""
+
+    def __init__(self, connect: str) -> None:
+        from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
+
+        self._client = KazooClient(connect, timeout=6.0)
+
+    def __enter__(self) -> "_ZooKeeper":
+        from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]
+
+        try:
+            self._client.start(timeout=_PATIENCE_S)
+        except KazooTimeoutError as error:
+            self.__exit__()
+            raise TimeoutError("ZooKeeper does not answer") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.stop()
+        self._client.close()
+
+    def get(self, path: str) -> bytes | None:
+        from kazoo.exceptions import NoNodeError  # type: ignore[import-untyped]
+
+        try:
+            data: bytes = self._client.get(path)[0]
+        except NoNodeError:
+            return None
+        return data
+
+    def set(self, path: str, data: bytes) -> None:
+        self._client.set(path, data)
+
+    def delete(self, path: str) -> None:
+        self._client.delete(path)
+
+
+def _text(request: Request, key: str) -> str:
+    value = request.get(key)
+    if not isinstance(value, str) or not value:
+        raise ActionRefused(f"{key} is missing")
+    return value
+
+
+def _partition(text: str) -> TopicPartition:
+    topic, dash, number = text.rpartition("-")
+    if not dash or not topic or not number.isdecimal():
+        raise ActionRefused(f"'{text}' is not a partition, such as web-0")
+    return TopicPartition(topic, int(number))
+
+
+def _ids(text: str) -> list[int]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() for word in words):
+        raise ActionRefused(f"'{text}' is not a list of broker ids, such as 1,2,0")
+    return [int(word) for word in words]
