@@ -152,12 +152,13 @@ def test_a_feed_with_the_past_hands_on_the_rings_of_all_processes_in_one_order(
         dead.write_text('{"host": "127.0.0.1", "port": 1, "token": "t", "pid": 1}')
         feed = TraceFeed(folder, since_us=0)
         reading = asyncio.create_task(feed.run())
-        got: list[Envelope] = []
+        asked: list[Source] = []
         async with asyncio.timeout(PATIENCE_S):
-            while not got:
+            while len(asked) < len(told):
                 await asyncio.sleep(0.02)
-                got = feed.drain()
-        asked = [e.event.target for e in got if isinstance(e.event, ActionAsked)]
+                for envelope in feed.drain():
+                    if isinstance(envelope.event, ActionAsked):
+                        asked.append(envelope.event.target)
         assert asked == told
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
