@@ -15,6 +15,7 @@ from .view_model.groups_view import GroupsView
 from .view_model.keyframe import copied
 from .view_model.load_view import LoadsView
 from .view_model.purgatory_view import PurgatoryView
+from .view_model.replication_view import ReplicationView
 from .view_model.requests_view import RequestsView
 from .view_model.ticker import Ticker
 from .view_model.wheels_view import WheelsView
@@ -61,6 +62,7 @@ class Model:
         self.cluster = ClusterView(self.name)
         self.wheels = WheelsView()
         self.purgatory = PurgatoryView()
+        self.replication = ReplicationView(self.cluster)
         self.loads = LoadsView()
         self.controller = ControllerView()
         self.zookeeper = ZookeeperView()
@@ -73,6 +75,7 @@ class Model:
             self.cluster.apply(envelope)
             self.wheels.apply(envelope)
             self.purgatory.apply(envelope)
+            self.replication.apply(envelope)  # after the cluster, from which it reads
             self.loads.apply(envelope)
             self.controller.apply(envelope)
             self.zookeeper.apply(envelope)

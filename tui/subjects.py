@@ -19,6 +19,12 @@ from .view_model.controller_view import CONTROLLER_EVENTS, DECISION_EVENTS, STAT
 from .view_model.load_view import LOAD_EVENTS
 from .view_model.partition_view import PARTITION_EVENTS
 from .view_model.purgatory_view import ENDED_EVENTS, WAITING_EVENTS
+from .view_model.replication_view import (
+    EPOCH_EVENTS,
+    ISR_EVENTS,
+    PROGRESS_EVENTS,
+    TRUNCATION_EVENTS,
+)
 from .view_model.requests_view import HOP_EVENTS
 from .view_model.wheels_view import PURGATORY_EVENTS, TIMER_EVENTS
 from .view_model.zookeeper_view import FIRED_EVENTS, SESSION_EVENTS, ZNODE_EVENTS
@@ -134,6 +140,37 @@ WAITING = Subject(
         Source("purgatory.delayed_operation", "DelayedOperation"),
         Source("replication.delayed_produce", "DelayedProduce"),
         Source("replication.delayed_fetch", "DelayedFetch"),
+    ),
+)
+TROUBLE = Subject(
+    "Partitions, the worst first",
+    "Without a live leader; below min.insync.replicas, so that acks=all is refused;"
+    " under-replicated; lagging; cut back of late; in sync. A replica lags if it lacks records and"
+    " has not caught up for more than a second. Internal topics are folded while all is well with"
+    " them.",
+    PROGRESS_EVENTS + ISR_EVENTS,
+    (
+        Source("replication.partition", "Partition"),
+        Source("replication.partitions", "Partitions"),
+        Source("replication.isr_updates", "IsrUpdates"),
+    ),
+)
+REPLICAS = Subject(
+    "How far is each replica?",
+    "All replicas on one scale of offsets. Full bars are committed: they lie below the high"
+    " watermark (HW), which every member of the ISR has passed. Light bars are written and not"
+    " committed yet. The log end offset (LEO) is where the bar ends. The leader learns a follower's"
+    " LEO from its next fetch: the remote LEO. A follower that has not caught up for"
+    " replica.lag.time.max.ms leaves the ISR, and no longer holds the HW. A new leader begins a"
+    " leader epoch at its LEO. A follower asks it where its own last epoch ends, and cuts off what"
+    " the leader does not have. Cut records are drawn as ╳.",
+    PROGRESS_EVENTS + ISR_EVENTS + EPOCH_EVENTS + TRUNCATION_EVENTS,
+    (
+        Source("replication.partition", "Partition"),
+        Source("replication.replica", "Replica"),
+        Source("replication.replica_fetcher", "ReplicaFetcher"),
+        Source("replication.isr_state", "IsrState"),
+        Source("log.leader_epoch_file_cache", "LeaderEpochFileCache"),
     ),
 )
 PURGATORY = Subject(
@@ -312,6 +349,8 @@ ALL_SUBJECTS = (
     WAITING,
     PURGATORY,
     ENDED,
+    TROUBLE,
+    REPLICAS,
     CONTROLLER_QUEUE,
     DECISIONS,
     STATE_MACHINES,

@@ -74,7 +74,8 @@ class PurgatoryScreen(DashboardScreen):
         """Use the room: columns if it is wide, all details if it is high."""
         self.query_one("#purgatory-body").set_class(event.size.width >= _SIDE_BY_SIDE, "wide")
         high = event.size.height >= _HIGH
-        self._detail.styles.height = 14 if high else 9
+        self._detail.styles.height = 14 if high else 8
+        self._tabs.styles.height = 2 if high else 1
         self._answer.styles.margin = (0, 0, 1 if high else 0, 0)
 
     def tick(self) -> None:
@@ -100,5 +101,5 @@ class PurgatoryScreen(DashboardScreen):
         if message.lines is self._ended:
             done = self.model.purgatory.completions[message.index]
             self.app.push_screen(ChainScreen(self.model.ticker, done.envelope))
-        else:
+        elif message.lines is self._operations:
             self.action_about()

@@ -8,6 +8,7 @@ from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 from .groups_screen import GroupsScreen
 from .purgatory_screen import PurgatoryScreen
+from .replication_screen import ReplicationScreen
 from .requests_screen import RequestsScreen
 from .timeline_screen import TimelineScreen
 from .wheels_screen import WheelsScreen
@@ -17,6 +18,7 @@ SCREENS: Final[tuple[type[DashboardScreen], ...]] = (
     ClusterScreen,
     WheelsScreen,
     PurgatoryScreen,
+    ReplicationScreen,
     ControllerScreen,
     ZookeeperScreen,
     GroupsScreen,

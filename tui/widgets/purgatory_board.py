@@ -81,7 +81,9 @@ class PurgatoryTabs(Drawn):
     def draw(self) -> Text:
         view, colours, choice = self.model.purgatory, self.palette, self.choice
         places: list[tuple[int, int, int, int | None, str]] = []
-        first, second = ink("broker     ", colours.dim), ink("purgatory  ", colours.dim)
+        narrow = self.size.height < 2
+        first = ink("broker " if narrow else "broker     ", colours.dim)
+        second = ink("in " if narrow else "purgatory  ", colours.dim)
         brokers: list[int | None] = [None, *view.brokers()]
         for broker in brokers:
             begin = first.cell_len
@@ -94,10 +96,17 @@ class PurgatoryTabs(Drawn):
             style = "" if waits else colours.dim
             _tab(second, f"{name or 'all'} {waits:,}", name == choice.name, style)
             places.append((1, begin, second.cell_len, choice.broker, name))
+        if self.size.height < 2:
+            at = first.cell_len
+            places = [
+                (0, begin + at * line, end + at * line, broker, name)
+                for line, begin, end, broker, name in places
+            ]
+            first.append_text(second)
         self._places = places
         for line in (first, second):
             line.truncate(self.size.width, overflow="ellipsis")
-        return Text("\n").join([first, second])
+        return first if self.size.height < 2 else Text("\n").join([first, second])
 
     def on_click(self, event: Click) -> None:
         for line, begin, end, broker, name in self._places:
@@ -244,10 +253,6 @@ class OperationDetail(Drawn):
         bar.append(full, style=colours.warning).append(rest, style=colours.dim)
         bar.append(f" deadline in {duration(left)}")
         lines = [head, bar]
-        for need in told.why[:_NEEDS_SHOWN]:
-            lines += self._need(need, now_ms)
-        if len(told.why) > _NEEDS_SHOWN:
-            lines.append(ink(f"  … and {len(told.why) - _NEEDS_SHOWN} more", colours.dim))
         *finishes, deadline = what_would_finish(told, now_ms)
         sentences = [*finishes[:_NEEDS_SHOWN], f"or {deadline}" if finishes else deadline]
         for number, sentence in enumerate(sentences):
@@ -255,6 +260,10 @@ class OperationDetail(Drawn):
             for at, text in enumerate(folded(sentence, width - 17, 0)):
                 line = ink(label if at == 0 else " " * 17, f"bold {colours.ok}")
                 lines.append(line.append_text(coloured(Text(text), colours)))
+        for need in told.why[:_NEEDS_SHOWN]:
+            lines += self._need(need, now_ms)
+        if len(told.why) > _NEEDS_SHOWN:
+            lines.append(ink(f"  … and {len(told.why) - _NEEDS_SHOWN} more", colours.dim))
         return lines
 
     def _need(self, need: Requirement, now_ms: int) -> list[Text]:

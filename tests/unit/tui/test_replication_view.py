@@ -1,0 +1,372 @@
+"""The reducer of the Replication screen, and its scale of offsets."""
+
+import pytest
+
+from kafka_edu.trace.event import SUPERVISOR, Envelope, Event, Source
+from kafka_edu.trace.events.controller import (
+    BrokerFailed,
+    LeaderElected,
+    TopicDeletionChanged,
+)
+from kafka_edu.trace.events.log import LeaderEpochAssigned, LogState, LogTruncated
+from kafka_edu.trace.events.replication import (
+    BecameFollower,
+    BecameLeader,
+    IsrExpanded,
+    IsrShrunk,
+    LogTruncatedByEpoch,
+    LogTruncatedByRange,
+    PartitionOffsets,
+    PartitionProgress,
+    UncleanTruncation,
+)
+from kafka_edu.trace.events.supervisor import ProcessEnded
+from tests.unit.tui.story_of_events import Story
+from tests.unit.tui.test_cluster_view import WEB, running
+from tui.model import Model
+from tui.view_model.partition_view import PartitionKey
+from tui.view_model.replication_view import (
+    KEPT_EPOCHS,
+    KEPT_STEPS,
+    LAGS,
+    NO_LEADER_LIVES,
+    UNDER_REPLICATED,
+    WELL,
+    ReplicationView,
+    Scale,
+    scale_of,
+)
+
+
+class Kept(Story):
+    """A story that keeps what others have cleared."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all: list[Envelope] = []
+
+    def tell(
+        self,
+        teller: Source | int,
+        event: Event,
+        after_ms: int = 0,
+        cause: Envelope | None = None,
+    ) -> Envelope:
+        self.all.append(super().tell(teller, event, after_ms, cause))
+        return self.all[-1]
+
+
+class Told:
+    """A story of three brokers where 1 leads web-0 by epoch 7, and the model that follows it."""
+
+    def __init__(self) -> None:
+        self.story = Kept()
+        self.story.now_ms = 100_000
+        self.model = Model("demo")
+        running(self.story)
+        self.follow()
+
+    def follow(self) -> ReplicationView:
+        self.model.apply(self.story.all)
+        self.story.all.clear()
+        return self.model.replication
+
+    def offsets(self, leo: int, hw: int, *followers: tuple[int, int, int]) -> ReplicationView:
+        """The leader's sample; of each follower (broker, LEO, ms since it caught up)."""
+        now_ms = self.story.now_ms
+        progress = PartitionProgress(
+            log_start=0,
+            hw=hw,
+            leo=leo,
+            remote_leos=tuple((broker, end) for broker, end, _ in followers),
+            min_isr=2,
+            remote_times=tuple((b, now_ms - ago, now_ms - ago) for b, _, ago in followers),
+        )
+        self.story.tell(1, PartitionOffsets("web", 0, progress))
+        for broker, end, _ in followers:
+            own = PartitionProgress(
+                log_start=0, hw=min(hw, end), leo=end, remote_leos=(), min_isr=2
+            )
+            self.story.tell(broker, PartitionOffsets("web", 0, own))
+        return self.follow()
+
+    def elected(self, leader: int, isr: tuple[int, ...], epoch: int, unclean: bool = False) -> None:
+        self.story.tell(
+            0,
+            LeaderElected(
+                topic="web",
+                partition=0,
+                strategy="OfflinePartition",
+                replicas=(1, 2, 0),
+                isr_before=(1, 2, 0),
+                live=(0, 2),
+                old_leader=1,
+                new_leader=leader,
+                isr=isr,
+                leader_epoch=epoch,
+                unclean=unclean,
+                controller_epoch=4,
+                zk_path="/x",
+                zk_version=epoch,
+            ),
+        )
+        self.story.tell(
+            leader,
+            BecameLeader(
+                topic="web",
+                partition=0,
+                leader_epoch=epoch,
+                controller_epoch=4,
+                start_offset=100,
+                high_watermark=80,
+                isr=isr,
+                replicas=(1, 2, 0),
+                zk_version=epoch,
+            ),
+        )
+
+    def killed(self, broker: int) -> None:
+        self.story.tell(
+            SUPERVISOR,
+            ProcessEnded(
+                process=f"broker-{broker}",
+                child=Source.of_broker(broker),
+                pid=100 + broker,
+                code=-9,
+                signal="SIGKILL",
+                asked=True,
+            ),
+        )
+        self.story.tell(0, BrokerFailed(broker_id=broker, shutting_down=False), after_ms=6_000)
+
+
+def test_a_follower_that_does_not_fetch_lags_and_is_named() -> None:
+    told = Told()
+    view = told.offsets(122, 100, (2, 122, 4), (0, 100, 6_100))
+    p = told.model.cluster.partitions.by_key[WEB]
+    assert (view.behind(p, 0), view.behind(p, 2), view.behind(p, 1)) == (22, 0, 0)
+    assert (view.late_ms(p, 0), view.late_ms(p, 2)) == (6_100, 4)
+    assert view.trouble(p) == LAGS
+    assert view.lag_words(p, 0) == "22 behind, last fetch 6.1 s ago"
+    assert view.lag_words(p, 2) == "has all, last fetch 4 ms ago"
+    assert view.answer() == (
+        "warning",
+        "! broker 0 lags in web-0: 22 behind, last fetch 6.1 s ago",
+    )
+
+
+def test_a_follower_one_fetch_behind_does_not_lag() -> None:
+    told = Told()
+    view = told.offsets(122, 120, (2, 121, 30), (0, 120, 300))
+    p = told.model.cluster.partitions.by_key[WEB]
+    assert view.behind(p, 0) == 2
+    assert view.trouble(p) == WELL
+    assert view.answer() == ("ok", "✓ every replica keeps up with its leader: 1 partition")
+    told.model.advance(view.now_us + 2_000_000)
+    assert view.trouble(p) == LAGS, "two seconds later it still has not caught up"
+
+
+def test_the_isr_over_time_with_its_causes() -> None:
+    told = Told()
+    told.story.tell(
+        1,
+        IsrShrunk("web", 0, 7, (1, 2, 0), (1, 2), 4, "0 is stuck: no fetch for 10200 ms"),
+        after_ms=15_000,
+    )
+    view = told.follow()
+    known = view.by_key[WEB]
+    shrunk_us = view.now_us
+    assert [step.isr for step in known.steps] == [(1, 2, 0), (1, 2)]
+    assert known.steps[0].because == ""
+    assert known.steps[1].because == "broker 0 is stuck: no fetch for 10200 ms"
+    assert known.left_isr_us(0) == shrunk_us
+    assert known.left_isr_us(2) is None
+    told.story.tell(1, IsrExpanded("web", 0, 7, (1, 2), (1, 2, 0), 5, "0 has caught up"), 400)
+    told.follow()
+    assert [set(step.isr) for step in known.steps] == [{0, 1, 2}, {1, 2}, {0, 1, 2}]
+    assert known.steps[2].at_us - known.steps[1].at_us == 400_000
+    assert known.left_isr_us(0) is None
+
+
+def test_the_same_isr_told_twice_is_one_step() -> None:
+    told = Told()
+    told.killed(1)
+    told.elected(2, (2, 0), 8)
+    view = told.follow()
+    assert [step.isr for step in view.by_key[WEB].steps] == [(1, 2, 0), (2, 0)]
+    assert view.by_key[WEB].steps[1].because == "broker 1 is gone", "the controller said so first"
+
+
+def test_no_live_leader_is_worse_than_all_else() -> None:
+    told = Told()
+    told.offsets(122, 100, (2, 122, 4), (0, 100, 6_100))
+    told.killed(1)
+    view = told.follow()
+    p = told.model.cluster.partitions.by_key[WEB]
+    assert view.trouble(p) == NO_LEADER_LIVES
+    assert view.answer()[1] == "✕ web-0 has no live leader: nobody can write or fetch"
+    told.elected(2, (2, 0), 8)
+    view = told.follow()
+    assert view.trouble(p) == UNDER_REPLICATED
+    assert "broker 1 is out of the ISR of 1 partition" in view.answer()[1]
+
+
+def cut(told: Told, broker: int, before: int, after: int, hw: int) -> None:
+    told.story.tell(
+        broker,
+        LogTruncated("web", 0, before, after, 100 * (before - after), False),
+    )
+    told.story.tell(
+        broker,
+        LogTruncatedByEpoch("web", 0, before, after, 7, after, 2, hw, True),
+    )
+
+
+def test_a_truncation_after_a_clean_election_loses_nothing_committed() -> None:
+    told = Told()
+    told.elected(2, (2, 0), 8)
+    cut(told, 1, 122, 100, 100)
+    view = told.follow()
+    [one] = view.truncations
+    assert one.words() == (
+        "broker 1 cut off 22 records at epoch 7, 122 → 100, none of them committed"
+    )
+    assert one.reason == "leader 2 has no more of epoch 7"
+    assert view.by_key[WEB][1].end == 100
+    p = told.model.cluster.partitions.by_key[WEB]
+    assert view.trouble(p) == UNDER_REPLICATED
+    assert view.answer() == ("warning", f"! web-0: {one.words()}")
+    told.model.advance(view.now_us + 61_000_000)
+    assert view.recent_cut(WEB) is None, "it is news for a minute"
+
+
+def test_an_unclean_truncation_says_what_was_committed() -> None:
+    told = Told()
+    told.elected(0, (0,), 8, unclean=True)
+    cut(told, 1, 122, 90, 100)
+    told.story.tell(1, UncleanTruncation("web", 0, 0, 8, 122, 90, 100, 10, exact=True))
+    view = told.follow()
+    [one] = view.truncations
+    assert (one.records, one.committed, one.exact) == (32, 10, True)
+    assert one.words().endswith("122 → 90, 10 of them committed")
+    assert view.by_key[WEB].truncations[0] == one
+    assert view.answer()[0] == "error"
+    cut(told, 2, 122, 100, 100)
+    view = told.follow()
+    assert view.truncations[-1].words().endswith("none known to be committed")
+    assert "10 of them committed" in view.answer()[1], "the loss stays the answer"
+
+
+def test_a_truncation_by_range_has_no_epoch() -> None:
+    told = Told()
+    told.story.tell(0, LogTruncatedByRange("web", 0, 80, 60, 1, "the offset is out of range"))
+    told.story.tell(0, LogTruncatedByEpoch("web", 0, 60, 60, 7, 60, 1, 60, True))
+    view = told.follow()
+    [one] = view.truncations
+    assert one.words() == "broker 0 cut off 20 records, 80 → 60, none of them committed"
+    assert one.reason == "the offset is out of range"
+
+
+def test_leader_epochs_of_each_log() -> None:
+    told = Told()
+    for broker in (1, 0):
+        told.story.tell(
+            broker, LogState("web", 0, "/d", 0, 0, 100, (), ((5, 0), (7, 60)), producers=0)
+        )
+    told.story.tell(1, LeaderEpochAssigned("web", 0, 8, 100))
+    told.story.tell(0, LogTruncated("web", 0, 100, 60, 4_000, False))
+    view = told.follow()
+    assert view.by_key[WEB][1].epochs == {5: 0, 7: 60, 8: 100}
+    assert view.by_key[WEB][0].epochs == {5: 0}, "an epoch that began behind the cut is forgotten"
+
+
+def test_a_new_leader_does_not_know_its_followers_before_they_fetch() -> None:
+    told = Told()
+    told.offsets(122, 100, (2, 122, 4), (0, 100, 6_100))
+    told.elected(2, (2, 0), 8)
+    view = told.follow()
+    assert view.by_key[WEB][0].remote_leo == -1
+    assert view.by_key[WEB][0].end == 100, "but the broker's own word stays"
+    assert "last fetch" not in view.lag_words(told.model.cluster.partitions.by_key[WEB], 0)
+
+
+def test_a_follower_reports_its_own_end() -> None:
+    told = Told()
+    told.story.tell(0, BecameFollower("web", 0, 1, 7, 4, 77, 70, (1, 2, 0)))
+    view = told.follow()
+    assert (view.by_key[WEB][0].leo, view.by_key[WEB][0].hw) == (77, 70)
+
+
+def test_a_deleted_topic_is_forgotten() -> None:
+    told = Told()
+    told.story.tell(0, TopicDeletionChanged(topic="web", step="complete", reason=""))
+    view = told.follow()
+    assert list(view.by_key) == []
+    assert view.answer() == ("ok", "no partition is known yet")
+
+
+def test_its_memory_is_bounded() -> None:
+    told = Told()
+    for n in range(300):
+        told.story.tell(1, LeaderEpochAssigned("web", 0, 8 + n, 100 + n))
+        isr = (1, 2) if n % 2 else (1, 2, 0)
+        told.story.tell(1, IsrShrunk("web", 0, 7, (1, 2, 0), isr, 4 + n, "x"))
+        cut(told, 0, 120, 100, 100)
+        view = told.follow()
+    known = view.by_key[WEB]
+    assert len(known[1].epochs) == KEPT_EPOCHS
+    assert max(known[1].epochs) == 307, "the newest stay"
+    assert len(known.steps) == len(known.truncations) == KEPT_STEPS
+    assert len(view.truncations) == 200
+
+
+def test_the_worst_come_first_and_internal_ones_last() -> None:
+    told = Told()
+    view = told.offsets(122, 122, (2, 122, 4), (0, 122, 4))
+    for topic in ("__consumer_offsets", "aaa", "zzz"):
+        told.story.tell(
+            1,
+            BecameLeader(
+                topic=topic,
+                partition=0,
+                leader_epoch=0,
+                controller_epoch=4,
+                start_offset=0,
+                high_watermark=0,
+                isr=(1,) if topic == "zzz" else (1, 2),
+                replicas=(1, 2),
+                zk_version=0,
+            ),
+        )
+    view = told.follow()
+    assert [p.key for p in view.by_trouble()] == [
+        PartitionKey("zzz", 0),
+        PartitionKey("aaa", 0),
+        WEB,
+        PartitionKey("__consumer_offsets", 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "left", "right"),
+    [
+        (81_240, 81_262, 81_232, 81_264),
+        (0, 0, 0, 32),
+        (0, 31, 0, 32),
+        (0, 33, 0, 64),
+        (952, 1_898, 0, 2_048),
+        (5, -1, 0, 32),
+    ],
+)
+def test_the_scale_holds_both_ends_and_rarely_moves(
+    low: int, high: int, left: int, right: int
+) -> None:
+    scale = scale_of(low, high, 40)
+    assert (scale.left, scale.right) == (left, right)
+    assert scale.left <= low <= scale.right or low < 0
+    assert high <= scale.right
+
+
+def test_a_column_of_the_scale() -> None:
+    scale = Scale(100, 140, 20)
+    assert [scale.column(offset) for offset in (0, 100, 120, 140, 999)] == [0, 0, 10, 20, 20]

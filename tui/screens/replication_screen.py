@@ -1,0 +1,100 @@
+"""Replication (4): how far each replica is, and what it threw away."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from kafka_edu.trace.event import Envelope
+
+from ..subjects import REPLICAS, TROUBLE
+from ..view_model.partition_view import PartitionKey
+from ..widgets.drawn import Lines
+from ..widgets.replication_board import (
+    ReplicaBoard,
+    ReplicationAnswer,
+    ReplicationChoice,
+    TroubleHead,
+    TroubleLines,
+)
+from .chain_screen import ChainScreen
+from .dashboard_screen import DashboardScreen
+from .declaration import ScreenDeclaration
+
+
+class ReplicationScreen(DashboardScreen):
+    """The partitions by trouble above; the replicas of the chosen one below."""
+
+    declaration = ScreenDeclaration(
+        name="replication",
+        key="4",
+        title="Replication",
+        question="How far is each replica, and what did it throw away?",
+        subjects=(TROUBLE, REPLICAS),
+        acts=("pause", "resume", "kill", "start"),
+        break_="pause a follower, kill the leader, then resume the follower",
+    )
+    default_subject = REPLICAS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "broker(-1)", "partition", key_display="←→"),
+        Binding("right", "broker(1)", "partition", show=False),
+        Binding("w", "worst", "worst first"),
+    ]
+
+    def body(self) -> ComposeResult:
+        """Yield the widgets, and keep references to them."""
+        self._choice = ReplicationChoice()
+        self._answer = ReplicationAnswer(self.model, id="replication-answer")
+        self._head = TroubleHead(self.model, id="trouble-head")
+        self._lines = TroubleLines(self.model, self._choice)
+        self._board = ReplicaBoard(self.model, self._choice)
+        yield self._answer
+        with Vertical(id="replication-list") as listed:
+            listed.border_title = "partitions: the worst first"
+            yield self._head
+            yield self._lines
+        yield self._board
+
+    def on_mount(self) -> None:
+        self._lines.focus()
+        self.tick()
+
+    def tick(self) -> None:
+        for widget in (self._head, self._lines):
+            if widget.is_mounted:
+                widget.tick()
+        rows = self._board.rows()
+        if self._board.styles.height is None or self._board.styles.height.value != rows:
+            self._board.styles.height = rows
+        super().tick()
+
+    def action_broker(self, by: int) -> None:
+        """Choose the next partition of the list."""
+        self._lines.action_move(by)
+        self.tick()
+
+    def action_worst(self) -> None:
+        """Follow the worst partition again, instead of the chosen one."""
+        self._choice.by_hand = False
+        self.tick()
+
+    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+        """Follow the causes of what happened last to the partition's ISR or log."""
+        if message.lines is not self._lines:
+            return
+        key = self._choice.key
+        envelope = self._last_of(key) if key is not None else None
+        if envelope is None:
+            self.notify("nothing has happened to this partition since you began to look")
+            return
+        self.app.push_screen(ChainScreen(self.model.ticker, envelope))
+
+    def _last_of(self, key: PartitionKey) -> Envelope | None:
+        """Return the last change of the ISR or truncation; None if neither happened."""
+        known = self.model.replication.by_key.get(key)
+        if known is None:
+            return None
+        found = [cut.envelope for cut in known.truncations]
+        found += [step.envelope for step in known.steps if step.because]
+        return max(found, key=lambda envelope: envelope.mono_us, default=None)

@@ -1,0 +1,490 @@
+"""The state of the Replication screen: how far each replica is, since when it lags, the history of
+the ISR, the leader epochs of each log, and what was cut off.
+
+Leader, ISR and replicas of a partition come from `ClusterView`, which orders what several processes
+say. This reducer must therefore get each event after that one.
+"""
+
+from collections import deque
+from typing import Final, NamedTuple
+
+from kafka_edu.common.words import plural
+from kafka_edu.instruments.link_events import LinkLost
+from kafka_edu.instruments.sentences import sentence
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.controller import (
+    ControllerPartitionSnapshot,
+    LeaderElected,
+    ReplicaRemovedFromIsr,
+    TopicDeletionChanged,
+)
+from kafka_edu.trace.events.log import (
+    LeaderEpochAssigned,
+    LogCreated,
+    LogDeleted,
+    LogState,
+    LogTruncated,
+)
+from kafka_edu.trace.events.replication import (
+    BecameFollower,
+    BecameLeader,
+    IsrExpanded,
+    IsrShrunk,
+    LogTruncatedByEpoch,
+    LogTruncatedByRange,
+    PartitionOffsets,
+    PartitionProgress,
+    PartitionSnapshot,
+    UncleanTruncation,
+)
+from kafka_edu.trace.events.trace import SnapshotEnds
+
+from .cluster_view import ClusterView
+from .figures import duration
+from .partition_view import PartitionKey, PartitionView
+
+PROGRESS_EVENTS: Final = (PartitionSnapshot, PartitionOffsets)
+ISR_EVENTS: Final = (
+    LeaderElected,
+    ReplicaRemovedFromIsr,
+    BecameLeader,
+    IsrShrunk,
+    IsrExpanded,
+    ControllerPartitionSnapshot,
+    PartitionSnapshot,
+)
+EPOCH_EVENTS: Final = (LogState, LeaderEpochAssigned, LogTruncated)
+TRUNCATION_EVENTS: Final = (LogTruncatedByEpoch, LogTruncatedByRange, UncleanTruncation)
+
+KEPT_STEPS: Final = 40
+KEPT_EPOCHS: Final = 64
+KEPT_TRUNCATIONS: Final = 200
+RECENT_US: Final = 60_000_000
+"""A truncation is news for so long."""
+LATE_MS: Final = 1_000
+"""A follower lags if it has not caught up for longer than this. An idle follower fetches every
+replica.fetch.wait.max.ms, 500 ms."""
+
+NO_LEADER_LIVES, BELOW_MIN_ISR, UNDER_REPLICATED, LAGS, WELL = 4, 3, 2, 1, 0
+TROUBLES: Final = {
+    NO_LEADER_LIVES: "no live leader",
+    BELOW_MIN_ISR: "below min ISR",
+    UNDER_REPLICATED: "under-replicated",
+    LAGS: "a replica lags",
+    WELL: "in sync",
+}
+
+
+class IsrStep(NamedTuple):
+    """One ISR, from `at_us` on until the next step."""
+
+    at_us: int
+    isr: tuple[int, ...]
+    because: str
+    """Why it became so; empty for the first that is known."""
+    envelope: Envelope
+
+
+class Truncation(NamedTuple):
+    """A replica cut its log back."""
+
+    at_us: int
+    broker: int
+    leader: int
+    epoch: int
+    """The leader epoch at which the two logs parted; -1: not known."""
+    before: int
+    after: int
+    committed: int
+    """How many of the records are known to have been committed."""
+    exact: bool
+    """Whether `committed` is the whole number, not only a lower bound."""
+    unclean: bool
+    """Whether the leader was elected uncleanly: then committed records can be among them."""
+    reason: str
+    envelope: Envelope
+
+    @property
+    def records(self) -> int:
+        return self.before - self.after
+
+    def words(self) -> str:
+        """Describe the cut in numbers: `broker 2 cut off 22 records, 81,262 → 81,240`."""
+        if self.committed:
+            at_least = "" if self.exact else "at least "
+            kind = f"{at_least}{self.committed:,} of them committed"
+        else:
+            kind = "none known to be committed" if self.unclean else "none of them committed"
+        at = f" at epoch {self.epoch}" if self.epoch >= 0 else ""
+        return (
+            f"broker {self.broker} cut off {plural(self.records, 'record')}{at},"
+            f" {self.before:,} → {self.after:,}, {kind}"
+        )
+
+
+class ReplicaView:
+    """One replica: what its broker reports, and what its leader knows. -1: not known."""
+
+    def __init__(self, broker: int) -> None:
+        self.broker = broker
+        self.leo = -1
+        self.hw = -1
+        self.log_start = -1
+        self.remote_leo = -1
+        """As the leader knows it, from the last fetch."""
+        self.last_fetch_ms = -1
+        self.caught_up_ms = -1
+        self.epochs: dict[int, int] = {}
+        """leader epoch → its start offset in this log, ascending."""
+
+    @property
+    def end(self) -> int:
+        """The log end as far as it is known: the broker's own word, else the leader's."""
+        return self.leo if self.leo >= 0 else self.remote_leo
+
+
+class PartitionReplication:
+    """One partition."""
+
+    def __init__(self, key: PartitionKey) -> None:
+        self.key = key
+        self.replicas: dict[int, ReplicaView] = {}
+        self.steps: deque[IsrStep] = deque(maxlen=KEPT_STEPS)
+        self.truncations: deque[Truncation] = deque(maxlen=KEPT_STEPS)
+        self.unclean_epoch = -1
+        """The last leader epoch that began with an unclean election."""
+
+    def __getitem__(self, broker: int) -> ReplicaView:
+        if broker not in self.replicas:
+            self.replicas[broker] = ReplicaView(broker)
+        return self.replicas[broker]
+
+    def left_isr_us(self, broker: int) -> int | None:
+        """Return when a broker left the ISR; None if it is in it, or nobody saw it leave."""
+        left: int | None = None
+        for step in reversed(self.steps):
+            if broker in step.isr:
+                return left
+            left = step.at_us
+        return None
+
+
+class ReplicationView:
+    """All partitions. `apply` is the only way in."""
+
+    def __init__(self, cluster: ClusterView) -> None:
+        self.cluster = cluster
+        self.by_key: dict[PartitionKey, PartitionReplication] = {}
+        self.truncations: deque[Truncation] = deque(maxlen=KEPT_TRUNCATIONS)
+        """Of all partitions, the newest last."""
+
+    @property
+    def now_us(self) -> int:
+        return self.cluster.glow.now_us
+
+    def __getitem__(self, key: PartitionKey) -> PartitionReplication:
+        if key not in self.by_key:
+            self.by_key[key] = PartitionReplication(key)
+        return self.by_key[key]
+
+    def apply(self, envelope: Envelope) -> None:
+        """Take one event. O(1), except the end of a snapshot: O(partitions)."""
+        teller = envelope.broker
+        if teller is None:
+            return
+        match envelope.event:
+            case PartitionOffsets() as e:
+                self._progress(PartitionKey(e.topic, e.partition), teller, e.progress)
+            case PartitionSnapshot() as e:
+                self._progress(PartitionKey(e.topic, e.partition), teller, e.progress)
+            case BecameFollower() as e:
+                replica = self[PartitionKey(e.topic, e.partition)][teller]
+                replica.leo, replica.hw = e.log_end_offset, e.high_watermark
+            case BecameLeader() as e:
+                self._became_leader(e, teller)
+            case LeaderElected(unclean=True) as e:
+                self[PartitionKey(e.topic, e.partition)].unclean_epoch = e.leader_epoch
+            case LogState() as e:
+                replica = self[PartitionKey(e.topic, e.partition)][teller]
+                replica.epochs = dict(e.leader_epochs[-KEPT_EPOCHS:])
+            case LogCreated() as e:
+                self[PartitionKey(e.topic, e.partition)].replicas.pop(teller, None)
+            case LeaderEpochAssigned() as e:
+                self._epoch(self[PartitionKey(e.topic, e.partition)][teller], e)
+            case LogTruncated() as e:
+                replica = self[PartitionKey(e.topic, e.partition)][teller]
+                replica.epochs = {n: at for n, at in replica.epochs.items() if at < e.to_offset}
+            case LogDeleted() as e:
+                self[PartitionKey(e.topic, e.partition)].replicas.pop(teller, None)
+            case LogTruncatedByEpoch() as e if e.before != e.after:
+                self._truncated_by_epoch(envelope, e, teller)
+            case LogTruncatedByRange() as e if e.before != e.after:
+                self._truncated_by_range(envelope, e, teller)
+            case UncleanTruncation() as e:
+                self._uncleanly(e, teller)
+            case SnapshotEnds() | TopicDeletionChanged(step="complete"):
+                known = self.cluster.partitions.by_key
+                self.by_key = {key: p for key, p in self.by_key.items() if key in known}
+            case LinkLost():
+                pass  # what it last said is what one knows of it
+            case _:
+                pass
+        if isinstance(envelope.event, ISR_EVENTS):
+            self._isr(envelope, PartitionKey(envelope.event.topic, envelope.event.partition))
+
+    def _progress(self, key: PartitionKey, teller: int, progress: PartitionProgress) -> None:
+        p = self[key]
+        replica = p[teller]
+        replica.leo, replica.hw, replica.log_start = (
+            progress.leo,
+            progress.hw,
+            progress.log_start,
+        )
+        for broker, leo in progress.remote_leos:
+            p[broker].remote_leo = leo
+        for broker, fetched_ms, caught_up_ms in progress.remote_times:
+            p[broker].last_fetch_ms, p[broker].caught_up_ms = fetched_ms, caught_up_ms
+
+    def _became_leader(self, e: BecameLeader, teller: int) -> None:
+        p = self[PartitionKey(e.topic, e.partition)]
+        p[teller].leo, p[teller].hw = e.start_offset, e.high_watermark
+        for broker in e.replicas:  # a new leader knows nothing of its followers before they fetch
+            if broker != teller:
+                p[broker].remote_leo = p[broker].last_fetch_ms = -1
+
+    def _epoch(self, replica: ReplicaView, e: LeaderEpochAssigned) -> None:
+        replica.epochs[e.leader_epoch] = e.start_offset
+        while len(replica.epochs) > KEPT_EPOCHS:
+            del replica.epochs[next(iter(replica.epochs))]
+
+    def _truncated_by_epoch(self, envelope: Envelope, e: LogTruncatedByEpoch, teller: int) -> None:
+        p = self[PartitionKey(e.topic, e.partition)]
+        known = self.cluster.partitions.by_key.get(p.key)
+        self._truncated(
+            p,
+            Truncation(
+                at_us=envelope.mono_us,
+                broker=teller,
+                leader=e.leader,
+                epoch=e.epoch,
+                before=e.before,
+                after=e.after,
+                committed=0,
+                exact=False,
+                unclean=known is not None and known.leader_epoch == p.unclean_epoch,
+                reason=f"leader {e.leader} has no more of epoch {e.epoch}"
+                if e.epoch >= 0
+                else f"leader {e.leader} knows no epoch that old",
+                envelope=envelope,
+            ),
+        )
+
+    def _truncated_by_range(self, envelope: Envelope, e: LogTruncatedByRange, teller: int) -> None:
+        p = self[PartitionKey(e.topic, e.partition)]
+        known = self.cluster.partitions.by_key.get(p.key)
+        self._truncated(
+            p,
+            Truncation(
+                at_us=envelope.mono_us,
+                broker=teller,
+                leader=e.leader,
+                epoch=-1,
+                before=e.before,
+                after=e.after,
+                committed=0,
+                exact=False,
+                unclean=known is not None and known.leader_epoch == p.unclean_epoch,
+                reason=e.reason,
+                envelope=envelope,
+            ),
+        )
+
+    def _truncated(self, p: PartitionReplication, cut: Truncation) -> None:
+        p.truncations.append(cut)
+        self.truncations.append(cut)
+        p[cut.broker].leo = cut.after
+        p[cut.broker].hw = min(p[cut.broker].hw, cut.after)
+
+    def _uncleanly(self, e: UncleanTruncation, teller: int) -> None:
+        """Add to the truncation just reported how many of its records had been committed."""
+        p = self[PartitionKey(e.topic, e.partition)]
+        for cuts in (p.truncations, self.truncations):
+            for at in range(len(cuts) - 1, -1, -1):
+                cut = cuts[at]
+                same = (cut.broker, cut.before, cut.after) == (teller, e.before, e.after)
+                if same and cut.envelope.event[:2] == (e.topic, e.partition):
+                    cuts[at] = cut._replace(committed=e.records, exact=e.exact, unclean=True)
+                    break
+
+    def _isr(self, envelope: Envelope, key: PartitionKey) -> None:
+        """Add a step if the cluster's view of the ISR has changed with this event."""
+        known = self.cluster.partitions.by_key.get(key)
+        if known is None or not known.isr:
+            return
+        steps = self[key].steps
+        if steps and set(steps[-1].isr) == set(known.isr):
+            return
+        because = _because(envelope) if steps else ""
+        steps.append(IsrStep(envelope.mono_us, known.isr, because, envelope))
+
+    def trouble(self, p: PartitionView) -> int:
+        """Return how bad the state of a partition is: one of TROUBLES."""
+        partitions = self.cluster.partitions
+        if not partitions.leader_lives(p):
+            return NO_LEADER_LIVES
+        if p.min_isr and len(p.isr) < p.min_isr:
+            return BELOW_MIN_ISR
+        if partitions.under_replicated(p):
+            return UNDER_REPLICATED
+        return LAGS if any(self.lags(p, broker) for broker in p.replicas) else WELL
+
+    def behind(self, p: PartitionView, broker: int) -> int:
+        """Return how many records of the leader's log a replica lacks; 0 if that is not known."""
+        known = self.by_key.get(p.key)
+        if known is None or broker == p.leader or p.leader not in known.replicas:
+            return 0
+        end, leader_end = known[broker].end, known[p.leader].end
+        return max(leader_end - end, 0) if end >= 0 and leader_end >= 0 else 0
+
+    def late_ms(self, p: PartitionView, broker: int) -> int:
+        """Return since when a follower has not caught up with its leader; 0: it has, or nobody
+        knows.
+        """
+        known = self.by_key.get(p.key)
+        if known is None or broker == p.leader or broker not in known.replicas:
+            return 0
+        caught_up_ms = known[broker].caught_up_ms
+        return max(self.now_us // 1000 - caught_up_ms, 0) if caught_up_ms >= 0 else 0
+
+    def lags(self, p: PartitionView, broker: int) -> bool:
+        return self.behind(p, broker) > 0 and self.late_ms(p, broker) > LATE_MS
+
+    def recent_cut(self, key: PartitionKey) -> Truncation | None:
+        """Return the last truncation of a partition if it is recent."""
+        known = self.by_key.get(key)
+        if known is None or not known.truncations:
+            return None
+        cut = known.truncations[-1]
+        return cut if self.now_us - cut.at_us <= RECENT_US else None
+
+    def by_trouble(self) -> list[PartitionView]:
+        """Return the partitions, the worst first; equals by name, internal topics after others."""
+        return sorted(
+            self.cluster.partitions.by_key.values(),
+            key=lambda p: (
+                -self.trouble(p),
+                self.recent_cut(p.key) is None,
+                p.internal,
+                p.key,
+            ),
+        )
+
+    def lag_words(self, p: PartitionView, broker: int) -> str:
+        """Describe how far a follower is behind, and since when it has not fetched."""
+        known = self.by_key.get(p.key)
+        if known is None:
+            return ""
+        replica, behind = known[broker], self.behind(p, broker)
+        parts = [f"{behind:,} behind" if behind else "has all"]
+        if replica.last_fetch_ms >= 0:
+            ago_ms = max(self.now_us // 1000 - replica.last_fetch_ms, 0)
+            parts.append(f"last fetch {duration(ago_ms)} ago")
+        return ", ".join(parts)
+
+    def answer(self) -> tuple[str, str]:
+        """Answer "how far is each replica, and what did it throw away?" in one sentence."""
+        partitions = self.by_trouble()
+        if not partitions:
+            return "ok", "no partition is known yet"
+        worst = partitions[0]
+        level = self.trouble(worst)
+        cuts = [cut for cut in self.truncations if self.now_us - cut.at_us <= RECENT_US]
+        cut = max(cuts, key=lambda c: (c.committed > 0, c.at_us), default=None)
+        cut_words = ""
+        if cut is not None:
+            topic, partition = cut.envelope.event[:2]
+            cut_words = f"{topic}-{partition}: {cut.words()}"
+        if level == NO_LEADER_LIVES:
+            return "error", f"✕ {worst.key} has no live leader: nobody can write or fetch"
+        if cut is not None and cut.committed:
+            return "error", f"✕ {cut_words}"
+        late = [
+            (self.behind(p, broker), p, broker)
+            for p in partitions
+            for broker in p.replicas
+            if self.lags(p, broker)
+        ]
+        if late:
+            _, p, broker = max(late, key=lambda found: found[0])
+            of = f", and {len(late) - 1} more lag" if len(late) > 1 else ""
+            words = f"broker {broker} lags in {p.key}: {self.lag_words(p, broker)}{of}"
+            if level == BELOW_MIN_ISR:
+                return "error", f"✕ {words}; acks=all is refused"
+            return "warning", f"! {words}"
+        if level == BELOW_MIN_ISR:
+            return "error", (
+                f"✕ {worst.key} has {plural(len(worst.isr), 'replica')} in sync, min ISR"
+                f" {worst.min_isr}: acks=all is refused"
+            )
+        if cut_words:
+            return "warning", f"! {cut_words}"
+        if level == UNDER_REPLICATED:
+            return "warning", f"! {self._who_is_out(partitions)}"
+        number = plural(len(partitions), "partition")
+        return "ok", f"✓ every replica keeps up with its leader: {number}"
+
+    def _who_is_out(self, partitions: list[PartitionView]) -> str:
+        """Name the broker that is out of most ISRs, and where it is farthest behind."""
+        out: dict[int, list[PartitionView]] = {}
+        for p in partitions:
+            for broker in set(p.replicas) - set(p.isr) - set(p.adding):
+                out.setdefault(broker, []).append(p)
+        if not out:
+            dead = next(b for p in partitions for b in p.isr if not self.cluster.brokers.alive(b))
+            return f"broker {dead} is gone, and ZooKeeper still has it in the ISR"
+        broker, without = max(out.items(), key=lambda found: (len(found[1]), -found[0]))
+        worst = max(without, key=lambda p: self.behind(p, broker))
+        behind = self.behind(worst, broker)
+        far = f": {plural(behind, 'record')} behind in {worst.key}" if behind else ""
+        return f"broker {broker} is out of the ISR of {plural(len(without), 'partition')}{far}"
+
+
+def _because(envelope: Envelope) -> str:
+    """Return why the ISR changed; with the leader's numbers if it was the leader who changed it."""
+    match envelope.event:
+        case IsrShrunk(reason=reason) | IsrExpanded(reason=reason):
+            return "; ".join(
+                f"broker {part}" if part[:1].isdigit() else part for part in reason.split("; ")
+            )
+        case event:
+            return sentence(event).reason
+
+
+class Scale(NamedTuple):
+    """A range of offsets drawn on `width` cells. It stays while the offsets stay within it."""
+
+    left: int
+    right: int
+    width: int
+
+    def column(self, offset: int) -> int:
+        """Return the cell in which an offset stands, 0 to width."""
+        part = (offset - self.left) / max(self.right - self.left, 1)
+        return min(max(round(part * self.width), 0), self.width)
+
+
+def scale_of(low: int, high: int, width: int) -> Scale:
+    """Return a scale that holds both offsets.
+
+    Its length is a power of two, and it begins at a multiple of a quarter of that, at least a
+    quarter before `low`. So it does not move with every record: `scale_of(81_240, 81_262, 40)`
+    shows 81,232 to 81,264.
+    """
+    low, high = max(min(low, high), 0), max(low, high, 0)
+    length = 32
+    while True:
+        quarter = length // 4
+        left = max((low - quarter) // quarter * quarter, 0)
+        if left + length >= high:
+            return Scale(left, left + length, width)
+        length *= 2

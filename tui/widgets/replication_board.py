@@ -1,0 +1,408 @@
+"""The Replication screen: the partitions by trouble, and one of them with all its replicas."""
+
+from typing import Final
+
+from rich.text import Text
+from textual.events import Click
+
+from kafka_edu.common.words import plural
+
+from ..model import Model
+from ..palette import Palette
+from ..subjects import REPLICAS, TROUBLE
+from ..view_model.figures import count, duration, short_count
+from ..view_model.partition_view import (
+    DEAD,
+    IN_ISR,
+    LEADER,
+    OUT_OF_SYNC,
+    PartitionKey,
+    PartitionView,
+)
+from ..view_model.replication_view import (
+    BELOW_MIN_ISR,
+    LAGS,
+    NO_LEADER_LIVES,
+    TROUBLES,
+    UNDER_REPLICATED,
+    WELL,
+    IsrStep,
+    PartitionReplication,
+    Scale,
+    scale_of,
+)
+from .drawn import Drawn, Lines, ink
+from .ticker_lines import coloured
+
+COMMITTED, WRITTEN, CUT, TRACK = "▇", "░", "╳", "·"
+_LABEL: Final = 13
+_EPOCHS_SHOWN: Final = 8
+_CUTS_SHOWN: Final = 4
+
+
+class ReplicationChoice:
+    """The partition that the screen shows. It stays chosen when the list is sorted anew."""
+
+    def __init__(self) -> None:
+        self.key: PartitionKey | None = None
+        self.by_hand = False
+        """Somebody has chosen it. Before that the worst partition is shown."""
+        self.unfolded = False
+        """Internal topics without trouble are listed too."""
+
+
+class ReplicationAnswer(Drawn):
+    """One line: who lags, or what was thrown away."""
+
+    subject = TROUBLE
+
+    def draw(self) -> Text:
+        kind, words = self.model.replication.answer()
+        line = ink(words, f"bold {self.palette.verdict(kind)}")
+        line = coloured(line, self.palette)
+        line.truncate(self.size.width, overflow="ellipsis")
+        return line
+
+
+class TroubleHead(Drawn):
+    """The names of the columns."""
+
+    subject = TROUBLE
+
+    def draw(self) -> Text:
+        colours = self.palette
+        width = name_width(self.model, self.size.width)
+        head = f"{'  partition':<{width}}{'replicas':<16}{'epoch':>6}{'HW':>11}{'LEO':>11}  state"
+        line = ink(head, f"bold {colours.dim}")
+        line.truncate(self.size.width, overflow="ellipsis")
+        return line
+
+
+def name_width(model: Model, width: int) -> int:
+    """Return how wide the column of names is."""
+    longest = max((len(str(key)) for key in model.cluster.partitions.by_key), default=9)
+    return min(max(longest, 9) + 4, 14 if width < 100 else 34)
+
+
+class TroubleLines(Lines):
+    """One line for each partition, the worst first; internal ones without trouble in one line."""
+
+    subject = TROUBLE
+
+    def __init__(self, model: Model, choice: ReplicationChoice) -> None:
+        super().__init__(id="troubles")
+        self.model = model
+        self.choice = choice
+        self._rows: list[PartitionView | int] = []
+        """A partition, or the number of internal ones that are folded."""
+
+    def tick(self) -> None:
+        """Sort the partitions. The cursor stays on the chosen one."""
+        view, choice = self.model.replication, self.choice
+        rows: list[PartitionView | int] = []
+        folded = 0
+        for p in view.by_trouble():
+            calm = p.internal and view.trouble(p) == WELL and view.recent_cut(p.key) is None
+            if calm and not choice.unfolded:
+                folded += 1
+            else:
+                rows.append(p)
+        if folded:
+            rows.append(folded)
+        self._rows = rows
+        keys = [row.key for row in rows if not isinstance(row, int)]
+        if choice.key not in keys or not choice.by_hand:
+            choice.key = keys[0] if keys else None
+            choice.by_hand = choice.by_hand and choice.key is not None
+            self.cursor = 0
+        elif choice.key is not None and not isinstance(self._row(self.cursor), int):
+            self.cursor = keys.index(choice.key)
+        super().tick()
+
+    def _row(self, index: int) -> PartitionView | int | None:
+        return self._rows[index] if index < len(self._rows) else None
+
+    def action_move(self, by: int) -> None:
+        super().action_move(by)
+        self._choose_cursor()
+
+    def on_click(self, event: Click) -> None:
+        super().on_click(event)
+        self._choose_cursor()
+
+    def _choose_cursor(self) -> None:
+        row = self._row(self.cursor)
+        if isinstance(row, PartitionView):
+            self.choice.key, self.choice.by_hand = row.key, True
+
+    def action_choose(self) -> None:
+        """Fold or unfold the internal topics; a partition asks why."""
+        if isinstance(self._row(self.cursor), int):
+            self.choice.unfolded = True
+            self.tick()
+            return
+        super().action_choose()
+
+    def count(self) -> int:
+        return len(self._rows)
+
+    def empty(self) -> str:
+        return "no topics yet: press l to make one and to produce and consume, or use any client"
+
+    def line(self, index: int) -> Text:
+        view, colours = self.model.replication, self.palette
+        row = self._rows[index]
+        if isinstance(row, int):
+            return ink(
+                f"▸ {plural(row, 'internal partition')}, all in sync · ⏎ unfolds", colours.dim
+            )
+        level = view.trouble(row)
+        width = name_width(self.model, self.size.width)
+        chosen = row.key == self.choice.key
+        name = str(row.key)
+        name = name if len(name) <= width - 3 else name[: width - 4] + "…"
+        line = ink("▶ " if chosen else "  ", "bold")
+        line.append(name.ljust(width - 2), style="bold" if chosen else "")
+        for broker in row.replicas[:5]:
+            sign = self.model.cluster.partitions.sign(row, broker)
+            line.append(
+                f"{broker}{sign} ", style=sign_style(sign, broker, colours, row.key, self.model)
+            )
+        line.pad_right(max(width + 16 - line.cell_len, 0))
+        line.append(f"{row.leader_epoch:>6,}" if row.leader_epoch >= 0 else "     ?")
+        line.append(f"{count(row.hw) if row.hw >= 0 else '?':>11}")
+        line.append(f"{count(row.leo) if row.leo >= 0 else '?':>11}  ")
+        line.append_text(self._state(row, level))
+        line.truncate(max(self.scrollable_content_region.width, 10), overflow="ellipsis")
+        return line
+
+    def _state(self, p: PartitionView, level: int) -> Text:
+        view, colours = self.model.replication, self.palette
+        style = {
+            NO_LEADER_LIVES: f"bold {colours.error}",
+            BELOW_MIN_ISR: f"bold {colours.error}",
+            UNDER_REPLICATED: f"bold {colours.warning}",
+            LAGS: f"bold {colours.warning}",
+        }.get(level, colours.ok)
+        words = ink(TROUBLES[level], style)
+        late = [(view.behind(p, b), b) for b in p.replicas if view.lags(p, b)]
+        if late:
+            behind, broker = max(late)
+            words.append(f" · broker {broker} -{short_count(behind)}", style=colours.warning)
+        if cut := view.recent_cut(p.key):
+            words.append(f" · {CUT} {cut.records:,} cut off", style=f"bold {colours.error}")
+        return coloured(words, colours)
+
+
+def sign_style(sign: str, broker: int, colours: Palette, key: PartitionKey, model: Model) -> str:
+    """Return the style of a replica's sign: as on the Cluster screen."""
+    style = {
+        LEADER: f"bold {colours.broker(broker)}",
+        IN_ISR: colours.broker(broker),
+        OUT_OF_SYNC: f"bold {colours.warning}",
+    }.get(sign, f"bold {colours.error}" if DEAD in sign else "")
+    return style + (f" on {colours.glow}" if model.cluster.glow.glows("cell", key, broker) else "")
+
+
+class ReplicaBoard(Drawn, can_focus=True):
+    """The chosen partition: each replica as a bar, the ISR over time, epochs and truncations."""
+
+    subject = REPLICAS
+
+    def __init__(self, model: Model, choice: ReplicationChoice) -> None:
+        super().__init__(model, id="replicas")
+        self.choice = choice
+
+    def rows(self) -> int:
+        """Return how many rows the chosen partition needs."""
+        p, known = self._chosen()
+        if p is None or known is None:
+            return 2
+        return 5 + len(p.replicas) + min(max(len(known.truncations), 1), _CUTS_SHOWN)
+
+    def _chosen(self) -> tuple[PartitionView | None, PartitionReplication | None]:
+        key = self.choice.key
+        if key is None:
+            return None, None
+        partitions = self.model.cluster.partitions.by_key
+        return partitions.get(key), self.model.replication.by_key.get(key)
+
+    def draw(self) -> Text:
+        colours = self.palette
+        p, known = self._chosen()
+        if p is None or known is None:
+            return ink("choose a partition with ↑ ↓", colours.dim)
+        lines = [self._title(p), *self._bars(p, known), self._isr(p, known)]
+        lines.append(self._epochs(p, known))
+        lines += self._cuts(known)
+        for line in lines:
+            line.truncate(self.size.width, overflow="ellipsis")
+        return Text("\n").join(lines[: max(self.size.height, 1)])
+
+    def _title(self, p: PartitionView) -> Text:
+        colours = self.palette
+        line = ink(str(p.key), "bold")
+        if self.model.cluster.partitions.leader_lives(p):
+            line.append("  leader ", style=colours.dim)
+            line.append(f"broker {p.leader}", style=f"bold {colours.broker(p.leader)}")
+        else:
+            line.append("  no live leader", style=f"bold {colours.error}")
+        line.append(f" · epoch {p.leader_epoch} · ISR {_set(p.isr)} of {_set(p.replicas)}")
+        if p.hw >= 0:
+            line.append(f"  HW {count(p.hw)}  LEO {count(p.leo)}", style="bold")
+        short = p.min_isr and len(p.isr) < p.min_isr
+        style = f"bold {colours.error}" if short else colours.dim
+        line.append(f"  min ISR {p.min_isr or '?'}", style=style)
+        if p.log_start >= 0:
+            line.append(f"  log start {count(p.log_start)}", style=colours.dim)
+        return line
+
+    def _bars(self, p: PartitionView, known: PartitionReplication) -> list[Text]:
+        """Draw one bar for each replica, all on one scale, under the offsets of the scale."""
+        view, colours, width = self.model.replication, self.palette, self.size.width
+        ends = [known[b].end for b in p.replicas if known[b].end >= 0]
+        if not ends:
+            return [ink("nobody has told how far the replicas are", colours.dim)]
+        cut = view.recent_cut(p.key)
+        low = min([*ends, p.hw if p.hw >= 0 else ends[0]])
+        high = max([*ends, p.hw, cut.before if cut is not None else 0])
+        notes = 48 if width >= 110 else 34
+        scale = scale_of(low, high, max(width - _LABEL - notes - 2, 10))
+        lines = [self._ruler(p, scale)]
+        for broker in p.replicas:
+            lines.append(self._bar(p, known, broker, scale))
+        return lines
+
+    def _ruler(self, p: PartitionView, scale: Scale) -> Text:
+        colours = self.palette
+        left, right = count(scale.left), count(scale.right)
+        cells = [" "] * scale.width
+        mark = scale.column(p.hw) if scale.left <= p.hw <= scale.right else -1
+        label = f"HW {count(p.hw)} ▼"
+        line = ink(" " * _LABEL, "")
+        text = left + "".join(cells[len(left) :])
+        text = text[: scale.width - len(right)] + right
+        at = mark - len(label) + 1
+        if mark >= 0 and len(left) < at and mark < scale.width - len(right):
+            text = text[:at] + label + text[at + len(label) :]
+        elif mark >= 0 and len(left) < mark < scale.width - len(right):
+            text = text[:mark] + "▼" + text[mark + 1 :]
+        line.append(text, style=colours.dim)
+        return line
+
+    def _bar(
+        self, p: PartitionView, known: PartitionReplication, broker: int, scale: Scale
+    ) -> Text:
+        view, colours = self.model.replication, self.palette
+        partitions, replica = self.model.cluster.partitions, known[broker]
+        sign = partitions.sign(p, broker)
+        line = ink(f"broker {broker} ", f"bold {colours.broker(broker)}")
+        line.append(f"{sign}", style=sign_style(sign, broker, colours, p.key, self.model))
+        line.pad_right(max(_LABEL - line.cell_len, 0))
+        end = scale.column(replica.end) if replica.end >= 0 else 0
+        committed = min(scale.column(max(p.hw, 0)), end)
+        cut = view.recent_cut(p.key)
+        cut_to = scale.column(cut.before) if cut is not None and cut.broker == broker else end
+        body = colours.broker(broker)
+        line.append(COMMITTED * committed, style=body)
+        line.append(WRITTEN * (end - committed), style=body)
+        if cut_to > end:
+            fresh = cut is not None and view.now_us - cut.at_us <= 1_000_000
+            glow = f" on {colours.glow}" if fresh else ""
+            line.append(CUT * (cut_to - end), style=f"bold {colours.error}{glow}")
+        line.append(TRACK * max(scale.width - max(cut_to, end), 0), style=colours.dim)
+        line.append("  ")
+        if replica.end < 0:
+            return line.append("not known how far", style=colours.dim)
+        if broker == p.leader and partitions.leader_lives(p):
+            line.append("leader", style="bold")
+            uncommitted = max(p.leo - p.hw, 0) if p.hw >= 0 else 0
+            if uncommitted:
+                line.append(f", {uncommitted:,} not committed yet", style=colours.warning)
+            return line
+        if broker == p.leader:
+            return line.append(f"led it, last LEO {count(replica.end)}", style=colours.error)
+        words = view.lag_words(p, broker)
+        line.append(words, style=f"bold {colours.warning}" if view.lags(p, broker) else "")
+        left_us = known.left_isr_us(broker)
+        if left_us is not None and broker not in p.isr:
+            since_ms = (view.now_us - left_us) / 1000
+            line.append(f", left the ISR {duration(since_ms)} ago", style=colours.error)
+        return line
+
+    def _isr(self, p: PartitionView, known: PartitionReplication) -> Text:
+        """Draw the ISR over time: each set, how long it held, and why it became the next."""
+        view, colours, width = self.model.replication, self.palette, self.size.width
+        line = ink("ISR".ljust(_LABEL), colours.dim)
+        steps = list(known.steps)
+        if not steps:
+            return line.append("not known yet", style=colours.dim)
+        parts: list[Text] = []
+        for at, step in enumerate(steps):
+            ends_us = steps[at + 1].at_us if at + 1 < len(steps) else view.now_us
+            parts.append(self._step(step, ends_us, last=at + 1 == len(steps)))
+        while len(parts) > 1 and sum(part.cell_len for part in parts) > width - _LABEL:
+            parts.pop(0)
+        if len(parts) < len(steps):
+            line.append("… ", style=colours.dim)
+        for part in parts:
+            line.append_text(part)
+        return coloured(line, colours)
+
+    def _step(self, step: IsrStep, ends_us: int, last: bool) -> Text:
+        colours = self.palette
+        held = duration(max(ends_us - step.at_us, 0) / 1000)
+        part = ink(_set(step.isr), "bold")
+        if last:
+            part.append(f" for {held} now")
+        if step.because:
+            part.append(f", because {step.because}" if last else f" because {step.because}")
+        if not last:
+            part.append(f" ─{held}─▶ ", style=colours.dim)
+        return part
+
+    def _epochs(self, p: PartitionView, known: PartitionReplication) -> Text:
+        """Draw the leader epochs of the leader's log, and name the replicas that differ."""
+        colours = self.palette
+        line = ink("epochs".ljust(_LABEL), colours.dim)
+        leader = known.replicas.get(p.leader)
+        epochs = leader.epochs if leader is not None else {}
+        if not epochs:
+            return line.append("none yet: nothing was written", style=colours.dim)
+        entries = sorted(epochs.items())[-_EPOCHS_SHOWN:]
+        if len(epochs) > len(entries):
+            line.append("… ")
+        line.append("  ".join(f"{epoch} from {start:,}" for epoch, start in entries))
+        for broker in p.replicas:
+            theirs = known[broker].epochs
+            wrong = [
+                f"{epoch} from {start:,}"
+                for epoch, start in sorted(theirs.items())
+                if epochs.get(epoch, start) != start
+                or (epoch not in epochs and epoch > min(epochs))
+            ]
+            if broker != p.leader and wrong:
+                line.append(f"   ≠ broker {broker}: {', '.join(wrong)}", style=colours.warning)
+        return coloured(line, colours)
+
+    def _cuts(self, known: PartitionReplication) -> list[Text]:
+        """Draw the truncations, the newest first."""
+        view, colours = self.model.replication, self.palette
+        lines: list[Text] = []
+        for cut in reversed(known.truncations):
+            label = "cut off" if not lines else ""
+            line = ink(label.ljust(_LABEL), colours.dim)
+            ago = duration(max(view.now_us - cut.at_us, 0) / 1000)
+            style = f"bold {colours.error}" if cut.committed else "bold"
+            line.append(f"{CUT} {cut.words()}", style=style)
+            line.append(f", {ago} ago: {cut.reason}", style=colours.dim)
+            lines.append(coloured(line, colours))
+        return lines or [
+            ink("cut off".ljust(_LABEL), colours.dim).append(
+                "nothing since you look", style=colours.dim
+            )
+        ]
+
+
+def _set(brokers: tuple[int, ...]) -> str:
+    return f"{{{','.join(map(str, sorted(brokers)))}}}"
