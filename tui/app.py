@@ -5,7 +5,7 @@ the screen to draw what changed.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -18,6 +18,7 @@ from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
+from kafka_edu.protocol.capture_format import CapturedFrame
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
 from .load_process import LoadProcess
@@ -69,10 +70,13 @@ class DashboardApp(App[None]):
         replay: Replay | None = None,
         record: Path | None = None,
         screen: str = DECLARATIONS[0].name,
+        frames: Sequence[CapturedFrame] = (),
     ) -> None:
+        """`frames` were captured before, and the Wire screen shows them."""
         super().__init__()
         self._first = screen
         self.model = Model(name)
+        self.model.wire.add(frames)
         self.replay = replay
         self.player = Player(self.model, replay)
         self._folder = folder
@@ -208,15 +212,26 @@ class DashboardApp(App[None]):
 
 
 async def picture(
-    name: str, replay: Replay, at_ms: int, screen: str, size: tuple[int, int], light: bool
+    name: str,
+    replay: Replay | None,
+    at_ms: int,
+    screen: str,
+    size: tuple[int, int],
+    light: bool,
+    frames: Sequence[CapturedFrame] = (),
 ) -> str:
-    """Return the dashboard as an SVG, at one moment of a recording, without a terminal."""
-    replay.playing = False
-    app = DashboardApp(name, replay=replay)
-    async with app.run_test(size=size) as pilot:
-        app.model.apply(replay.wind_to(at_ms))
+    """Return the dashboard as an SVG, at one moment of a recording, without a terminal.
+
+    Without a recording only `frames` are shown.
+    """
+    if replay is not None:
         replay.playing = False
-        app.model.advance(replay.clock_us)
+    app = DashboardApp(name, replay=replay, frames=frames)
+    async with app.run_test(size=size) as pilot:
+        if replay is not None:
+            app.model.apply(replay.wind_to(at_ms))
+            replay.playing = False
+            app.model.advance(replay.clock_us)
         return await _draw(app, pilot, screen, light)
 
 

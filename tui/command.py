@@ -58,6 +58,14 @@ def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
     help="Record what is seen; .gz packs it.",
 )
 @click.option(
+    "--capture",
+    "capture_files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Frames that brokers captured, for the Wire screen; with or without a recording.",
+)
+@click.option(
     "--screen",
     default="cluster",
     metavar="NAME",
@@ -95,6 +103,7 @@ def dashboard(
     cluster: str,
     replay_files: tuple[Path, ...],
     record_file: Path | None,
+    capture_files: tuple[Path, ...],
     screen: str,
     svg_file: Path | None,
     at_s: float | None,
@@ -108,22 +117,28 @@ def dashboard(
     """
     from kafka_edu.instruments.recording import cluster_of, read_recordings
     from kafka_edu.instruments.replay import Replay
+    from kafka_edu.instruments.wire.capture import CaptureError, read_capture
     from kafka_edu.trace.wire_format import TraceFormatError
 
     from .app import DashboardApp, live_picture, picture
 
-    if replay_files:
+    try:
+        frames = [frame for path in capture_files for frame in read_capture(path)]
+    except CaptureError as error:
+        raise click.ClickException(str(error)) from error
+    if replay_files or capture_files:
         try:
-            replay = Replay(read_recordings(replay_files))
+            replay = Replay(read_recordings(replay_files)) if replay_files else None
         except (TraceFormatError, OSError, ValueError) as error:
             raise click.ClickException(str(error)) from error
-        name = cluster_of(replay_files[0])
+        name = cluster_of(replay_files[0]) if replay_files else capture_files[0].stem
         if svg_file is not None:
-            at_ms = replay.length_ms if at_s is None else int(at_s * 1000)
-            _write(svg_file, asyncio.run(picture(name, replay, at_ms, screen, size, light)))
+            end_ms = replay.length_ms if replay is not None else 0
+            at_ms = end_ms if at_s is None else int(at_s * 1000)
+            _write(svg_file, asyncio.run(picture(name, replay, at_ms, screen, size, light, frames)))
             return
         _require_terminal()
-        DashboardApp(name, replay=replay, screen=screen).run()
+        DashboardApp(name, replay=replay, screen=screen, frames=frames).run()
         return
     if svg_file is None:
         _require_terminal()

@@ -19,9 +19,10 @@ from .view_model.replication_view import ReplicationView
 from .view_model.requests_view import RequestsView
 from .view_model.ticker import Ticker
 from .view_model.wheels_view import WheelsView
+from .view_model.wire_view import WireView
 from .view_model.zookeeper_view import ZookeeperView
 
-_NO_STATE = frozenset({"name", "pause"})
+_NO_STATE = frozenset({"name", "pause", "wire"})
 
 
 class Pause(NamedTuple):
@@ -43,6 +44,8 @@ class Model:
         self.name = name
         self.pause: Pause | None = None
         """Set by the player, and no part of the state."""
+        self.wire = WireView()
+        """The captured frames. They come from files, not from events, so they stay."""
         self.reset()
 
     def state(self) -> dict[str, object]:
@@ -69,6 +72,7 @@ class Model:
         self.groups = GroupsView()
         self.requests = RequestsView()
         self.ticker = Ticker()
+        self.wire.forget_captures()
 
     def apply(self, envelopes: Iterable[Envelope]) -> None:
         for envelope in envelopes:
@@ -81,6 +85,7 @@ class Model:
             self.zookeeper.apply(envelope)
             self.groups.apply(envelope)
             self.requests.apply(envelope)
+            self.wire.apply(envelope)
             self.ticker.apply(envelope)
 
     def advance(self, now_us: int) -> None:

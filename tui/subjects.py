@@ -27,6 +27,7 @@ from .view_model.replication_view import (
 )
 from .view_model.requests_view import HOP_EVENTS
 from .view_model.wheels_view import PURGATORY_EVENTS, TIMER_EVENTS
+from .view_model.wire_view import WIRE_EVENTS
 from .view_model.zookeeper_view import FIRED_EVENTS, SESSION_EVENTS, ZNODE_EVENTS
 
 
@@ -339,6 +340,45 @@ SLOW_REQUESTS = Subject(
         Source("network.channel", "KafkaChannel"),
     ),
 )
+WIRE_FRAMES = Subject(
+    "Captured frames",
+    "Each line is a request (→) or a response (←) that a broker captured, with its API, version,"
+    " client and correlation id. A response has the correlation id of its request, on the same"
+    " connection. A red line begins with bytes that are no request. c switches the capture on and"
+    " off: a change of edu.capture.clients.",
+    WIRE_EVENTS,
+    (
+        Source("network.frame_capture", "FrameCapture"),
+        Source("network.frame_capture", "CaptureFile"),
+        Source("instruments.wire.capture", "CaptureFollower"),
+    ),
+)
+WIRE_TREE = Subject(
+    "A frame as a tree",
+    "Each field with its value and its type, in the order of its bytes. ▸ opens: lengths, counts,"
+    " varints, records. The field under the cursor lights up in the bytes, and its line below says"
+    " which versions of the message have it. What follows the first wrong byte is not decoded. A"
+    " broker closes the connection of a client that sends such a frame.",
+    WIRE_EVENTS,
+    (
+        Source("instruments.wire.walker", "Walker"),
+        Source("instruments.wire.cursor", "Cursor"),
+        Source("protocol.schema", "Message"),
+    ),
+)
+WIRE_BYTES = Subject(
+    "The bytes of a frame",
+    "Every byte from the size of the frame on, in hex. The bytes of the chosen field light up. The"
+    " first wrong byte is red, and ✗ marks its line. The cursor chooses a byte, and the tree shows"
+    " the field that has it. Stars (2a) may stand for a secret, which is hidden before a frame is"
+    " stored.",
+    WIRE_EVENTS,
+    (
+        Source("protocol.framing", "FrameReceiver"),
+        Source("network.channel", "KafkaChannel"),
+        Source("instruments.wire.tree", "Node"),
+    ),
+)
 ALL_SUBJECTS = (
     LOAD,
     HEADER,
@@ -361,4 +401,7 @@ ALL_SUBJECTS = (
     GROUP_MEMBERS,
     REQUESTS,
     SLOW_REQUESTS,
+    WIRE_FRAMES,
+    WIRE_TREE,
+    WIRE_BYTES,
 )

@@ -12,6 +12,7 @@ from .replication_screen import ReplicationScreen
 from .requests_screen import RequestsScreen
 from .timeline_screen import TimelineScreen
 from .wheels_screen import WheelsScreen
+from .wire_screen import WireScreen
 from .zookeeper_screen import ZookeeperScreen
 
 SCREENS: Final[tuple[type[DashboardScreen], ...]] = (
@@ -24,5 +25,6 @@ SCREENS: Final[tuple[type[DashboardScreen], ...]] = (
     GroupsScreen,
     RequestsScreen,
     TimelineScreen,
+    WireScreen,
 )
 DECLARATIONS: Final[tuple[ScreenDeclaration, ...]] = tuple(screen.declaration for screen in SCREENS)

@@ -98,6 +98,9 @@ class Walker:
         if inner is not None:
             with cursor.group(node):
                 self._fields(inner)
+            if node.children and not node.value:
+                first = node.children[0]
+                node.value = f"{first.name} {first.value}" if first.value else ""
         elif isinstance(wire, ArrayType):
             self._array(struct, field, wire, node, nullable)
         elif isinstance(wire, RecordsType):

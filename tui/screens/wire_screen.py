@@ -1,0 +1,163 @@
+"""Wire (0): what clients and brokers say to each other, byte by byte."""
+
+from pathlib import Path
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+
+from kafka_edu.instruments.replay import Replay
+from kafka_edu.instruments.wire.capture import CaptureError, CaptureFollower
+from kafka_edu.instruments.wire.switch import SwitchError, set_capture
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+
+from ..model import Model
+from ..subjects import WIRE_BYTES, WIRE_FRAMES, WIRE_TREE
+from ..widgets.drawn import Lines
+from ..widgets.status_line import StatusLine
+from ..widgets.wire_board import FieldDetail, FrameLines, HexLines, TreeLines, WireAnswer
+from .dashboard_screen import DashboardScreen
+from .declaration import ScreenDeclaration
+
+HOST: Final = "127.0.0.1"
+_MIDDLE, _WIDE = 110, 150
+
+
+class WireScreen(DashboardScreen):
+    """The frames above, the chosen one below: its tree left, its bytes right."""
+
+    declaration = ScreenDeclaration(
+        name="wire",
+        key="0",
+        title="Wire",
+        question="What is said, byte by byte?",
+        subjects=(WIRE_FRAMES, WIRE_TREE, WIRE_BYTES),
+        acts=("capture",),
+        break_="an old client, or a broken frame",
+    )
+    default_subject = WIRE_TREE
+    has_strip = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "capture", "capture on/off"),
+        Binding("w", "partner", "request ↔ response"),
+        Binding("i", "client", "client"),
+        Binding("a", "api", "API"),
+    ]
+
+    def __init__(self, model: Model, replay: Replay | None, folder: ClusterFolder | None) -> None:
+        super().__init__(model, replay, folder)
+        self._followers: dict[str, CaptureFollower] = {}
+        self._wanted: tuple[str, int] | None = None
+
+    def body(self) -> ComposeResult:
+        """Yield the widgets, and keep references to them: a tick may still come when they are
+        gone.
+        """
+        model = self.model
+        self._answer, self._frames = WireAnswer(model), FrameLines(model)
+        self._tree, self._bytes, self._detail = (
+            TreeLines(model),
+            HexLines(model),
+            FieldDetail(model),
+        )
+        yield from (self._answer, self._frames)
+        yield Horizontal(self._tree, self._bytes, id="wire-body")
+        yield self._detail
+
+    def on_mount(self) -> None:
+        if self.replay is None and self.folder is None:  # only a file of frames: no cluster
+            for line in self.query(StatusLine):
+                line.display = False
+        self._tree.focus()
+        self.tick()
+
+    def on_resize(self) -> None:
+        """Give the bytes 8 or 16 columns, and where there is room their text too."""
+        width = self.size.width
+        self._bytes.set_class(_MIDDLE <= width < _WIDE, "middle")
+        self._bytes.set_class(width >= _WIDE, "wide")
+
+    def tick(self) -> None:
+        self._read()
+        self._seek()
+        super().tick()
+        self._tree.tick()
+        self._bytes.tick()
+
+    def _read(self) -> None:
+        """Read what the brokers of a live cluster have captured since the last time."""
+        if self.folder is None:
+            return
+        files = {one.file for one in self.model.wire.captures.values()}
+        files |= {str(path) for path in self.folder.captures()}
+        for file in sorted(files):
+            follower = self._followers.setdefault(file, CaptureFollower(Path(file)))
+            try:
+                self.model.wire.add(follower.poll())
+            except CaptureError as error:
+                self.notify(str(error), severity="error")
+
+    def show_request(self, connection_id: str, correlation_id: int) -> None:
+        """Choose this request, as soon as its frame is read."""
+        self._wanted = connection_id, correlation_id
+        if self.is_mounted:
+            self.tick()
+
+    def _seek(self) -> None:
+        if self._wanted is not None and self.model.wire.find(*self._wanted):
+            self._wanted = None
+
+    def action_broker(self, by: int) -> None:
+        self.action_partner()
+
+    def action_partner(self) -> None:
+        """Go from a request to its response, or back."""
+        if self.model.wire.choose_partner():
+            self._redraw_frame()
+        else:
+            self.notify("the other half of this pair is not captured", timeout=4)
+
+    def action_client(self) -> None:
+        self.model.wire.next_client()
+        self._frames.redraw()
+
+    def action_api(self) -> None:
+        self.model.wire.next_api()
+        self._frames.redraw()
+
+    def on_frame_lines_moved(self, _: FrameLines.Moved) -> None:
+        self._redraw_frame()
+
+    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+        if message.lines is self._frames and self._frames.cursor < len(self.model.wire.listed):
+            self.model.wire.choose(self.model.wire.listed[self._frames.cursor])
+            self._redraw_frame()
+
+    def _redraw_frame(self) -> None:
+        for lines in (self._frames, self._tree, self._bytes):
+            lines.redraw()
+        self.tick()
+
+    def action_capture(self) -> None:
+        """Let all brokers capture the frames of all clients, or stop them."""
+        if self.folder is None:
+            self.notify("a recording captures nothing; --capture FILE shows a file of frames")
+            return
+        clients = "" if self.model.wire.running else "*"
+        ports = [b.port for _, b in sorted(self.model.cluster.brokers.by_id.items()) if b.port]
+        self.run_worker(lambda: self._switch(ports, clients), thread=True, exit_on_error=False)
+
+    def _switch(self, ports: list[int], clients: str) -> None:
+        failures = []
+        for port in ports:
+            try:
+                set_capture(HOST, port, clients)
+            except SwitchError as error:
+                failures.append(str(error))
+                continue
+            words = "all brokers capture all frames" if clients else "the capture has ended"
+            self.app.call_from_thread(self.notify, words, timeout=4)
+            return
+        why = failures[-1] if failures else "no broker is known yet"
+        self.app.call_from_thread(self.notify, why, title="no capture", severity="error")

@@ -1,0 +1,251 @@
+"""The captured frames, the chosen one as a tree, and the place in it: the state of the Wire screen.
+
+Events say which brokers capture, and in which file. The frames themselves come from those files:
+whoever reads them calls `add`.
+"""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple, TypeVar
+
+from kafka_edu.instruments.wire.capture import Frames, decode_captured, key_of
+from kafka_edu.instruments.wire.render import Row, node_rows
+from kafka_edu.instruments.wire.tree import Decoded, Node
+from kafka_edu.instruments.wire.words import api_name
+from kafka_edu.protocol.capture_format import CapturedFrame
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.network import (
+    FrameCaptureSnapshot,
+    FrameCaptureStarted,
+    FrameCaptureStopped,
+)
+
+T = TypeVar("T")
+
+WIRE_EVENTS: Final = (FrameCaptureStarted, FrameCaptureSnapshot, FrameCaptureStopped)
+
+
+class Capture(NamedTuple):
+    """The capture of one broker."""
+
+    clients: tuple[str, ...]
+    file: str
+    ended: str
+    """Why it has ended. Empty while it runs."""
+
+
+class WireView:
+    """The state of the Wire screen. It decodes one frame at a time: the chosen one."""
+
+    def __init__(self) -> None:
+        self.captures: dict[int, Capture] = {}
+        """Broker → its latest capture."""
+        self.frames = Frames()
+        self.client: str | None = None
+        """Only frames of this client are listed. None: of all."""
+        self.api: int | None = None
+        """Only frames of this API are listed. None: of all."""
+        self.listed: list[CapturedFrame] = []
+        self.chosen: CapturedFrame | None = None
+        self.decoded: Decoded | None = None
+        self.rows: list[Row] = []
+        """The tree of the chosen frame, as far as it is open."""
+        self.row = 0
+        self.byte = 0
+        self._open: set[int] = set()
+        self._shut: set[int] = set()
+
+    # What brokers capture
+
+    def forget_captures(self) -> None:
+        """Forget what events said, because a recording is rewound."""
+        self.captures = {}
+
+    def apply(self, envelope: Envelope) -> None:
+        broker = envelope.broker
+        if broker is None:
+            return
+        match envelope.event:
+            case FrameCaptureStarted() | FrameCaptureSnapshot() as e:
+                self.captures[broker] = Capture(e.clients, e.file, "")
+            case FrameCaptureStopped() as e:
+                before = self.captures.get(broker)
+                clients = before.clients if before is not None else ()
+                self.captures[broker] = Capture(clients, e.file, e.reason)
+
+    @property
+    def running(self) -> dict[int, Capture]:
+        """The captures that run."""
+        return {broker: one for broker, one in self.captures.items() if not one.ended}
+
+    # The list
+
+    def add(self, frames: Iterable[CapturedFrame]) -> None:
+        """Add frames that were read. The first one is chosen if none was."""
+        new = list(frames)
+        if not new:
+            return
+        self.frames.add(new)
+        self._list()
+        if self.chosen is None and self.listed:
+            self.choose(self.listed[0])
+
+    def _list(self) -> None:
+        self.listed = [
+            frame
+            for frame in self.frames
+            if (self.client is None or frame.client_id == self.client)
+            and (self.api is None or frame.api_key == self.api)
+        ]
+
+    def next_client(self) -> None:
+        """List only the frames of the next client, and after the last one those of all."""
+        clients = sorted({frame.client_id for frame in self.frames})
+        self.client = _next(clients, self.client)
+        self._list()
+
+    def next_api(self) -> None:
+        """List only the frames of the next API, and after the last one those of all."""
+        self.api = _next(sorted({frame.api_key for frame in self.frames}), self.api)
+        self._list()
+
+    @property
+    def filter_words(self) -> str:
+        """What is listed, in words."""
+        of = [f"client {self.client or '(none)'}"] if self.client is not None else []
+        if self.api is not None:
+            of.append(api_name(self.api) or "unreadable")
+        return " · ".join(of)
+
+    # The chosen frame
+
+    def choose(self, frame: CapturedFrame) -> None:
+        """Take this frame apart. The cursor stands on its first wrong byte, or its first field."""
+        if frame is self.chosen:
+            return
+        self.chosen = frame
+        self.decoded = decode_captured(frame)
+        self._open, self._shut = set(), set()
+        self._make_rows()
+        first = self.decoded.first_problem
+        self.row = 0
+        self.byte = 0
+        if first is not None and frame.data:
+            self.select_byte(min(first.at, len(frame.data) - 1))
+
+    def find(self, connection_id: str, correlation_id: int) -> bool:
+        """Choose the request of a connection by its number, and return whether it is here."""
+        frame = self.frames.find(connection_id, correlation_id)
+        if frame is None:
+            return False
+        self.client = self.api = None
+        self._list()
+        self.choose(frame)
+        return True
+
+    @property
+    def partner(self) -> CapturedFrame | None:
+        """The response to the chosen request, or the request of the chosen response."""
+        return self.frames.partner(self.chosen) if self.chosen is not None else None
+
+    def choose_partner(self) -> bool:
+        """Choose the other half of the pair, and return whether it is here."""
+        partner = self.partner
+        if partner is None:
+            return False
+        self.choose(partner)
+        return True
+
+    @property
+    def listed_at(self) -> int | None:
+        """The place of the chosen frame in the list. None if the filter leaves it out."""
+        return next((i for i, frame in enumerate(self.listed) if frame is self.chosen), None)
+
+    def is_pair(self, frame: CapturedFrame) -> bool:
+        """Return whether this frame belongs to the same request as the chosen one."""
+        return self.chosen is not None and key_of(frame) == key_of(self.chosen)
+
+    # The place in it
+
+    def _make_rows(self) -> None:
+        if self.decoded is None:
+            self.rows = []
+            return
+        found: list[Row] = []
+
+        def add(node: Node, depth: int, is_inner: bool) -> None:
+            (row, *_) = node_rows(node, unfold=False, is_inner=is_inner, depth=depth)
+            here = id(node)
+            is_open = (row.is_open or here in self._open) and here not in self._shut
+            found.append(row._replace(is_open=is_open and bool(node.children)))
+            if is_open:
+                for child in node.children:
+                    add(child, depth + 1, is_inner)
+            if here not in self._shut:
+                for inner in node.inner:
+                    add(inner, depth + 1, True)
+
+        for node in self.decoded.root.children:
+            add(node, 0, False)
+        self.rows = found
+
+    @property
+    def node(self) -> Node | None:
+        """The field under the cursor."""
+        return self.rows[self.row].node if self.row < len(self.rows) else None
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The bytes of the field under the cursor, or of the compressed bytes that hold it."""
+        for row in reversed(self.rows[: self.row + 1]):
+            if not row.is_inner:
+                return row.node.start, row.node.end
+        return 0, 0
+
+    def select_row(self, row: int) -> None:
+        """Put the cursor on a field. The byte cursor goes to its first byte."""
+        self.row = min(max(row, 0), max(len(self.rows) - 1, 0))
+        self.byte = self.span[0]
+
+    def select_byte(self, at: int) -> None:
+        """Put the cursor on a byte. The field is the smallest one on the screen that has it."""
+        if self.decoded is None or not self.decoded.data:
+            return
+        self.byte = min(max(at, 0), len(self.decoded.data) - 1)
+        best = self.row
+        size = len(self.decoded.data) + 1
+        for index, row in enumerate(self.rows):
+            node = row.node
+            if not row.is_inner and node.start <= self.byte < node.end and node.size < size:
+                best, size = index, node.size
+        self.row = best
+
+    def toggle(self) -> None:
+        """Open the field under the cursor, or shut it."""
+        node = self.node
+        if node is None or not (node.children or node.inner):
+            return
+        here, is_open = id(node), self.rows[self.row].is_open
+        (self._open if is_open else self._shut).discard(here)
+        (self._shut if is_open else self._open).add(here)
+        self._make_rows()
+
+    @property
+    def path(self) -> str:
+        """The names from the frame to the field under the cursor."""
+        if self.row >= len(self.rows):
+            return ""
+        names: list[str] = []
+        depth = self.rows[self.row].depth + 1
+        for row in reversed(self.rows[: self.row + 1]):
+            if row.depth < depth:
+                names.append(row.node.name)
+                depth = row.depth
+        return ".".join(reversed(names)).replace(".[", "[")
+
+
+def _next(values: list[T], present: T | None) -> T | None:
+    """Return the value after `present`. None comes before the first and after the last."""
+    if present is None:
+        return values[0] if values else None
+    later = values[values.index(present) + 1 :] if present in values else []
+    return later[0] if later else None

@@ -1,0 +1,315 @@
+"""The widgets of the Wire screen: the frames, the chosen one as a tree, and its bytes."""
+
+from typing import ClassVar, Final
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from kafka_edu.instruments.wire.capture import title_of
+from kafka_edu.instruments.wire.render import verdict
+from kafka_edu.protocol.capture_format import CapturedFrame
+
+from ..model import Model
+from ..subjects import WIRE_BYTES, WIRE_FRAMES, WIRE_TREE
+from ..view_model.figures import duration
+from ..view_model.wire_view import WireView
+from .drawn import Drawn, Lines, ink
+from .ticker_lines import wall_clock
+
+_WIDE: Final = 100
+_FOLDED, _OPEN, _LEAF = "▸", "▾", " "
+
+
+class WireAnswer(Drawn):
+    """The answer: what the chosen frame says, and whether every byte of it is right."""
+
+    subject = WIRE_TREE
+
+    def draw(self) -> Text:
+        view, colours = self.model.wire, self.palette
+        frame, decoded = view.chosen, view.decoded
+        if frame is None or decoded is None:
+            return self._nothing()
+        text = self._said(frame)
+        text.append("\n")
+        if decoded.problems and not frame.is_cut:
+            text.append(f"✗ {verdict(decoded)}", style=f"bold {colours.error}")
+        elif frame.is_cut:
+            text.append(f"the first {len(frame.data):,} bytes were kept, and each is explained")
+        else:
+            text.append(f"✓ {verdict(decoded)}", style=colours.ok)
+        if frame.hidden:
+            text.append(f" · secrets are hidden: {', '.join(frame.hidden)}", style=colours.warning)
+        return text
+
+    def _said(self, frame: CapturedFrame) -> Text:
+        """Return the line that says who says what to whom. It is cut where it would wrap."""
+        text = ink("← " if frame.is_response else "→ ", "bold")
+        text.append(f"{title_of(frame)} {'response' if frame.is_response else 'request'}", "bold")
+        text.append(" · ")
+        text.append(frame.client_id or "(no client id)")
+        text.append(" ← " if frame.is_response else " → ")
+        broker = f"broker {frame.broker_id}"
+        text.append(broker, style=self.palette.broker(frame.broker_id))
+        if frame.correlation_id >= 0:
+            wide = self.size.width >= _WIDE
+            text.append(
+                f" · correlation {frame.correlation_id}" if wide else f" #{frame.correlation_id}"
+            )
+        text.append(f" · {frame.size:,} bytes")
+        text.append_text(self._partner(frame))
+        text.truncate(max(self.content_size.width, 20), overflow="ellipsis")
+        return text
+
+    def _partner(self, frame: CapturedFrame) -> Text:
+        partner = self.model.wire.partner
+        if partner is None:
+            return ink(" · its other half is not here", self.palette.dim)
+        took = abs(partner.wall_ms - frame.wall_ms)
+        words = f"after {duration(took)}" if took else "within 1 ms"
+        return ink(f" · {'answers' if frame.is_response else 'answered'} {words}")
+
+    def _nothing(self) -> Text:
+        view, colours = self.model.wire, self.palette
+        if view.running:
+            names = ", ".join(sorted({n for one in view.running.values() for n in one.clients}))
+            text = ink(f"capturing the frames of {names}: none has come yet", "bold")
+            return text.append("\nlet the client speak, or press l for a load", style=colours.dim)
+        text = ink("no frame is captured", "bold")
+        ended = [one.ended for one in view.captures.values() if one.ended]
+        why = f" (the last capture ended: {ended[-1]})" if ended else ""
+        return text.append(f"\nc lets all brokers capture what clients say{why}", style=colours.dim)
+
+
+class FrameLines(Lines):
+    """The captured frames, oldest first. The cursor chooses one."""
+
+    subject = WIRE_FRAMES
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,right", "screen.partner", "request ↔ response", key_display="←→"),
+    ]
+
+    class Moved(Message):
+        """The cursor stands on another frame."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(id="frames", follow=True)
+        self.model = model
+
+    @property
+    def view(self) -> WireView:
+        return self.model.wire
+
+    def count(self) -> int:
+        return len(self.view.listed)
+
+    def tick(self) -> None:
+        at = self.view.listed_at
+        super().tick()
+        if at is not None and at != self.cursor:
+            self.cursor = at
+            self._show_cursor()
+            self.refresh()
+        title = f"frames: {len(self.view.listed):,}"
+        if self.view.filter_words:
+            title += f" of {self.view.filter_words}"
+        if self.border_title != title:
+            self.border_title = title
+
+    def _show_cursor(self) -> None:
+        top, height = self.scroll_offset.y, max(self.size.height, 1)
+        if not top <= self.cursor < top + height:
+            self.scroll_to(y=max(self.cursor - height // 2, 0), animate=False)
+
+    def action_move(self, by: int) -> None:
+        super().action_move(by)
+        if self.cursor < len(self.view.listed):
+            self.view.choose(self.view.listed[self.cursor])
+            self.post_message(self.Moved())
+
+    def line(self, index: int) -> Text:
+        frame, colours = self.view.listed[index], self.palette
+        paired = frame is not self.view.chosen and self.view.is_pair(frame)
+        clock = wall_clock(frame.wall_ms)
+        line = ink(clock if self.size.width >= _WIDE else clock[-9:], colours.dim)
+        line.append(" ⇄" if paired else " ▶" if frame is self.view.chosen else "  ", style="bold")
+        line.append(" ← " if frame.is_response else " → ")
+        line.append(f"b{frame.broker_id} ", style=f"bold {colours.broker(frame.broker_id)}")
+        known = frame.api_key >= 0
+        line.append(f"{title_of(frame):<24}", style="" if known else f"bold {colours.error}")
+        number = f" #{frame.correlation_id}" if frame.correlation_id >= 0 else ""
+        line.append(f" {frame.client_id or '(no client id)'}{number}")
+        line.append(f"  {frame.size:,} bytes", style=colours.dim)
+        return line
+
+
+class TreeLines(Lines):
+    """The chosen frame as a tree. The cursor names a field, and its bytes light up."""
+
+    subject = WIRE_TREE
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "fold", "open/shut", key_display="⏎"),
+        Binding("left,right", "fold", show=False),
+    ]
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(id="wire-tree")
+        self.model = model
+
+    @property
+    def view(self) -> WireView:
+        return self.model.wire
+
+    def count(self) -> int:
+        return len(self.view.rows)
+
+    def tick(self) -> None:
+        super().tick()
+        if self.cursor != self.view.row:
+            self.cursor = self.view.row
+            top, height = self.scroll_offset.y, max(self.size.height, 1)
+            if not top <= self.cursor < top + height:
+                self.scroll_to(y=max(self.cursor - height // 2, 0), animate=False)
+            self.refresh()
+
+    def action_move(self, by: int) -> None:
+        super().action_move(by)
+        self.view.select_row(self.cursor)
+        self.app.screen.query_one(HexLines).tick()
+
+    def action_fold(self) -> None:
+        self.view.toggle()
+        self.redraw()
+
+    def line(self, index: int) -> Text:
+        row, colours = self.view.rows[index], self.palette
+        node = row.node
+        sign = _LEAF if not (node.children or node.inner) else _OPEN if row.is_open else _FOLDED
+        line = Text(f"{'  ' * row.depth}{sign} ")
+        if node.wrong:
+            line.append("✗ ", style=f"bold {colours.error}")
+        line.append(node.name, style=f"bold {colours.error}" if node.wrong else colours.dim)
+        if node.value:
+            line.append(f"  {node.value}", style=f"bold {colours.error}" if node.wrong else "")
+        here = index == self.cursor
+        if node.wrong:
+            line.append(f"  {node.wrong}", style=colours.error)
+        elif not here or self.size.width >= _WIDE:
+            line.append(f"  {node.type}", style=colours.dim)
+        if here and not self.has_focus:
+            line.stylize_before(f"on {colours.cursor}")
+        return line
+
+
+class HexLines(Lines):
+    """The bytes of the chosen frame. The cursor names a byte, and its field lights up."""
+
+    subject = WIRE_BYTES
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "byte(-1)", "byte", key_display="←→"),
+        Binding("right", "byte(1)", "byte", show=False),
+    ]
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(id="wire-bytes")
+        self.model = model
+
+    @property
+    def view(self) -> WireView:
+        return self.model.wire
+
+    @property
+    def per_line(self) -> int:
+        """As many bytes in a line as fit: 8 or 16."""
+        return 16 if self.size.width >= 55 else 8
+
+    def count(self) -> int:
+        decoded = self.view.decoded
+        return -(-len(decoded.data) // self.per_line) if decoded is not None else 0
+
+    def tick(self) -> None:
+        super().tick()
+        line = self.view.byte // self.per_line
+        if self.cursor != line:
+            self.cursor = line
+            top, height = self.scroll_offset.y, max(self.size.height, 1)
+            if not top <= line < top + height:
+                self.scroll_to(y=max(line - height // 3, 0), animate=False)
+            self.refresh()
+
+    def action_move(self, by: int) -> None:
+        self._to_byte(self.view.byte + by * self.per_line)
+
+    def action_byte(self, by: int) -> None:
+        self._to_byte(self.view.byte + by)
+
+    def _to_byte(self, at: int) -> None:
+        self.view.select_byte(at)
+        self.tick()
+        self.app.screen.query_one(TreeLines).tick()
+
+    def line(self, index: int) -> Text:
+        view, colours = self.view, self.palette
+        decoded = view.decoded
+        if decoded is None:
+            return Text()
+        first = decoded.first_problem
+        wrong = first.at if first is not None else None
+        start = index * self.per_line
+        data = decoded.data[start : start + self.per_line]
+        marked = wrong is not None and start <= wrong < start + len(data)
+        line = ink(f"{start:04x}", colours.dim)
+        line.append("✗" if marked else " ", style=f"bold {colours.error}")
+        low, high = view.span
+        for at, byte in enumerate(data, start):
+            gap = "  " if at > start and (at - start) % 8 == 0 else " "
+            inside = low <= at < high
+            style = f"on {colours.cursor}" if inside and at > max(low, start) else ""
+            line.append(gap, style=style)
+            line.append(f"{byte:02x}", style=self._style(at, at == wrong, inside))
+        line.append(" " * (self.per_line * 3 + (self.per_line > 8) + 5 - line.cell_len))
+        if self.size.width >= line.cell_len + self.per_line + 1:
+            line.append(" ")
+            for at, byte in enumerate(data, start):
+                shown = chr(byte) if 32 <= byte < 127 else "·"
+                line.append(shown, style=self._style(at, at == wrong, low <= at < high, dim=True))
+        return line
+
+    def _style(self, at: int, is_wrong: bool, inside: bool, dim: bool = False) -> str:
+        colours = self.palette
+        if is_wrong:
+            return f"bold reverse {colours.error}"
+        if at == self.view.byte and self.has_focus:
+            return f"bold reverse {colours.text}"
+        if inside:
+            return f"bold {colours.text} on {colours.cursor}"
+        return colours.dim if dim else ""
+
+
+class FieldDetail(Drawn):
+    """The field under the cursor: where it lies, which versions have it, what it is for."""
+
+    subject = WIRE_TREE
+
+    def draw(self) -> Text:
+        view, colours = self.model.wire, self.palette
+        node, decoded = view.node, view.decoded
+        if node is None or decoded is None:
+            return Text()
+        is_inner = view.rows[view.row].is_inner
+        of = " of the unpacked bytes" if is_inner else ""
+        place = f"{node.start:,}" if node.size == 1 else f"{node.start:,}-{node.end - 1:,}"
+        where = f"bytes {place}{of}" if node.size else "no bytes"
+        text = ink(view.path, "bold")
+        text.append(f"  {where}  {node.type}", style=colours.dim)
+        if node.type.startswith("compact"):
+            text.append(": length + 1 in a varint (KIP-482)", style=colours.dim)
+        if node.versions:
+            text.append(f"  in versions {node.versions}", style=colours.text)
+        text.append("\n")
+        if node.wrong:
+            text.append(f"✗ {node.wrong}", style=f"bold {colours.error}")
+        elif node.note:
+            text.append(node.note)
+        return text
