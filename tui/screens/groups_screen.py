@@ -7,6 +7,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.events import Resize
 
+from kafka_edu.instruments.replay import Replay
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+
+from ..guest_consumers import GuestConsumers
+from ..model import Model
 from ..subjects import GROUP_MEMBERS, GROUPS
 from ..widgets.drawn import Lines
 from ..widgets.group_board import (
@@ -22,6 +27,12 @@ from .chain_screen import ChainScreen
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
+_DONE: Final = {
+    "join": "joins: its session time-out is 6 s",
+    "silence": "is stopped with SIGSTOP: it sends no heartbeat any more",
+    "wake": "goes on (SIGCONT)",
+    "leave": "leaves the group and ends",
+}
 _SIDE_BY_SIDE: Final = 150
 """From this width on, the offsets stand at the right of the members; below it, under them."""
 _HIGH: Final = 32
@@ -36,13 +47,21 @@ class GroupsScreen(DashboardScreen):
         title="Groups",
         question="Why did this group rebalance, and who waits for whom?",
         subjects=(GROUPS, GROUP_MEMBERS),
-        acts=(),
-        break_="a third consumer joins; one falls silent (SIGSTOP)",
+        acts=("join", "silence", "wake", "leave"),
+        break_="a third consumer joins (j); it falls silent (p: SIGSTOP)",
     )
     default_subject = GROUPS
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "offsets", "offsets", show=True),
+        Binding("t", "offsets", "offsets"),
+        Binding("j", "guest('join')", "one more joins"),
+        Binding("p", "guest('silence')", "SIGSTOP it"),
+        Binding("r", "guest('wake')", "SIGCONT it"),
+        Binding("x", "guest('leave')", "it leaves"),
     ]
+
+    def __init__(self, model: Model, replay: Replay | None, folder: ClusterFolder | None) -> None:
+        super().__init__(model, replay, folder)
+        self._guests = GuestConsumers()
 
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them."""
@@ -90,8 +109,53 @@ class GroupsScreen(DashboardScreen):
                 widget.tick()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide the key for the offsets where both have room."""
-        return not (action == "offsets" and getattr(self, "_both", False))
+        """Hide the key for the offsets where both have room, and acts without a meaning now."""
+        if action == "offsets":
+            return not getattr(self, "_both", False)
+        if action != "guest":
+            return True
+        if self.folder is None:
+            return False
+        match parameters:
+            case ("join",):
+                return bool(self.model.groups.told.groups)
+            case ("wake",):
+                return self._guests.is_stopped()
+            case _:
+                return bool(self._guests.names())
+
+    def action_guest(self, act: str) -> None:
+        """Let one more consumer join the chosen group, or act on the newest one."""
+        guests = self._guests
+        acts = {
+            "join": self._join,
+            "silence": guests.silence,
+            "wake": guests.wake,
+            "leave": guests.leave,
+        }
+        try:
+            name = acts[act]()
+        except OSError as error:
+            self.notify(f"the consumer cannot be started: {error}", severity="error")
+            return
+        if name:
+            self.notify(f"{name} {_DONE[act]}", timeout=5)
+        self.refresh_bindings()
+
+    def _join(self) -> str:
+        story = self._choice.story(self.model.groups)
+        port = self.model.cluster.brokers.a_live_port()
+        if story is None or not port:
+            self.notify("no broker runs that could be asked", severity="warning")
+            return ""
+        topic = self.model.groups.topic_of(story)
+        if not topic:
+            self.notify(f"nobody knows which topic group {story.group} reads", severity="warning")
+            return ""
+        return self._guests.join(f"127.0.0.1:{port}", story.group, topic)
+
+    def on_unmount(self) -> None:
+        self._guests.close()
 
     def action_offsets(self) -> None:
         """Show the offsets in place of the members, or the members again."""

@@ -12,7 +12,8 @@ from textual.events import Resize
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Label
 
-from kafka_edu.instruments.request_times import SlowRequest
+from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.instruments.request_times import Queues, SlowRequest
 from kafka_edu.instruments.trace_feed import event_files
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
@@ -41,12 +42,13 @@ class RequestsScreen(DashboardScreen):
         title="Requests",
         question="Where does the time go?",
         subjects=(REQUESTS, SLOW_REQUESTS),
-        acts=(),
-        break_="a backlog of produces while num.io.threads is 1",
+        acts=("few io threads",),
+        break_="a backlog of produces while num.io.threads is 1 (i)",
     )
     default_subject = REQUESTS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("h", "hops", "hops"),
+        Binding("i", "io_threads", "1 io thread / all"),
     ]
 
     def body(self) -> ComposeResult:
@@ -77,7 +79,44 @@ class RequestsScreen(DashboardScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide the key for hops on a recording: it has the hops that it has."""
-        return not (action == "hops" and self.folder is None)
+        return not (action in ("hops", "io_threads") and self.folder is None)
+
+    def action_io_threads(self) -> None:
+        """Set num.io.threads of the chosen broker, or of all, to 1; or back to what it was."""
+        view = self.model.requests
+        broker = self._choice.broker
+        brokers = view.times.brokers() if broker is None else [broker]
+        few = [b for b in brokers if view.times.queues.get(b, Queues()).handlers == 1]
+        self.run_worker(self._set_io_threads(brokers, back=len(few) == len(brokers)), group="acts")
+
+    async def _set_io_threads(self, brokers: list[int], *, back: bool) -> None:
+        """Ask the brokers with the tool that everybody uses: `kafka-edu configs`."""
+        port = self.model.cluster.brokers.a_live_port()
+        change = (
+            ("--delete-config", "num.io.threads") if back else ("--add-config", "num.io.threads=1")
+        )
+        for broker in brokers:
+            command = python_command(
+                "kafka_edu", "configs", "--bootstrap-server", f"127.0.0.1:{port}", "--alter",
+                "--entity-type", "brokers", "--entity-name", str(broker), *change,
+            )  # fmt: skip
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                env=python_environment(),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+            )
+            said, _ = await process.communicate()
+            words = said.decode("utf-8", "replace").strip().splitlines()
+            failed = process.returncode != 0
+            self.notify(
+                words[-1] if words else f"configs ended with {process.returncode}",
+                title=f"num.io.threads of broker {broker}",
+                severity="error" if failed else "information",
+            )
+            if failed:
+                return
 
     def action_broker(self, by: int) -> None:
         self._choice.move(self.model.requests, by)

@@ -150,6 +150,10 @@ class BrokersView:
         self.by_id: dict[int, BrokerView] = {}
         self._glow = glow
 
+    def a_live_port(self) -> int:
+        """Return the port of a broker that runs, or 0."""
+        return next((b.port for b in self.by_id.values() if b.port and b.linked and not b.dead), 0)
+
     def __getitem__(self, broker_id: int) -> BrokerView:
         """Return the broker. It is created when it is first heard of."""
         if broker_id not in self.by_id:

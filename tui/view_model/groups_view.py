@@ -120,6 +120,13 @@ class GroupsView:
             key=lambda story: (_ORDER.get(story.state, 2), story.group),
         )
 
+    def topic_of(self, story: GroupStory) -> str:
+        """Return a topic that the group's members subscribe to, or have committed; or empty."""
+        for member in story.sampled.values():
+            if member.topics:
+                return member.topics[0]
+        return next((topic for topic, _ in story.offsets), "")
+
     def total_lag(self, story: GroupStory) -> int | None:
         lags = [lag for tp in story.offsets if (lag := self.told.lag(story, tp)) is not None]
         return sum(lags) if lags else None

@@ -1,0 +1,55 @@
+"""Read a topic as one more member of a group, until standard input is closed or the parent is gone.
+
+The dashboard starts it to show a rebalance, and stops it with SIGSTOP to show a silent member. On
+Linux the kernel kills it with its parent, even while it is stopped.
+
+    python -m kafka_edu.clients.load.guest_consumer BOOTSTRAP GROUP TOPIC CLIENT-ID
+"""
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import sys
+from typing import Final
+
+from confluent_kafka import Consumer
+
+POLL_S: Final = 0.2
+SESSION_TIMEOUT_MS: Final = 6_000
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to kill this process when its parent ends. Other systems cannot do it."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def run(bootstrap: str, group: str, topic: str, client_id: str) -> None:
+    """Read until standard input is closed; then leave the group."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "client.id": client_id,
+            "auto.offset.reset": "latest",
+            "session.timeout.ms": SESSION_TIMEOUT_MS,
+            "heartbeat.interval.ms": 1_000,
+        }
+    )
+    consumer.subscribe([topic])
+    try:
+        while True:
+            consumer.poll(POLL_S)
+            if select.select([sys.stdin], [], [], 0)[0] and not os.read(sys.stdin.fileno(), 1):
+                return
+    finally:
+        consumer.close()
+
+
+if __name__ == "__main__":
+    die_with_parent()
+    run(*sys.argv[1:5])

@@ -1,0 +1,90 @@
+"""The reducer of the Requests screen: rows of the table, and single requests hop by hop."""
+
+from kafka_edu.network.request_metrics import SAMPLE_EVERY_MS
+from kafka_edu.trace.event import Envelope, Event, Source
+from kafka_edu.trace.events.network import RequestReceived, ResponseSent
+from kafka_edu.trace.events.server import HandlerPoolResized, RequestDequeued
+from tests.unit.network.test_request_metrics import Bench
+from tui.view_model.requests_view import KEPT_LATEST, KEPT_REQUESTS, RequestsView, id_of
+from tui.widgets.request_board import bar
+
+
+def _tell(view: RequestsView, event: Event, at_ms: int, seq: int = 0, broker: int = 1) -> None:
+    view.apply(Envelope(Source.of_broker(broker), seq or at_ms, 0, at_ms, at_ms * 1000, event))
+
+
+def _samples(view: RequestsView, bench: Bench, broker: int) -> None:
+    bench.time.advance(SAMPLE_EVERY_MS)
+    for event in bench.metrics.gauges():
+        at_us = bench.time.nanoseconds() // 1000
+        view.apply(Envelope(Source.of_broker(broker), 1, 0, 0, at_us, event))
+
+
+def test_rows_are_by_broker_and_the_busiest_one_answers() -> None:
+    view = RequestsView()
+    quick, slow = Bench(), Bench()
+    for bench, broker in ((quick, 0), (slow, 2)):
+        bench.serve({"local": 1})
+        _samples(view, bench, broker)
+    for _ in range(3):
+        quick.serve({"local": 1})
+        slow.serve({"request queue": 90})
+    _samples(view, quick, 0)
+    _samples(view, slow, 2)
+    assert [(row.times.api.broker, row.split.requests) for row in view.rows(None)] == [
+        (0, 3),
+        (2, 3),
+    ]
+    assert len(view.rows(2)) == 1
+    assert view.busiest() == 2
+    assert "broker 2: 100% of the time goes to the request queue" in view.answer(None)
+    assert "broker 0: 100% of the time goes to the handlers' own work" in view.answer(0)
+    assert RequestsView().answer(None) == "no broker has counted a request yet"
+
+
+def _received(correlation: int) -> RequestReceived:
+    return RequestReceived("c", correlation, 0, 8, "shop", 100, 0, 0)
+
+
+def _sent(correlation: int, total_us: int) -> ResponseSent:
+    return ResponseSent("c", correlation, 0, 50, 0, 0, total_us, 0, 0, total_us, 0, "shop")
+
+
+def test_a_request_has_its_hops_in_order_and_each_once() -> None:
+    view = RequestsView()
+    _tell(view, _sent(7, 3_000), 4)
+    _tell(view, _received(7), 1)
+    _tell(view, RequestDequeued("c", 7, 0, 1, 50), 2)
+    _tell(view, RequestDequeued("c", 7, 0, 1, 50), 2)
+    _tell(view, _received(8), 3)
+    (request,) = view.latest
+    assert request.name == "Produce shop#7"
+    assert [hop.name for hop in view.hops(id_of(request))] == [
+        "RequestReceived",
+        "RequestDequeued",
+        "ResponseSent",
+    ]
+    _tell(view, _received(7), 5, broker=2)
+    assert len(view.hops(id_of(request))) == 3, "another broker's request"
+
+
+def test_memory_is_bounded() -> None:
+    view = RequestsView()
+    for i in range(1, KEPT_REQUESTS * 2):
+        _tell(view, _sent(i, 500), i)
+    assert len(view._hops) == KEPT_REQUESTS
+    assert len(view.latest) == KEPT_LATEST
+
+
+def test_a_changed_number_of_handlers_glows() -> None:
+    view = RequestsView()
+    _tell(view, HandlerPoolResized(before=8, after=1), 5)
+    assert view.glow.glows("handlers", 1)
+    assert view.times.queues[1].handlers == 1
+
+
+def test_bars_show_small_parts() -> None:
+    assert bar(0.0, 4) == "    "
+    assert bar(0.001, 4) == "▏   "
+    assert bar(0.5, 4) == "██  "
+    assert bar(2.0, 4) == "████"

@@ -1,0 +1,83 @@
+"""Consumers that the Groups screen starts: one more member joins, falls silent, comes back, leaves.
+
+Each is a process of its own with an unmodified client, because SIGSTOP stops a whole process.
+"""
+
+import contextlib
+import signal
+import subprocess
+from typing import Final
+
+from kafka_edu.common.python_process import python_command, python_environment
+
+MODULE: Final = "kafka_edu.clients.load.guest_consumer"
+
+
+class GuestConsumers:
+    """The consumers started here, the newest last. They end with the dashboard."""
+
+    def __init__(self) -> None:
+        self._processes: list[tuple[str, subprocess.Popen[bytes]]] = []
+        self._started = 0
+        self._stopped: set[int] = set()
+
+    def names(self) -> list[str]:
+        """Return the client ids of those that run, stopped ones too."""
+        self._processes = [each for each in self._processes if each[1].poll() is None]
+        return [name for name, _ in self._processes]
+
+    def is_stopped(self) -> bool:
+        """Return whether one of them is stopped by SIGSTOP."""
+        return any(process.pid in self._stopped for _, process in self._processes)
+
+    def join(self, bootstrap: str, group: str, topic: str) -> str:
+        """Start one more consumer and return its client id. Raises OSError."""
+        self._started += 1
+        name = f"guest-{self._started}"
+        process = subprocess.Popen(
+            python_command(MODULE, bootstrap, group, topic, name),
+            env=python_environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C at this terminal is the dashboard's
+        )
+        self._processes.append((name, process))
+        return name
+
+    def silence(self) -> str:
+        """Stop the newest that runs with SIGSTOP. Return its name, or an empty string."""
+        for name, process in reversed(self._processes):
+            if process.poll() is None and process.pid not in self._stopped:
+                process.send_signal(signal.SIGSTOP)
+                self._stopped.add(process.pid)
+                return name
+        return ""
+
+    def wake(self) -> str:
+        """Let the newest stopped one go on. Return its name, or an empty string."""
+        for name, process in reversed(self._processes):
+            if process.poll() is None and process.pid in self._stopped:
+                process.send_signal(signal.SIGCONT)
+                self._stopped.discard(process.pid)
+                return name
+        return ""
+
+    def leave(self) -> str:
+        """Let the newest leave its group and end. Return its name, or an empty string."""
+        if not self.names():
+            return ""
+        name, process = self._processes.pop()
+        process.send_signal(signal.SIGCONT)
+        self._stopped.discard(process.pid)
+        if process.stdin is not None:
+            process.stdin.close()
+        return name
+
+    def close(self) -> None:
+        """Kill all of them: the dashboard ends."""
+        for _, process in self._processes:
+            with contextlib.suppress(OSError):
+                process.kill()
+                process.wait(timeout=5)
+        self._processes.clear()
