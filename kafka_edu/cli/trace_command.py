@@ -271,11 +271,13 @@ def record(
         recorder.write(envelopes)
         counted += sum(1 for e in envelopes if _is_fact(e))
 
-    if for_s is None:
-        click.echo("recording; Ctrl-C ends it", err=True)
+    def begun() -> None:
+        ends = "Ctrl-C ends it" if for_s is None else f"for {for_s:g} s"
+        click.echo(f"recording all processes of cluster {cluster}; {ends}", err=True)
+
     since_us = None if since_s is None else now_us() - int(since_s * 1e6)
     try:
-        asyncio.run(_follow(folder, Level(level), since_us, for_s, write))
+        asyncio.run(_follow(folder, Level(level), since_us, for_s, write, begun))
     finally:
         recorder.close()
     click.echo(
@@ -305,8 +307,12 @@ async def _follow(
     since_us: int | None,
     for_s: float | None,
     take: Callable[[list[Envelope]], None],
+    begun: Callable[[], None] = lambda: None,
 ) -> None:
-    """Hand on all events in order, until the time is over or Ctrl-C ends it."""
+    """Hand on all events in order, until the time is over or Ctrl-C ends it. `begun` is called once
+    all processes are connected.
+    """
+    told = False
     feed = TraceFeed(folder, level, since_us)
     reading = asyncio.create_task(feed.run())
     stopped = asyncio.Event()
@@ -316,6 +322,9 @@ async def _follow(
         while not stopped.is_set() and (end_us is None or now_us() < end_us):
             await asyncio.sleep(DRAIN_S)
             take(feed.drain())
+            if not told and feed.complete():
+                told = True
+                begun()
         await asyncio.sleep(2 * DRAIN_S)
         take(feed.drain(now_us() + 1_000_000))
     finally:

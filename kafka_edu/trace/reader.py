@@ -12,6 +12,7 @@ event stands once, below the latest of its causes.
 """
 
 import heapq
+import re
 from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,10 +46,18 @@ from kafka_edu.trace.events.supervisor import (
     ProcessEnded,
     ProcessPaused,
     ProcessResumed,
+    ProcessStarted,
 )
-from kafka_edu.trace.events.zk import SessionDisconnected, SessionExpired, SessionMoved, WatchFired
+from kafka_edu.trace.events.zk import (
+    SessionDisconnected,
+    SessionExpired,
+    SessionMoved,
+    WatchFired,
+    ZnodeCreated,
+)
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError
 
+_BROKER_ID: Final = re.compile(r"/brokers/ids/(\d+)$")
 _ALL_RULES: Final = (*RULES, ELECTION, RESPONSE)
 
 _EARLY: Final = 4
@@ -290,6 +299,14 @@ class History:
         match envelope.event:
             case ServerStarting(pid=pid):
                 self._pids[envelope.source] = pid
+            case ProcessStarted(child=child, pid=pid):
+                self._pids[child] = pid
+            case ZnodeCreated(path=path, session_id=session) if match := _BROKER_ID.search(path):
+                # A killed broker took its own facts with it. ZooKeeper still knows whose session
+                # made the broker's znode, and the supervisor knows its process.
+                broker = Source.of_broker(int(match[1]))
+                if pid := self._pids.get(broker, 0):
+                    self._own(session, _Owner(broker, pid, envelope.mono_us))
             case BrokerRegistered(session_id=session):
                 self._own(
                     session,

@@ -1,0 +1,203 @@
+"""`trace`, `story`, `why` and `chain` on one real cluster: each answers its question live."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+from confluent_kafka import Consumer, KafkaError, Message, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from kafka_edu.cli.chain_command import chain
+from kafka_edu.cli.story_command import story
+from kafka_edu.cli.trace_command import trace
+from kafka_edu.cli.why_command import why
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.trace.events.replication import BecameLeader
+from tests.cluster.processes import start_all
+from tests.waiting import PATIENCE_S, wait_for
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+NAME = "instruments"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    home = tmp_path_factory.mktemp("home")
+    before = os.environ.get("KAFKA_EDU_HOME")
+    os.environ["KAFKA_EDU_HOME"] = str(home)
+    try:
+        with running_cluster(
+            NAME, home=home, props={"group.initial.rebalance.delay.ms": "0"}
+        ) as cluster:
+            admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+            admin.create_topics([NewTopic("web", 1, 3)])["web"].result(PATIENCE_S)
+            yield cluster
+    finally:
+        os.environ.pop("KAFKA_EDU_HOME")
+        if before is not None:
+            os.environ["KAFKA_EDU_HOME"] = before
+
+
+def ask(command: click.Command, *words: str) -> tuple[str, dict[str, Any]]:
+    """Return what a command prints, in one line, and its JSON."""
+    file = Path(os.environ["KAFKA_EDU_HOME"]) / "answer.json"
+    result = CliRunner().invoke(
+        command, [*words, "--cluster", NAME, "--json", str(file)], catch_exceptions=False
+    )
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split()), json.loads(file.read_text())
+
+
+def producer(cluster: Cluster) -> Producer:
+    return Producer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "client.id": "shop",
+            "acks": "all",
+            "log_level": 0,
+        }
+    )
+
+
+def write(cluster: Cluster, value: bytes) -> int:
+    """Write one record, and return its offset."""
+    offsets: list[int | None] = []
+
+    def delivered(error: KafkaError | None, message: Message) -> None:
+        assert error is None, error
+        offsets.append(message.offset())
+
+    sender = producer(cluster)
+    sender.produce("web", value, key=b"k", on_delivery=delivered)
+    assert sender.flush(PATIENCE_S) == 0
+    assert offsets[0] is not None
+    return offsets[0]
+
+
+def read_and_commit(cluster: Cluster, group: str) -> None:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "client.id": "reader",
+            "group.id": group,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
+    )
+    consumer.subscribe(["web"])
+    message = consumer.poll(PATIENCE_S)
+    assert message is not None
+    assert message.error() is None
+    consumer.commit(message, asynchronous=False)
+    consumer.close()
+
+
+def leader_of_web(cluster: Cluster) -> int:
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+    leader: int = admin.list_topics("web", PATIENCE_S).topics["web"].partitions[0].leader
+    return leader
+
+
+def test_a_record_written_while_somebody_records_has_its_whole_life(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    file = tmp_path / "hops.jsonl.gz"
+    command = [sys.executable, "-m", "kafka_edu", "trace", "record", str(file)]
+    recording = subprocess.Popen(
+        [*command, "--cluster", NAME, "--level", "hops"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert recording.stderr is not None
+    assert "recording all processes" in recording.stderr.readline()
+    offset = write(cluster, b"hello")
+    read_and_commit(cluster, "buyers")
+    recording.send_signal(signal.SIGINT)
+    said, _ = recording.communicate(timeout=PATIENCE_S)
+    assert "facts in" in said
+    text, told = ask(story, f"web-0@{offset}", "--replay", str(file))
+    recorded = {step["stage"] for step in told["steps"] if step["recorded"]}
+    assert recorded >= {"request", "queue", "log", "follower", "committed", "answer", "group"}
+    assert "shop sends Produce" in text
+    assert "group buyers commits" in text
+    leader = leader_of_web(cluster)
+    logs = told["logs"]
+    assert all(log["held"] for log in logs.values())
+    assert len(logs) == 3
+    stored = logs[str(leader)]
+    batch = Path(stored["file"]).read_bytes()[stored["position"] :]
+    assert int.from_bytes(batch[:8], "big") == stored["first_offset"] <= offset
+    assert (stored["key"], stored["is_valid"]) == ("k", True)
+
+
+def test_without_a_recording_the_story_names_what_was_not_recorded(cluster: Cluster) -> None:
+    offset = write(cluster, b"quiet")
+    text, told = ask(story, f"web-0@{offset}")
+    assert "when the request arrived was not recorded" in text
+    assert told["logs"][str(leader_of_web(cluster))]["held"]
+    above = CliRunner().invoke(story, ["web-0@999999", "--cluster", NAME])
+    assert above.exit_code == 1
+    assert "web-0@999999 is above the log end" in above.output
+    assert len(above.output.splitlines()) == 1
+
+
+def test_why_names_the_paused_follower_and_afterwards_what_ended_the_wait(
+    cluster: Cluster,
+) -> None:
+    write(cluster, b"before")
+    leader = leader_of_web(cluster)
+    follower = next(broker for broker in cluster.broker_ids if broker != leader)
+    sender = producer(cluster)
+    cluster.pause(follower)
+    try:
+        sender.produce("web", b"stuck")
+        sender.poll(0)
+
+        def waiting() -> dict[str, Any] | None:
+            _, told = ask(why, "--topic", "web", "--broker", str(leader))
+            found = [one for one in told["waiting"] if one["client"] == "shop"]
+            return found[0] if found else None
+
+        produce = wait_for(waiting, "no produce waits")
+        assert produce is not None
+        [need] = produce["needs"]
+        assert [one["broker"] for one in need["missing"]] == [follower]
+        assert any(f"broker {follower} fetches 1 record" in s for s in produce["would_finish"])
+    finally:
+        cluster.resume(follower)
+    assert sender.flush(PATIENCE_S) == 0
+    text, told = ask(why, "--client", "shop")
+    assert "Nothing waits." in text
+    assert told["ended"][0]["waited_ms"] > 100
+    start_all(cluster)
+
+
+def test_the_chain_of_a_new_leader_begins_at_the_kill_and_tail_shows_it(cluster: Cluster) -> None:
+    write(cluster, b"before")
+    victim = leader_of_web(cluster)
+    cluster.kill(victim)
+    wait_for(lambda: leader_of_web(cluster) not in (victim, -1), "no new leader")
+    write(cluster, b"after")
+    text, told = ask(chain, BecameLeader.__name__, "web-0")
+    names = [line["name"] for line in told["causes"]]
+    assert {"ProcessEnded", "SessionExpired", "ZkWatchFired", "LeaderElected"} <= set(names)
+    assert names[-1] == "BecameLeader"
+    assert f"broker {victim} killed by SIGKILL" in text
+    shown = CliRunner().invoke(
+        trace,
+        ["tail", "--cluster", NAME, "--since", "5m", "--for", "1s", "--event", "ProcessEnded"],
+        catch_exceptions=False,
+    )
+    assert f"broker {victim} killed by SIGKILL" in shown.output
+    start_all(cluster)
