@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from kafka_edu.cli.event_source import cluster_folder, styled, write_answer
+from kafka_edu.common.python_process import command_line
 from kafka_edu.instruments.wire.capture import (
     CaptureError,
     CaptureFollower,
@@ -20,15 +21,18 @@ from kafka_edu.instruments.wire.capture import (
 )
 from kafka_edu.instruments.wire.decode import begins_with_size, decode_request, decode_response
 from kafka_edu.instruments.wire.render import TextLine, as_json, tree_lines, verdict
-from kafka_edu.instruments.wire.switch import SwitchError, set_capture
 from kafka_edu.instruments.wire.tree import Decoded
 from kafka_edu.instruments.wire.versions import history_json, history_lines
 from kafka_edu.instruments.wire.words import api_name, api_named
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.capture_format import CapturedFrame
 from kafka_edu.protocol.messages import REGISTRY
-from kafka_edu.supervisor.cluster_folder import ClusterFolder
-from kafka_edu.supervisor.cluster_spec import HOST, ClusterSpec, ClusterSpecError
+from kafka_edu.supervisor.action_client import (
+    ActionAddress,
+    ActionClient,
+    ActionRefusedError,
+    NoSupervisorError,
+)
 
 #: The largest frame that `decode` reads from a file.
 _MAX_INPUT: Final = 128 * 1024 * 1024
@@ -285,10 +289,8 @@ def _follow(
                         click.echo(line)
             if not index and not said:
                 said = True
-                click.echo(
-                    "no frame is captured yet; `kafka-edu wire capture CLIENT` starts a capture",
-                    err=True,
-                )
+                begin = command_line("wire capture '*'")
+                click.echo(f"no frame is captured yet; start a capture: {begin}", err=True)
             time.sleep(_POLL_S)
     except CaptureError as error:
         raise click.ClickException(str(error)) from error
@@ -305,31 +307,14 @@ def capture(clients: str, cluster: str) -> None:
     A name that ends with * stands for all that begin so.
     """
     folder = cluster_folder(cluster)
-    wanted = "" if clients == "off" else clients
-    failures = []
-    for host, port in _brokers(folder):
-        try:
-            set_capture(host, port, wanted)
-            break
-        except SwitchError as error:
-            failures.append(str(error))
-    else:
-        why = "; ".join(failures) or "the cluster has no broker"
-        raise click.ClickException(f"the capture is as it was: {why}")
-    if wanted:
-        click.echo(f"all brokers capture the frames of {wanted}")
-        click.echo("see them with: kafka-edu wire show --live")
-    else:
-        click.echo("no broker captures frames any more; the files stay")
-
-
-def _brokers(folder: ClusterFolder) -> list[tuple[str, int]]:
-    """Return where the brokers of a cluster listen."""
     try:
-        spec = ClusterSpec.load(folder)
-    except ClusterSpecError as error:
-        raise click.ClickException(str(error)) from error
-    return [(HOST, broker.port) for broker in spec.brokers] if spec is not None else []
+        with ActionClient(ActionAddress.read(folder.action_address)) as client:
+            message = client.ask("capture", clients=clients).get("message", "")
+    except (NoSupervisorError, ActionRefusedError) as error:
+        raise click.ClickException(f"the capture is as it was: {error}") from error
+    click.echo(str(message))
+    if clients != "off":
+        click.echo(f"see them with: {command_line('wire show --live')}")
 
 
 @wire.command()

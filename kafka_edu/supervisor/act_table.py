@@ -22,6 +22,8 @@ class Parameter(StrEnum):
     """Broker ids as `1,2,0`, the preferred leader first."""
     SETTING = "setting"
     """`key=value`; `key=` removes the key."""
+    CLIENTS = "clients"
+    """Client ids as `shop,reader-*`; `*` for all, `off` for none."""
     DELAY_MS = "delay_ms"
     """ms in each direction."""
 
@@ -134,6 +136,12 @@ CLUSTER_ACTS: Final = (
         "set {setting} of broker {broker}",
         (Parameter.BROKER, Parameter.SETTING),
         "The broker's dynamic configuration changes (num.io.threads, for example).",
+    ),
+    Act(
+        "capture",
+        "capture the frames of clients {clients}",
+        (Parameter.CLIENTS,),
+        "All brokers write what these clients say, and what they answer, for the screen Wire.",
     ),
     Act(
         "slow-link",

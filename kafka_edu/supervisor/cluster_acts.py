@@ -81,6 +81,8 @@ class ClusterActs:
             case "broker-config":
                 broker = self._broker(request, "broker")
                 return await self._configure(4, str(broker), f"broker {broker}", request)
+            case "capture":
+                return await self._capture(_text(request, "clients"))
             case "slow-link":
                 delay_ms = request.get("delay_ms")
                 if not isinstance(delay_ms, int) or not 0 < delay_ms <= 60_000:
@@ -207,7 +209,7 @@ class ClusterActs:
         resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
         message = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
         async with connect_brokers(self._bootstrap_servers, "kafka-edu-supervisor") as brokers:
-            node = brokers.nodes.get(int(name)) if kind == 4 else None
+            node = brokers.nodes.get(int(name)) if kind == 4 and name else None
             answer = (
                 await brokers.ask_any(message, IncrementalAlterConfigsResponse)
                 if node is None
@@ -216,6 +218,15 @@ class ClusterActs:
         for result in answer.responses:
             raise_for(result.error_code, result.error_message)
         return f"{title}: {key} is {value}" if value else f"{title}: {key} is removed"
+
+    async def _capture(self, clients: str) -> str:
+        """Change edu.capture.clients of all brokers."""
+        wanted = "" if clients == "off" else clients
+        setting = {"setting": f"edu.capture.clients={wanted}"}
+        await self._configure(4, "", "all brokers", setting)
+        if wanted:
+            return f"all brokers capture the frames of {wanted}"
+        return "no broker captures frames any more; the files stay"
 
     # The brokers themselves
 

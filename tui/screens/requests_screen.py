@@ -49,6 +49,7 @@ class RequestsScreen(DashboardScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("h", "hops", "hops"),
         Binding("i", "io_threads", "1 io thread / all"),
+        Binding("w", "wire", "bytes"),
     ]
 
     def body(self) -> ComposeResult:
@@ -133,6 +134,13 @@ class RequestsScreen(DashboardScreen):
             self.workers.cancel_group(self, "hops")
         self.tick()
 
+    async def action_wire(self) -> None:
+        """Show the bytes of the request under the cursor."""
+        if self._slow.cursor < len(self._slow.rows):
+            sent = self._slow.rows[self._slow.cursor].sent
+            self.model.wire.want(sent.connection_id, sent.correlation_id)
+        await self.app.run_action("look('wire')")
+
     def on_screen_suspend(self) -> None:
         """Record no hops while nobody sees them. A request's own window still wants them."""
         if not isinstance(self.app.screen, HopsScreen) and self._choice.hops:
@@ -188,6 +196,7 @@ class HopsScreen(ModalScreen[None]):
 
     def action_wire(self) -> None:
         """Go to the screen of bytes, if there is one."""
+        self._model.wire.want(self._request.sent.connection_id, self._request.sent.correlation_id)
         self.dismiss()
         self.app.call_later(self.app.run_action, "look('wire')")
 

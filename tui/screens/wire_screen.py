@@ -1,7 +1,8 @@
 """Wire (0): what clients and brokers say to each other, byte by byte."""
 
+import asyncio
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -9,7 +10,12 @@ from textual.containers import Horizontal
 
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.instruments.wire.capture import CaptureError, CaptureFollower
-from kafka_edu.instruments.wire.switch import SwitchError, set_capture
+from kafka_edu.supervisor.action_client import (
+    ActionAddress,
+    ActionClient,
+    ActionRefusedError,
+    NoSupervisorError,
+)
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
 from ..model import Model
@@ -20,7 +26,6 @@ from ..widgets.wire_board import FieldDetail, FrameLines, HexLines, TreeLines, W
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
-HOST: Final = "127.0.0.1"
 _MIDDLE, _WIDE = 110, 150
 
 
@@ -48,7 +53,6 @@ class WireScreen(DashboardScreen):
     def __init__(self, model: Model, replay: Replay | None, folder: ClusterFolder | None) -> None:
         super().__init__(model, replay, folder)
         self._followers: dict[str, CaptureFollower] = {}
-        self._wanted: tuple[str, int] | None = None
 
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them: a tick may still come when they are
@@ -80,7 +84,6 @@ class WireScreen(DashboardScreen):
 
     def tick(self) -> None:
         self._read()
-        self._seek()
         super().tick()
         self._tree.tick()
         self._bytes.tick()
@@ -97,16 +100,6 @@ class WireScreen(DashboardScreen):
                 self.model.wire.add(follower.poll())
             except CaptureError as error:
                 self.notify(str(error), severity="error")
-
-    def show_request(self, connection_id: str, correlation_id: int) -> None:
-        """Choose this request, as soon as its frame is read."""
-        self._wanted = connection_id, correlation_id
-        if self.is_mounted:
-            self.tick()
-
-    def _seek(self) -> None:
-        if self._wanted is not None and self.model.wire.find(*self._wanted):
-            self._wanted = None
 
     def action_broker(self, by: int) -> None:
         self.action_partner()
@@ -144,20 +137,19 @@ class WireScreen(DashboardScreen):
         if self.folder is None:
             self.notify("a recording captures nothing; --capture FILE shows a file of frames")
             return
-        clients = "" if self.model.wire.running else "*"
-        ports = [b.port for _, b in sorted(self.model.cluster.brokers.by_id.items()) if b.port]
-        self.run_worker(lambda: self._switch(ports, clients), thread=True, exit_on_error=False)
+        clients = "off" if self.model.wire.running else "*"
+        self.run_worker(self._capture(self.folder, clients), group="capture", exclusive=True)
 
-    def _switch(self, ports: list[int], clients: str) -> None:
-        failures = []
-        for port in ports:
-            try:
-                set_capture(HOST, port, clients)
-            except SwitchError as error:
-                failures.append(str(error))
-                continue
-            words = "all brokers capture all frames" if clients else "the capture has ended"
-            self.app.call_from_thread(self.notify, words, timeout=4)
-            return
-        why = failures[-1] if failures else "no broker is known yet"
-        self.app.call_from_thread(self.notify, why, title="no capture", severity="error")
+    async def _capture(self, folder: ClusterFolder, clients: str) -> None:
+        """Ask the supervisor. What came of it is an event too, and stands in the time line."""
+        try:
+            message = await asyncio.to_thread(_ask, folder, clients)
+        except (NoSupervisorError, ActionRefusedError) as error:
+            self.notify(str(error), title="the capture is as it was", severity="error")
+        else:
+            self.notify(message, timeout=4)
+
+
+def _ask(folder: ClusterFolder, clients: str) -> str:
+    with ActionClient(ActionAddress.read(folder.action_address)) as client:
+        return str(client.ask("capture", clients=clients).get("message", ""))

@@ -51,6 +51,8 @@ class WireView:
         """The tree of the chosen frame, as far as it is open."""
         self.row = 0
         self.byte = 0
+        self.wanted: tuple[str, int] | None = None
+        """A connection and a correlation id whose frame is looked for."""
         self._open: set[int] = set()
         self._shut: set[int] = set()
 
@@ -86,6 +88,8 @@ class WireView:
             return
         self.frames.add(new)
         self._list()
+        if self.wanted is not None:
+            self.want(*self.wanted)
         if self.chosen is None and self.listed:
             self.choose(self.listed[0])
 
@@ -120,6 +124,7 @@ class WireView:
 
     def choose(self, frame: CapturedFrame) -> None:
         """Take this frame apart. The cursor stands on its first wrong byte, or its first field."""
+        self.wanted = None
         if frame is self.chosen:
             return
         self.chosen = frame
@@ -131,6 +136,11 @@ class WireView:
         self.byte = 0
         if first is not None and frame.data:
             self.select_byte(min(first.at, len(frame.data) - 1))
+
+    def want(self, connection_id: str, correlation_id: int) -> None:
+        """Choose the request of a connection by its number, now or when its frame is read."""
+        here = self.find(connection_id, correlation_id)
+        self.wanted = None if here else (connection_id, correlation_id)
 
     def find(self, connection_id: str, correlation_id: int) -> bool:
         """Choose the request of a connection by its number, and return whether it is here."""

@@ -29,6 +29,8 @@ class WireAnswer(Drawn):
     def draw(self) -> Text:
         view, colours = self.model.wire, self.palette
         frame, decoded = view.chosen, view.decoded
+        if view.wanted is not None:
+            return self._missing(*view.wanted)
         if frame is None or decoded is None:
             return self._nothing()
         text = self._said(frame)
@@ -69,6 +71,12 @@ class WireAnswer(Drawn):
         took = abs(partner.wall_ms - frame.wall_ms)
         words = f"after {duration(took)}" if took else "within 1 ms"
         return ink(f" · {'answers' if frame.is_response else 'answered'} {words}")
+
+    def _missing(self, connection_id: str, correlation_id: int) -> Text:
+        text = ink(f"request #{correlation_id} of {connection_id} is not captured", "bold")
+        return text.append(
+            "\nc lets all brokers capture what clients say from now on", style=self.palette.dim
+        )
 
     def _nothing(self) -> Text:
         view, colours = self.model.wire, self.palette

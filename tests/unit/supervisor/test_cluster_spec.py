@@ -98,6 +98,7 @@ def test_server_properties(tmp_path: Path) -> None:
         "zookeeper.connection.timeout.ms": "18000",
         "controlled.shutdown.retry.backoff.ms": "500",
         "edu.events.file": str(folder.broker_events(1)),
+        "edu.capture.file": str(folder.broker_capture(1)),
         "offsets.topic.replication.factor": "2",
         "transaction.state.log.replication.factor": "2",
         "num.partitions": "8",

@@ -158,3 +158,16 @@ def test_frames_are_bounded_and_stay_in_the_order_of_time() -> None:
     assert len(view.frames) == 5000
     times = [one.wall_ms for one in view.frames]
     assert times == sorted(times)
+
+
+def test_a_wanted_request_is_chosen_as_soon_as_it_is_read() -> None:
+    view = view_of(frame(1))
+    view.want("c", 5)
+    assert view.wanted == ("c", 5)
+    view.add([frame(2, correlation=5)])
+    assert view.wanted is None
+    assert view.chosen is not None
+    assert view.chosen.correlation_id == 5
+    view.want("c", 99)
+    view.choose(view.listed[0])
+    assert view.wanted is None
