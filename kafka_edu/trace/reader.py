@@ -305,8 +305,8 @@ class History:
                 # A killed broker took its own facts with it. ZooKeeper still knows whose session
                 # made the broker's znode, and the supervisor knows its process.
                 broker = Source.of_broker(int(match[1]))
-                if pid := self._pids.get(broker, 0):
-                    self._own(session, _Owner(broker, pid, envelope.mono_us))
+                if broker in self._pids:
+                    self._own(session, _Owner(broker, self._pids[broker], envelope.mono_us))
             case BrokerRegistered(session_id=session):
                 self._own(
                     session,
