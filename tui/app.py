@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.command import Provider
 from textual.pilot import Pilot
 
 from kafka_edu.common.words import plural
@@ -19,12 +20,15 @@ from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.protocol.capture_format import CapturedFrame
+from kafka_edu.supervisor.act_table import ACTS
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
+from .commands import DashboardCommands
 from .load_process import LoadProcess
 from .model import Model
 from .palette import THEMES
 from .player import Player
+from .screens.act_screen import ActScreen
 from .screens.breakpoint_screen import BreakpointScreen
 from .screens.dashboard_screen import DashboardScreen
 from .screens.registry import DECLARATIONS, SCREENS
@@ -46,10 +50,15 @@ class DashboardApp(App[None]):
 
     CSS_PATH = "dashboard.tcss"
     TITLE = "kafka-edu dashboard"
-    ENABLE_COMMAND_PALETTE = False
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {DashboardCommands}
+    COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(each.key, f"look('{each.name}')", each.title) for each in DECLARATIONS),
+        *(
+            Binding(each.key, f"look('{each.name}')", each.title, show=False)
+            for each in DECLARATIONS
+        ),
         Binding("l", "load", "load"),
+        Binding("colon", "command_palette", "commands", key_display=":"),
         Binding("space", "play", "play/pause"),
         Binding("full_stop", "step(1)", "step", key_display=".,"),
         Binding("comma", "step(-1)", "step back", show=False),
@@ -156,6 +165,25 @@ class DashboardApp(App[None]):
             self.notify(f"the load cannot be started: {error}", severity="error")
         else:
             self.notify("a load begins: 500 records a second to the topic 'load'", timeout=5)
+
+    def action_about_screen(self) -> None:
+        if isinstance(self.screen, DashboardScreen):
+            self.screen.action_about()
+
+    def choose_act(self, name: str) -> None:
+        """Ask for the parameters of an act, if it has any, and begin it."""
+        screen, act = self.screen, ACTS[name]
+        if not isinstance(screen, DashboardScreen):
+            return
+        if not act.parameters:
+            screen.acts.ask(name, {})
+            return
+
+        def begin(values: dict[str, int | str] | None) -> None:
+            if values is not None:
+                screen.acts.ask(name, values)
+
+        self.push_screen(ActScreen(act, screen.act_values()), begin)
 
     def action_dark(self) -> None:
         dark, light = THEMES

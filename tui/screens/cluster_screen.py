@@ -13,14 +13,12 @@ from ..widgets.broker_cards import BrokerCards
 from ..widgets.drawn import Lines
 from ..widgets.partition_matrix import MatrixRows, PartitionMatrix
 from ..widgets.ticker_lines import TickerLines
-from .act_line import Act, ActLine
 from .chain_screen import ChainScreen
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
 _FIXED_ROWS = 2 + 6 + 2 + 2
 """Head, cards, the partitions' head and legend, the line of acts, the footer."""
-_ACTIONS = {"kill", "start", "pause", "resume", "stop"}
 
 
 class ClusterScreen(DashboardScreen):
@@ -32,7 +30,7 @@ class ClusterScreen(DashboardScreen):
         title="Cluster",
         question="Is all well, and who leads what?",
         subjects=(HEADER, BROKERS, PARTITIONS, TICKER),
-        acts=("kill", "start", "pause", "resume", "stop"),
+        acts=("kill", "start", "pause", "resume", "stop", "elect-unclean"),
         break_="kill -9 of a leader; an unclean election",
     )
     default_subject = PARTITIONS
@@ -42,17 +40,12 @@ class ClusterScreen(DashboardScreen):
         Binding("p", "act('pause')", "pause"),
         Binding("r", "act('resume')", "resume"),
         Binding("x", "act('stop')", "stop"),
-        Binding("y", "answer(True)", "yes"),
-        Binding("n,escape", "answer(False)", "no", key_display="n"),
         Binding("enter", "why", "why", show=False),
     ]
 
     def body(self) -> ComposeResult:
         yield BrokerCards(self.model)
         yield PartitionMatrix(self.model)
-
-    def foot(self) -> ComposeResult:
-        yield ActLine(self.model, self.folder)
 
     def on_mount(self) -> None:
         self.query_one(TickerLines).focus()
@@ -64,27 +57,18 @@ class ClusterScreen(DashboardScreen):
         spare = height - _FIXED_ROWS - self.query_one(MatrixRows).count()
         return max(min(spare, height // 2), least if spare >= least else max(least // 2, 5))
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide keys without a meaning now: acts in a recording, yes and no when nothing waits."""
-        if not self.is_mounted:
-            return True
-        line = self.query_one(ActLine)
-        if action == "act":
-            return line.can_act and line.pending is None
-        if action == "answer":
-            return line.pending is not None
-        return True
+    def act_values(self) -> dict[str, int | str]:
+        broker = self.query_one(BrokerCards).selected
+        rows = self.query_one(MatrixRows)
+        values: dict[str, int | str] = {"broker": broker} if broker >= 0 else {}
+        if rows.count():
+            key = rows.key(rows.cursor)
+            if key is not None:
+                values |= {"partition": str(key), "topic": key.topic}
+        return values
 
     def action_broker(self, by: int) -> None:
         self.query_one(BrokerCards).move(by)
-
-    def action_act(self, action: str) -> None:
-        broker = self.query_one(BrokerCards).selected
-        if action in _ACTIONS and broker >= 0:
-            self.query_one(ActLine).ask(Act(action, broker))
-
-    def action_answer(self, yes: bool) -> None:
-        self.query_one(ActLine).answer(yes)
 
     def action_why(self) -> None:
         """Follow the causes of the selected line. If the cards have the focus, use the ticker's

@@ -16,7 +16,6 @@ from ..widgets.controller_head import ControllerHead
 from ..widgets.decision_lines import DecisionLines
 from ..widgets.drawn import Lines
 from ..widgets.machine_board import MachineBoard
-from .act_line import Act, ActLine
 from .chain_screen import ChainScreen
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
@@ -45,8 +44,6 @@ class ControllerScreen(DashboardScreen):
         Binding("s", "act('start')", "start"),
         Binding("p", "act('pause')", "pause", show=False),
         Binding("r", "act('resume')", "resume", show=False),
-        Binding("y", "answer(True)", "yes"),
-        Binding("n,escape", "answer(False)", "no", key_display="n"),
     ]
 
     def body(self) -> ComposeResult:
@@ -59,10 +56,6 @@ class ControllerScreen(DashboardScreen):
         self._machines = [MachineBoard(self.model, name) for name in (PARTITION, REPLICA)]
         yield from (self._head, self._columns, self._events, self._partitions, self._decisions)
         yield Container(*self._machines, id="machines")
-
-    def foot(self) -> ComposeResult:
-        self._acts = ActLine(self.model, self.folder)
-        yield self._acts
 
     def on_mount(self) -> None:
         self._partitions.display = False
@@ -113,23 +106,9 @@ class ControllerScreen(DashboardScreen):
         (self._events if shown else self._partitions).focus()
         self.tick()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide keys without a meaning now: acts in a recording, yes and no when nothing waits."""
-        if not self.is_mounted:
-            return True
-        if action == "act":
-            return self._acts.can_act and self._acts.pending is None
-        if action == "answer":
-            return self._acts.pending is not None
-        return True
-
-    def action_act(self, action: str) -> None:
+    def act_values(self) -> dict[str, int | str]:
         broker = self.selected
-        if action in _ACTIONS and broker is not None:
-            self._acts.ask(Act(action, broker))
-
-    def action_answer(self, yes: bool) -> None:
-        self._acts.answer(yes)
+        return {"broker": broker} if broker is not None else {}
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
         """Follow the chain of causes of the line."""

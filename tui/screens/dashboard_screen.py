@@ -13,10 +13,12 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from ..model import Model
 from ..subjects import Subject
 from ..widgets.drawn import Lines
+from ..widgets.jump_strip import JumpStrip
 from ..widgets.load_line import LoadLine
 from ..widgets.status_line import StatusLine
 from ..widgets.ticker_lines import TickerLines
 from .about_screen import AboutScreen
+from .act_line import ActLine
 from .declaration import ScreenDeclaration
 from .source_screen import SourceScreen
 
@@ -42,9 +44,13 @@ class DashboardScreen(Screen[None]):
         Binding("left", "broker(-1)", "broker", key_display="←→"),
         Binding("right", "broker(1)", "broker", show=False),
         Binding("o", "source", "source", show=False),
+        Binding("y", "answer(True)", "yes"),
+        Binding("n,escape", "answer(False)", "no", key_display="n"),
     ]
     declaration: ClassVar[ScreenDeclaration]
     default_subject: ClassVar[Subject]
+    screens: ClassVar[tuple[ScreenDeclaration, ...]] = ()
+    """All screens, for the line of jump keys. The registry sets it."""
     has_strip: ClassVar[bool] = True
     """Whether the time line stands below the body."""
 
@@ -54,6 +60,8 @@ class DashboardScreen(Screen[None]):
         self.model = model
         self.replay = replay
         self.folder = folder
+        self.acts = ActLine(model, folder)
+        """Takes the acts that keys and the palette choose."""
 
     def compose(self) -> ComposeResult:
         yield StatusLine(self.model, self.replay)
@@ -62,6 +70,8 @@ class DashboardScreen(Screen[None]):
         if self.has_strip:
             yield TickerLines(self.model)
         yield from self.foot()
+        yield self.acts
+        yield JumpStrip(self.model, self.declaration, self.screens)
         yield Footer(compact=True, show_command_palette=False)
 
     def body(self) -> ComposeResult:
@@ -100,6 +110,29 @@ class DashboardScreen(Screen[None]):
         """Return the description of the focused widget."""
         known = getattr(self.focused, "subject", None)
         return known if isinstance(known, Subject) else self.default_subject
+
+    def act_values(self) -> dict[str, int | str]:
+        """Return values for the parameters of an act: what is selected on this screen."""
+        return {}
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide keys without a meaning now: acts in a recording, yes and no when nothing waits."""
+        if action == "act":
+            return self.acts.can_act and self.acts.pending is None
+        if action == "answer":
+            return self.acts.pending is not None
+        return True
+
+    def action_act(self, name: str) -> None:
+        """Begin an act on what is selected."""
+        values = self.act_values()
+        if "broker" not in values:
+            self.notify("select a broker first")
+            return
+        self.acts.ask(name, {"broker": values["broker"]})
+
+    def action_answer(self, yes: bool) -> None:
+        self.acts.answer(yes)
 
     def action_broker(self, by: int) -> None:
         """Select the next broker to the left or right."""

@@ -113,7 +113,7 @@ class GroupsScreen(DashboardScreen):
         if action == "offsets":
             return not getattr(self, "_both", False)
         if action != "guest":
-            return True
+            return super().check_action(action, parameters)
         if self.folder is None:
             return False
         match parameters:

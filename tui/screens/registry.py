@@ -28,3 +28,4 @@ SCREENS: Final[tuple[type[DashboardScreen], ...]] = (
     WireScreen,
 )
 DECLARATIONS: Final[tuple[ScreenDeclaration, ...]] = tuple(screen.declaration for screen in SCREENS)
+DashboardScreen.screens = DECLARATIONS

@@ -80,7 +80,9 @@ class RequestsScreen(DashboardScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide the key for hops on a recording: it has the hops that it has."""
-        return not (action in ("hops", "io_threads") and self.folder is None)
+        if action in ("hops", "io_threads") and self.folder is None:
+            return False
+        return super().check_action(action, parameters)
 
     def action_io_threads(self) -> None:
         """Set num.io.threads of the chosen broker, or of all, to 1; or back to what it was."""

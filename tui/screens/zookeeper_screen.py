@@ -11,7 +11,6 @@ from ..subjects import FIRED, SESSIONS, ZNODES
 from ..widgets.drawn import Lines
 from ..widgets.session_lines import FiredLines, SessionLines, ZookeeperHead
 from ..widgets.znode_lines import ZnodeDetail, ZnodeLines
-from .act_line import Act, ActLine
 from .chain_screen import ChainScreen
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
@@ -39,8 +38,6 @@ class ZookeeperScreen(DashboardScreen):
         Binding("k", "act('kill')", "kill"),
         Binding("s", "act('start')", "start", show=False),
         Binding("x", "act('stop')", "stop", show=False),
-        Binding("y", "answer(True)", "yes"),
-        Binding("n,escape", "answer(False)", "no", key_display="n"),
     ]
 
     def body(self) -> ComposeResult:
@@ -52,10 +49,6 @@ class ZookeeperScreen(DashboardScreen):
         with Container(id="zookeeper"):
             yield Vertical(self._tree, self._detail, id="znode-side")
             yield Vertical(self._sessions, self._fired, id="session-side")
-
-    def foot(self) -> ComposeResult:
-        self._acts = ActLine(self.model, self.folder)
-        yield self._acts
 
     def on_mount(self) -> None:
         self._tree.border_title = "znodes"
@@ -78,25 +71,9 @@ class ZookeeperScreen(DashboardScreen):
     def action_broker(self, by: int) -> None:
         self._sessions.move(by)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide keys without a meaning now: acts in a recording, yes and no when nothing waits."""
-        if not self.is_mounted:
-            return True
-        if action == "act":
-            return self._acts.can_act and self._acts.pending is None
-        if action == "answer":
-            return self._acts.pending is not None
-        return True
-
-    def action_act(self, action: str) -> None:
+    def act_values(self) -> dict[str, int | str]:
         broker = self._sessions.broker
-        if broker is None:
-            self.notify("select the session of a broker: tab goes to the sessions")
-        elif action in _ACTIONS:
-            self._acts.ask(Act(action, broker))
-
-    def action_answer(self, yes: bool) -> None:
-        self._acts.answer(yes)
+        return {"broker": broker} if broker is not None else {}
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
         """Follow the chain of causes of a watch that fired."""
