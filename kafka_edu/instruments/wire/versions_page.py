@@ -19,7 +19,7 @@ HEAD: Final = """# Versions of the wire
 Each request of Kafka has a number, its API key, and each API has versions. A client asks with
 ApiVersions which versions the broker knows, and uses the highest that both know. So an old client
 can talk to a new broker, and a new client to an old broker. This page says what each version of
-each message added, up to Kafka 2.8. `./kafka-edu wire versions Produce` prints one API's part.
+each message added, up to Kafka 2.8. `wire versions Produce` prints one API's part.
 
 `+` is a field that the version added, `-` one that it dropped, `~` one that may be null from then
 on. Fields inside a new field are not listed. A *flexible* version writes lengths as varints and can
