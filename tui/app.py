@@ -1,13 +1,14 @@
 """The dashboard application.
 
-It takes events from a feed or a recording and gives them to the model. Five times a second it asks
+It takes events from a feed or a recording and gives them to the model. Ten times a second it asks
 the screen to draw what changed.
 """
 
 import re
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Protocol
 
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -22,6 +23,7 @@ from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.protocol.capture_format import CapturedFrame
 from kafka_edu.supervisor.act_table import ACTS
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.trace.event import Envelope
 
 from .commands import DashboardCommands
 from .load_process import LoadProcess
@@ -33,7 +35,10 @@ from .screens.breakpoint_screen import BreakpointScreen
 from .screens.dashboard_screen import DashboardScreen
 from .screens.registry import DECLARATIONS, SCREENS
 
-TICK_S: Final = 0.2
+TICK_S: Final = 0.1
+TAKING_US: Final = 50_000
+"""Of each frame so much time at most goes into events."""
+_SLICE: Final = 100
 #: How long a picture of a live cluster waits for the first events of its processes.
 LINK_TIMEOUT_S: Final = 10.0
 #: For pictures: the width of a character in Textual's SVG, the blank that it uses, and fonts that
@@ -43,12 +48,22 @@ _BLANK: Final = "&#160;"
 _FONTS: Final = "font-family: 'Fira Code', 'DejaVu Sans Mono', 'Cascadia Mono', Menlo, monospace"
 
 
+class Feed(Protocol):
+    """A source of events that arrive while time passes. TraceFeed reads a live cluster."""
+
+    async def run(self) -> None: ...
+
+    def complete(self) -> bool: ...
+
+    def drain(self, now: int | None = None) -> list[Envelope]: ...
+
+
 class DashboardApp(App[None]):
     """The application. Give it a `folder` for a live cluster or a `replay` for a recording, never
     both.
     """
 
-    CSS_PATH = "dashboard.tcss"
+    CSS_PATH = Path(__file__).with_name("dashboard.tcss")
     TITLE = "kafka-edu dashboard"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {DashboardCommands}
     COMMAND_PALETTE_BINDING = "ctrl+p"
@@ -80,6 +95,7 @@ class DashboardApp(App[None]):
         record: Path | None = None,
         screen: str = DECLARATIONS[0].name,
         frames: Sequence[CapturedFrame] = (),
+        feed: Feed | None = None,
     ) -> None:
         """`frames` were captured before, and the Wire screen shows them."""
         super().__init__()
@@ -89,13 +105,14 @@ class DashboardApp(App[None]):
         self.replay = replay
         self.player = Player(self.model, replay)
         self._folder = folder
-        self._feed = TraceFeed(folder) if folder is not None else None
+        self._feed = feed or (TraceFeed(folder) if folder is not None else None)
         self._load = LoadProcess(folder.name) if folder is not None else None
         self._recorder = Recorder(record, name) if record is not None else None
         self._looks: dict[str, DashboardScreen] = {
             screen.declaration.name: screen(self.model, replay, folder) for screen in SCREENS
         }
         self._last_us = now_us()
+        self._arrived: deque[Envelope] = deque()
 
     def on_mount(self) -> None:
         for theme in THEMES:
@@ -114,12 +131,27 @@ class DashboardApp(App[None]):
         self._last_us = now
         self.player.tick(now - before)
         if self._feed is not None:
-            envelopes = self._feed.drain(now)
-            self.player.take(envelopes, now)
-            if self._recorder is not None:
-                self._recorder.write(envelopes)
+            self._take(self._feed, now)
             self._look_at_load()
         self.look()
+
+    def _take(self, feed: Feed, now: int) -> None:
+        """Give the model what has arrived, for as long as a frame may wait.
+
+        What is left comes with the next frames: a flood of events slows the view, and not the keys.
+        """
+        if not self._arrived:
+            envelopes = feed.drain(now)
+            self._arrived.extend(envelopes)
+            if self._recorder is not None:
+                self._recorder.write(envelopes)
+        until = now_us() + TAKING_US
+        while self._arrived and now_us() < until:
+            self.player.take(
+                [self._arrived.popleft() for _ in range(min(_SLICE, len(self._arrived)))], now
+            )
+        if not self._arrived:
+            self.player.take([], now)
 
     def _look_at_load(self) -> None:
         """Say why the load has ended, if it failed."""

@@ -21,7 +21,7 @@ from .view_model.breakpoints import Breakpoints, Hit
 from .view_model.ticker import KEPT_FACTS
 
 KEYFRAME_EVERY_US: Final = 10_000_000
-KEYFRAME_EVERY_EVENTS: Final = 5_000
+KEYFRAME_EVERY_EVENTS: Final = 10_000
 MAX_KEYFRAMES: Final = 48
 NEAR_EVENTS: Final = 1_000
 NEAR_FRAMES: Final = 8

@@ -13,7 +13,7 @@ event stands once, below the latest of its causes.
 
 import heapq
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO, Final, NamedTuple
@@ -501,7 +501,10 @@ class History:
     ) -> Sequence[Envelope]:
         if rule is RESPONSE:
             sent = self._numbered(effect, effect.cause)
-            return () if sent is None else [c for c in candidates if c.mono_us >= sent.mono_us][:1]
+            if sent is None:
+                return ()
+            at = bisect_left(candidates, sent.mono_us, key=lambda envelope: envelope.mono_us)
+            return candidates[at : at + 1]
         if rule is ELECTION and len(candidates) > 1:
             event = self._controller_event(effect)
             return (

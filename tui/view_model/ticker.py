@@ -6,7 +6,7 @@ with its nearest cause, found by the reader's links and never by time alone.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Hashable
 from typing import Final
 
 from kafka_edu.common.words import joined
@@ -63,30 +63,9 @@ class TickerLine:
         times = f" (×{self.times:,})" if self.times > 1 and not self.subjects else ""
         return self.said.text(joined(self.subjects, subjects)) + times
 
-    def takes(self, envelope: Envelope, said: Sentence, because: str) -> bool:
-        """Return whether this fact fits the line: the same statement about another subject, or a
-        repetition.
-        """
-        within_us = FOLD_US if said.subject else REPEAT_US
-        return (
-            self.source == envelope.source
-            and type(self.envelope.event) is type(envelope.event)
-            and envelope.mono_us - self.last.mono_us <= within_us
-            and (self.said.before, self.said.after, self.because)
-            == (said.before, said.after, because)
-        )
-
-    def takes_quietly(self, envelope: Envelope, said: Sentence, cause: int) -> bool:
-        """Return whether this quiet fact is one of the same kind, of the same cause: 50
-        LeaderAndIsr requests of one event.
-        """
-        return (
-            self.source == envelope.source
-            and type(self.envelope.event) is type(envelope.event)
-            and self.said.before == said.before
-            and self.cause == cause
-            and 0 <= envelope.mono_us - self.last.mono_us <= FOLD_US
-        )
+    def is_near(self, envelope: Envelope, within_us: int) -> bool:
+        """Return whether the fact comes soon enough after the line's last one to belong to it."""
+        return envelope.mono_us - self.last.mono_us <= within_us
 
     def add(self, envelope: Envelope, said: Sentence) -> None:
         self.last = envelope
@@ -105,9 +84,17 @@ class LineLog:
         self.lines: deque[TickerLine] = deque(maxlen=KEPT_LINES)
         self.begun = 0
         """How many lines were ever begun: the number of the last one."""
+        self._numbers: dict[Hashable, int] = {}
+        """What the facts of a line have in common → its number."""
 
-    def begin(self, envelope: Envelope, said: Sentence, because: str, cause: int) -> TickerLine:
+    def begin(
+        self, key: Hashable, envelope: Envelope, said: Sentence, because: str, cause: int
+    ) -> TickerLine:
         self.begun += 1
+        self._numbers[key] = self.begun
+        if len(self._numbers) > 8 * _LOOK_BACK:
+            recent = self.begun - _LOOK_BACK
+            self._numbers = {k: number for k, number in self._numbers.items() if number > recent}
         line = TickerLine(self.begun, envelope, said, because, cause)
         self.lines.append(line)
         return line
@@ -117,10 +104,13 @@ class LineLog:
         at = number - 1 - (self.begun - len(self.lines))
         return at if 0 <= at < len(self.lines) else None
 
-    def recent(self) -> Iterator[TickerLine]:
-        """Yield the last few lines, to which a fact may still be added; the latest last."""
-        for back in range(min(_LOOK_BACK, len(self.lines)), 0, -1):
-            yield self.lines[-back]
+    def recent(self, key: Hashable) -> TickerLine | None:
+        """Return the last line that began with this key, if it is one of the last few. O(1)."""
+        number = self._numbers.get(key, NO_LINE)
+        if number <= self.begun - _LOOK_BACK:
+            return None
+        at = self.index(number)
+        return None if at is None else self.lines[at]
 
 
 class Traced:
@@ -147,6 +137,11 @@ class Link:
         self.teller = teller(envelope.source)
         self.said = sentence(envelope.event)
         self.depth = depth
+
+
+def _same_statement(envelope: Envelope, said: Sentence, because: str) -> Hashable:
+    """Return what facts have in common that say the same about other subjects, or again."""
+    return envelope.source, type(envelope.event), said.before, said.after, because
 
 
 class Ticker:
@@ -234,23 +229,41 @@ class Ticker:
     def _tell_loudly(self, envelope: Envelope, said: Sentence, before: Traced) -> int:
         because = said.reason or before.because
         self.sources.add(envelope.source)
-        for line in self.loud.recent():
-            if line.takes(envelope, said, because):
-                line.add(envelope, said)
-                return line.number
-        return self.loud.begin(envelope, said, because, before.loud).number
+        return self._tell(
+            self.loud,
+            _same_statement(envelope, said, because),
+            envelope,
+            said,
+            because,
+            before.loud,
+        )
 
     def _tell_quietly(self, envelope: Envelope, said: Sentence, before: Traced) -> int:
         because = said.reason or ("" if before.quiet else before.because)
-        for line in self.all.recent():
-            if line.number != before.quiet and (
-                line.takes(envelope, said, because)
-                if said.loud
-                else line.takes_quietly(envelope, said, before.quiet)
-            ):
-                line.add(envelope, said)
-                return line.number
-        return self.all.begin(envelope, said, because, before.quiet).number
+        key: Hashable
+        if said.loud:
+            key = _same_statement(envelope, said, because)
+        else:
+            # Facts of one kind with one cause, such as 50 LeaderAndIsr requests of one event.
+            key = envelope.source, type(envelope.event), said.before, before.quiet
+        return self._tell(self.all, key, envelope, said, because, before.quiet)
+
+    def _tell(
+        self,
+        log: LineLog,
+        key: Hashable,
+        envelope: Envelope,
+        said: Sentence,
+        because: str,
+        cause: int,
+    ) -> int:
+        """Add the fact to its line, or begin one. Return the line's number. O(1)."""
+        line = log.recent(key)
+        within_us = FOLD_US if said.subject or not said.loud else REPEAT_US
+        if line is not None and line.number != cause and line.is_near(envelope, within_us):
+            line.add(envelope, said)
+            return line.number
+        return log.begin(key, envelope, said, because, cause).number
 
     def _forget(self) -> None:
         """Forget a quarter of the facts at once, and what was known of them."""

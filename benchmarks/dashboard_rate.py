@@ -1,0 +1,144 @@
+"""`kafka-edu bench dashboard`: 10,000 facts a second into the dashboard, and the frames it draws.
+
+The whole application runs, without a terminal: feed, reducers, widgets, Textual's compositor. A
+frame is one time that Textual paints. The facts are made up (fact_stream): a cluster in trouble,
+with elections, ISR changes, requests of the controller and connections. So the figures are about
+the dashboard alone; what a watched broker pays is measured by `bench trace-cost`.
+
+The cost of each reducer is measured by itself, in CPU time for each event.
+"""
+
+import argparse
+import asyncio
+import time
+from collections import deque
+from pathlib import Path
+from typing import Final
+
+from rich.console import RenderableType
+from textual.screen import Screen
+
+from kafka_edu.cli.report import Report
+from kafka_edu.trace.event import Envelope
+from tui.app import DashboardApp
+from tui.model import Model
+
+from .fact_stream import FactStream
+
+NAME = "dashboard"
+HELP = "10,000 facts a second into the dashboard: frames drawn, CPU, and each reducer's cost"
+
+FACTS_S: Final = 10_000
+FRAMES_S: Final = 10.0
+WATCHED_S: Final = 10.0
+WARM_UP_S: Final = 2.0
+SIZE: Final = (120, 40)
+COST_EVENTS: Final = 30_000
+
+
+class MadeFeed:
+    """A feed of made-up events at a given rate, in real time."""
+
+    def __init__(self, events_s: int) -> None:
+        self._stream = FactStream(step_us=1_000_000 // events_s)
+        self._made: deque[Envelope] = deque()
+        self._cycle = 0
+        self._offset_us: int | None = None
+        self.handed_out = 0
+
+    async def run(self) -> None:
+        """Have nothing to do: events are made when they are asked for."""
+
+    def complete(self) -> bool:
+        return True
+
+    def drain(self, now: int | None = None) -> list[Envelope]:
+        """Return the events whose time has come."""
+        now_us = now if now is not None else time.monotonic_ns() // 1000
+        if self._offset_us is None:
+            self._offset_us = now_us
+        ripe = now_us - self._offset_us
+        while self._stream.now_us < ripe:
+            self._made.extend(self._stream.cycle(self._cycle))
+            self._cycle += 1
+        out = []
+        while self._made and self._made[0].mono_us <= ripe:
+            envelope = self._made.popleft()
+            out.append(envelope._replace(mono_us=envelope.mono_us + self._offset_us))
+        self.handed_out += len(out)
+        return out
+
+
+class CountedApp(DashboardApp):
+    """Counts how often Textual paints."""
+
+    frames = 0
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        self.frames += 1
+        super()._display(screen, renderable)
+
+
+async def watch(screen: str, facts_s: int, seconds: float) -> dict[str, float]:
+    """Run the dashboard with a screen open, and return its figures."""
+    feed = MadeFeed(facts_s)
+    app = CountedApp("bench", feed=feed, screen=screen)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause(WARM_UP_S)
+        frames, facts = app.frames, feed.handed_out
+        wall, cpu = time.monotonic(), time.process_time()
+        while time.monotonic() - wall < seconds:
+            await asyncio.sleep(0.1)  # the measured time passes
+        took = time.monotonic() - wall
+        return {
+            "frames/s": (app.frames - frames) / took,
+            "facts/s": (feed.handed_out - facts) / took,
+            "CPU %": 100 * (time.process_time() - cpu) / took,
+        }
+
+
+def costs() -> dict[str, float]:
+    """Return the CPU time of each reducer for an event, in µs; making the events not counted."""
+    stream = FactStream(step_us=100)
+    events: list[Envelope] = []
+    cycle = 0
+    while len(events) < COST_EVENTS:
+        events.extend(stream.cycle(cycle))
+        cycle += 1
+    found = {}
+    model = Model("bench")
+    for name, reducer in vars(model).items():
+        apply = getattr(reducer, "apply", None)
+        if apply is not None:
+            begin = time.process_time()
+            for envelope in events:
+                apply(envelope)
+            found[name] = (time.process_time() - begin) / len(events) * 1e6
+    begin = time.process_time()
+    model.state()
+    found["one keyframe, ms"] = (time.process_time() - begin) * 1e3
+    return found
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=__doc__)
+    parser.add_argument("--facts", type=int, default=FACTS_S, help="facts a second")
+    parser.add_argument("--seconds", type=float, default=WATCHED_S, help="for each screen")
+    parser.add_argument(
+        "--screen", action="append", help="a screen to open (default: cluster and timeline)"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    args = parser.parse_args(argv)
+    report = Report(NAME)
+    for screen in args.screen or ["cluster", "timeline"]:
+        found = asyncio.run(watch(screen, args.facts, args.seconds))
+        for name, value in found.items():
+            report.figure(f"{screen}: {name}", round(value, 1))
+        report.target(f"{screen}: frames/s", found["frames/s"], ">=", FRAMES_S)
+        report.target(f"{screen}: facts/s", found["facts/s"], ">=", 0.95 * args.facts)
+    for name, cost in costs().items():
+        report.figure(name if "," in name else f"{name}: µs an event", round(cost, 1))
+    report.show()
+    if args.json:
+        report.write(args.json)
+    return 0 if report.holds else 1
