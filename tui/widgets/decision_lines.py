@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rich.text import Text
 
@@ -26,6 +26,9 @@ from .controller_head import took
 from .drawn import Lines, ink
 from .ticker_lines import coloured
 
+_SMALL: Final = 9
+"""With fewer rows the elections come before the requests."""
+
 
 class Line(NamedTuple):
     """One line: what it shows, and the fact to follow from it."""
@@ -35,10 +38,16 @@ class Line(NamedTuple):
     more: str = ""
 
 
-def lines_of(record: ControllerEventView, machines: dict[str, StateMachineView]) -> Iterator[Line]:
-    """Yield the lines about an event, the shortest account first."""
+def lines_of(
+    record: ControllerEventView, machines: dict[str, StateMachineView], *, small: bool = False
+) -> Iterator[Line]:
+    """Yield the lines about an event, the shortest account first. In a small place the elections
+    come first, because they are the answer.
+    """
     for envelope in record.notes:
         yield Line(envelope, envelope)
+    if small:
+        yield from _elections(record)
     if moves := list(record.moves()):
         yield Line(
             " · ".join(
@@ -55,12 +64,17 @@ def lines_of(record: ControllerEventView, machines: dict[str, StateMachineView])
         yield Line(requests, requests[-1].envelope)
     for broker, times in record.unreachable.items():
         yield Line(f"✕ broker {broker} did not answer: tried {plural(times, 'time')}", None)
+    if not small:
+        yield from _elections(record)
+    if record.error:
+        yield Line(f"✕ it failed: {record.error}", None)
+
+
+def _elections(record: ControllerEventView) -> Iterator[Line]:
     for envelope in record.elections:
         yield from lines_of_election(envelope)
     if (untold := record.elected + record.failed - len(record.elections)) > 0:
         yield Line(f"and {plural(untold, 'election')} that the dashboard does not keep", None)
-    if record.error:
-        yield Line(f"✕ it failed: {record.error}", None)
 
 
 def lines_of_election(envelope: Envelope) -> Iterator[Line]:
@@ -84,11 +98,12 @@ class DecisionLines(Lines):
         self.election: Envelope | None = None
         """If set, only this election is shown."""
         self._lines: list[Line] = []
-        self._of: tuple[int, int, Envelope | None] = (0, -1, None)
+        self._of: tuple[int, int, Envelope | None, bool] = (0, -1, None, False)
 
     def show(self, record: ControllerEventView | None, election: Envelope | None = None) -> None:
         """Select what is shown."""
-        stamp = (id(record), record.version if record is not None else -1, election)
+        small = self.size.height < _SMALL
+        stamp = (id(record), record.version if record is not None else -1, election, small)
         if stamp == self._of:
             return
         if (stamp[0], stamp[2]) != (self._of[0], self._of[2]):
@@ -98,7 +113,7 @@ class DecisionLines(Lines):
         if election is not None:
             self._lines = list(lines_of_election(election))
         elif record is not None:
-            self._lines = list(lines_of(record, self.model.controller.machines))
+            self._lines = list(lines_of(record, self.model.controller.machines, small=small))
         else:
             self._lines = []
 

@@ -166,7 +166,9 @@ class ZnodeLines(Lines):
         return ink(f"b{broker}", f"bold {self.palette.broker(broker)}")
 
     def _children(self, node: Znode) -> Text:
-        """Say what a closed znode holds."""
+        """Say how many children a closed znode has; of an only child, how many that one has."""
+        while len(node.children) == 1 and next(iter(node.children.values())).children:
+            (node,) = node.children.values()
         colours, glow = self.palette, self.model.zookeeper.glow
         style = f"bold on {colours.glow}" if glow.glows("below", node.path) else colours.dim
         return ink(" ").append(f"({count(len(node.children))})", style)

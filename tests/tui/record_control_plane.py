@@ -1,0 +1,162 @@
+"""Make the recording of the control plane, for the tests and pictures of two screens.
+
+A real cluster of three brokers, without load. A broker is paused until its session expires, and
+resumed. Another one is stopped with SIGTERM and started. The controller is killed and started. At
+last /controller is deleted by hand.
+
+    python tests/tui/record_control_plane.py tests/tui/recordings/control-plane.jsonl.gz
+
+Run it by hand if events have changed so that the old recording cannot be read any more.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from kazoo.client import KazooClient
+
+from kafka_edu.instruments.recording import Recorder
+from kafka_edu.instruments.trace_feed import TraceFeed
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind
+from kafka_edu.trace.events.controller import (
+    BrokerFailed,
+    BrokerJoined,
+    ControllerElected,
+    ControllerSampled,
+)
+from kafka_edu.trace.events.network import NetworkSampled
+from kafka_edu.trace.events.replication import IsrExpanded, PartitionOffsets
+from kafka_edu.trace.events.server import ServerSampled
+from kafka_edu.trace.events.zk import SessionSampled, ZooKeeperSampled
+from tests.tui.make_recording import create_topics, thinned
+
+SHOWN: Final = (
+    ControllerSampled,
+    SessionSampled,
+    ZooKeeperSampled,
+    NetworkSampled,
+    ServerSampled,
+    PartitionOffsets,
+)
+"""The gauges that these screens and the cluster screen show. No others are recorded."""
+
+
+def kept() -> Callable[[Envelope], bool]:
+    thin = thinned()
+
+    def keep(envelope: Envelope) -> bool:
+        known = EVENT_TYPES.get(envelope.name)
+        gauge = known is not None and known.kind is Kind.GAUGE
+        return (not gauge or isinstance(envelope.event, SHOWN)) and thin(envelope)
+
+    return keep
+
+
+def delete_controller(connect: str) -> None:
+    """Delete /controller as an operator does in an emergency."""
+    zk = KazooClient(connect)
+    zk.start()
+    try:
+        zk.delete("/controller")
+    finally:
+        zk.stop()
+        zk.close()
+
+
+class Scene:
+    """A cluster whose events are recorded while things are done to it."""
+
+    def __init__(self, cluster: Cluster, path: Path) -> None:
+        self.cluster = cluster
+        self.feed = TraceFeed(cluster.folder)
+        self.recorder = Recorder(path, cluster.name)
+        self.controller = -1
+        self._keep = kept()
+
+    async def watch(self, seconds: float, until: type[Event] | None = None) -> None:
+        """Record for so long, or until an event of this type."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            await asyncio.sleep(0.1)
+            batch = self.feed.drain()
+            self.recorder.write(filter(self._keep, batch))
+            for envelope in batch:
+                if isinstance(envelope.event, ControllerElected):
+                    self.controller = envelope.source.id
+            if until is not None and any(isinstance(e.event, until) for e in batch):
+                return
+        if until is not None:
+            raise TimeoutError(f"no {until.__name__} within {seconds} s")
+
+    async def do(self, act: Callable[[int], object], broker: int) -> None:
+        await asyncio.to_thread(act, broker)
+
+
+async def play(cluster: Cluster, path: Path) -> None:
+    scene = Scene(cluster, path)
+    reading = asyncio.create_task(scene.feed.run())
+    try:
+        await scene.watch(1.5)
+        creating = asyncio.create_task(asyncio.to_thread(create_topics, cluster.bootstrap_servers))
+        await scene.watch(3)
+        await creating
+        scene.controller = await asyncio.to_thread(controller_of, cluster.zookeeper_connect)
+        first, second = (b for b in cluster.broker_ids if b != scene.controller)
+        print(f"controller {scene.controller}; pausing broker {first}")
+        await scene.do(cluster.pause, first)
+        await scene.watch(30, BrokerFailed)
+        await scene.watch(2.5)
+        await scene.do(cluster.resume, first)
+        await scene.watch(30, BrokerJoined)
+        await scene.watch(60, IsrExpanded)
+        await scene.watch(2)
+        print(f"stopping broker {second}")
+        await scene.do(cluster.stop, second)
+        await scene.watch(30, BrokerFailed)
+        await scene.watch(2)
+        await asyncio.to_thread(cluster.start, second, False)
+        await scene.watch(60, IsrExpanded)
+        await scene.watch(2)
+        print(f"killing controller {scene.controller}")
+        victim = scene.controller
+        await scene.do(cluster.kill, victim)
+        await scene.watch(30, ControllerElected)
+        await scene.watch(2.5)
+        await asyncio.to_thread(cluster.start, victim, False)
+        await scene.watch(60, IsrExpanded)
+        await scene.watch(2)
+        print("deleting /controller")
+        await asyncio.to_thread(delete_controller, cluster.zookeeper_connect)
+        await scene.watch(30, ControllerElected)
+        await scene.watch(3)
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        scene.recorder.close()
+    print(f"{path}: {path.stat().st_size:,} bytes")
+
+
+def controller_of(connect: str) -> int:
+    """Return the id of the controller, as /controller names it."""
+    import json
+
+    zk = KazooClient(connect)
+    zk.start()
+    try:
+        return int(json.loads(zk.get("/controller")[0])["brokerid"])
+    finally:
+        zk.stop()
+        zk.close()
+
+
+def main() -> None:
+    with running_cluster("demo", props={"default.replication.factor": "3"}) as cluster:
+        asyncio.run(play(cluster, Path(sys.argv[1])))
+
+
+if __name__ == "__main__":
+    main()

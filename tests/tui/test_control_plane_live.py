@@ -1,0 +1,179 @@
+"""The Controller and ZooKeeper screens in a real terminal, on a real cluster.
+
+Each break is done through the app, and the answer to the screen's question is found on the screen.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from tests.tui.record_control_plane import delete_controller
+from tests.tui.test_live_dashboard import ROOT, Terminal
+
+pytestmark = pytest.mark.tui
+
+NAME = "controlled"
+PARTITIONS = 3
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def cluster(home: Path) -> Iterator[Cluster]:
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed: it is the terminal of this test")
+    with running_cluster(NAME, home=home) as cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+        topic = NewTopic("web", PARTITIONS, len(cluster.broker_ids))
+        admin.create_topics([topic], operation_timeout=30)["web"].result(30)
+        yield cluster
+
+
+@pytest.fixture
+def terminal(cluster: Cluster, home: Path, tmp_path: Path) -> Iterator[Terminal]:
+    environment = {
+        **os.environ,
+        "KAFKA_EDU_HOME": str(home),
+        "PYTHONPATH": str(ROOT),
+        "TERM": "xterm-256color",
+        "LC_ALL": "C.UTF-8",
+    }
+    command = shlex.join([sys.executable, "-m", "kafka_edu", "dashboard", "--cluster", NAME])
+    terminal = Terminal(tmp_path / "tmux", 170, 55, command, environment)
+    try:
+        terminal.wait_for(lambda s: "all is well" in s, "that all is well")
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def controller_on(screen: str) -> tuple[int, int]:
+    """Return the controller and its epoch, as the screen says; -1, -1 if there is none."""
+    found = re.search(r"♛ broker (\d+) is the controller.* epoch (\d+)", screen)
+    return (int(found[1]), int(found[2])) if found else (-1, -1)
+
+
+def has(screen: str, *patterns: str) -> bool:
+    """Return whether each pattern is found on some line."""
+    lines = screen.splitlines()
+    return all(any(re.search(pattern, line) for line in lines) for pattern in patterns)
+
+
+@pytest.mark.timeout(300)
+def test_the_controller_is_killed_and_the_next_one_says_whom_it_elected_and_why(
+    cluster: Cluster, terminal: Terminal
+) -> None:
+    terminal.keys("5")
+    screen = terminal.wait_for(lambda s: controller_on(s)[0] >= 0, "who is the controller")
+    victim, epoch = controller_on(screen)
+    terminal.wait_for(lambda s: has(s, r"Online +[\d,]+ "), "the states of partitions")
+    terminal.wait_for(
+        lambda s: has(s, r"^ ?NonExistent +– +.*→ New"), "the machine's table, from the snapshot"
+    )
+    terminal.keys("k")
+    terminal.wait_for(lambda s: f"kill broker {victim} with SIGKILL?" in s, "the question")
+    terminal.keys("y")
+    screen = terminal.wait_for(
+        lambda s: controller_on(s)[1] == epoch + 1, "the controller of the next epoch"
+    )
+    new, _ = controller_on(screen)
+    assert new != victim
+    assert cluster.pid(victim) == 0
+    terminal.wait_for(
+        lambda s: has(
+            s,
+            rf"before: broker {victim} \(epoch {epoch}",
+            rf"b{new} +Reelect.*♛ elected, epoch {epoch + 1}",
+            r"b\d +Reelect.*follows controller",
+        ),
+        "both brokers' run for election",
+    )
+    terminal.wait_for(
+        lambda s: has(
+            s,
+            rf"web-\d  ✓ broker {victim} → broker \d",
+            rf"✕ broker {victim}  not alive, in the ISR +it is not alive",
+            r"✓ broker \d  alive, in the ISR +← chosen  \d is the first of AR",
+        ),
+        "the candidates in the order of AR, with reasons",
+    )
+    terminal.keys("v")
+    terminal.wait_for(
+        lambda s: has(s, r"web-\d +✓ broker \d → broker \d, epoch \d+, OfflinePartition"),
+        "the partitions by their last election",
+    )
+    terminal.keys("v")
+    terminal.keys("s")
+    terminal.wait_for(
+        lambda s: has(s, rf"broker {victim} is here") and "all is well" in s,
+        "that the broker is back, as an event of the controller",
+    )
+
+    terminal.keys("x")
+    terminal.wait_for(
+        lambda s: has(s, rf"ControlledShutdown {victim} .*broker {victim} may go"),
+        "that the controller let it go",
+    )
+    terminal.keys("s")
+    terminal.wait_for(lambda s: "all is well" in s and "is gone" not in s, "that it is back again")
+    terminal.keys("q")
+
+
+@pytest.mark.timeout(300)
+def test_a_paused_brokers_session_counts_down_and_takes_its_znode_along(
+    cluster: Cluster, terminal: Terminal
+) -> None:
+    terminal.keys("6")
+    terminal.wait_for(
+        lambda s: all(has(s, rf"broker {b}\S* ▕█.*▏") for b in cluster.broker_ids),
+        "the countdown of each broker's session",
+    )
+    terminal.wait_for(
+        lambda s: has(s, r"controller +v0 +⚡ +b\d +⊙ b0 b1 b2 .*\{brokerid: \d"),
+        "/controller: whose it is, who watches it, and what it holds",
+    )
+    controller = int(re.findall(r"\{brokerid: (\d)", terminal.screen())[0])
+    victim = next(b for b in cluster.broker_ids if b != controller)
+    for _ in range(victim):
+        terminal.keys("Down")
+    terminal.wait_for(lambda s: has(s, rf"▶ broker {victim}"), f"broker {victim} selected")
+    terminal.keys("p")
+    terminal.wait_for(
+        lambda s: has(s, rf"broker {victim}.*paused.*dies in [\d.]+ m?s"), "the session that dies"
+    )
+    terminal.wait_for(lambda s: has(s, rf"broker {victim}.*✕ expired"), "that it expired")
+    terminal.wait_for(
+        lambda s: has(
+            s,
+            rf" {victim} +deleted [\d.]+ m?s ago with the session of b{victim}",
+            rf"/brokers/ids children → b{controller} BrokerChange",
+        ),
+        "that its znode went with it, that the watch fired, and what came of it",
+    )
+    terminal.keys("r")
+    terminal.wait_for(
+        lambda s: (
+            has(s, rf"▶ broker {victim} +▕█", rf"  {victim} +v0 +⚡ +b{victim}")
+            and "all is well" in s
+        ),
+        "its new session, and its new znode",
+    )
+
+    delete_controller(cluster.zookeeper_connect)
+    terminal.wait_for(
+        lambda s: has(s, r"/controller deleted → b\d Reelect", r"/controller created → b\d"),
+        "that /controller was deleted and made again, and by what events",
+    )
+    terminal.keys("q")
