@@ -1,0 +1,317 @@
+"""The text of the Controller and ZooKeeper screens, from a recorded cluster of three.
+
+A broker was paused until its session expired; another was stopped; the controller was killed; and
+/controller was deleted (record_control_plane.py).
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from kafka_edu.instruments.recording import cluster_of, read_recordings
+from kafka_edu.instruments.replay import Replay
+from kafka_edu.trace.event import Envelope, SourceKind
+from kafka_edu.trace.events.controller import (
+    ControlledShutdownProcessed,
+    ControllerElected,
+    LeaderElected,
+)
+from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessPaused
+from kafka_edu.trace.events.zk import SessionExpired, ZnodeDeleted
+from tests.tui.test_screens import shown
+from tui.app import DashboardApp
+from tui.screens.chain_screen import ChainScreen
+from tui.widgets.controller_events import EventLines
+from tui.widgets.session_lines import SessionLines
+from tui.widgets.znode_lines import ZnodeLines
+
+pytestmark = pytest.mark.tui
+
+RECORDING = Path(__file__).parent / "recordings" / "control-plane.jsonl.gz"
+SIZES = [(80, 24), (120, 40), (200, 60)]
+
+Ask = Callable[[Pilot[None], DashboardApp], Awaitable[None]]
+
+
+@cache
+def recording() -> tuple[Envelope, ...]:
+    return tuple(read_recordings([RECORDING]))
+
+
+def moments(cls: type[tuple[object, ...]]) -> list[tuple[int, Envelope]]:
+    """Return when (ms from the beginning) events of this type happened."""
+    begin_us = recording()[0].mono_us
+    return [
+        (-(-(envelope.mono_us - begin_us) // 1000), envelope)
+        for envelope in recording()
+        if isinstance(envelope.event, cls)
+    ]
+
+
+def look(
+    screen: str,
+    at_ms: int,
+    ask: Ask,
+    size: tuple[int, int] = (120, 40),
+    events: tuple[Envelope, ...] | None = None,
+) -> None:
+    """Run the dashboard on one screen, paused at this moment of the recording."""
+
+    async def run() -> None:
+        replay = Replay(recording() if events is None else events)
+        app = DashboardApp(cluster_of(RECORDING), replay=replay, screen=screen)
+        async with app.run_test(size=size) as pilot:
+            app.model.reset()
+            app.model.apply(replay.wind_to(at_ms))
+            app.model.advance(replay.clock_us)
+            replay.playing = False
+            await pilot.pause()
+            await ask(pilot, app)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_next_controller_and_from_what_it_elected(size: tuple[int, int]) -> None:
+    at_ms, elected = moments(ControllerElected)[0]
+    assert isinstance(elected.event, ControllerElected)
+    _, ended = next(
+        (at, e)
+        for at, e in moments(ProcessEnded)
+        if isinstance(e.event, ProcessEnded) and e.event.signal
+    )
+    assert isinstance(ended.event, ProcessEnded)
+    dead = ended.event.child.id
+
+    async def ask(_: Pilot[None], app: DashboardApp) -> None:
+        text = shown(app)
+        epoch = app.model.controller.terms[-1].epoch
+        assert f"♛ broker {elected.source.id} is the controller" in text
+        assert f"epoch {epoch}" in text
+        assert "Reelect" in text
+        assert "♛ elected" in text
+        assert f"broker {dead} → broker" in text, "who led, and who leads"
+        assert f"✕ broker {dead}  not alive, in the ISR" in text
+        assert "← chosen" in text
+        assert "Online" in text
+        assert max(map(len, text.splitlines())) <= size[0]
+        if size[0] >= 120:
+            assert "it is not alive" in text
+            assert "is the first of AR" in text
+            assert f"before: broker {dead}" in text
+            assert re.search(r"NonExistent +– +.*→ New", text), "the table, from the snapshot"
+            assert "DeletionIneligible" in text
+        for line in text.splitlines():
+            if "is the first of AR" in line:
+                assert "✓" in line
+
+    look("controller", at_ms + 400, ask, size)
+
+
+def test_sigterm_moves_leaders_first_and_says_who_could_not_lead() -> None:
+    at_ms, processed = next(
+        (at, e)
+        for at, e in moments(ControlledShutdownProcessed)
+        if isinstance(e.event, ControlledShutdownProcessed) and e.event.led
+    )
+    assert isinstance(processed.event, ControlledShutdownProcessed)
+    going = processed.event.broker_id
+
+    async def ask(_: Pilot[None], app: DashboardApp) -> None:
+        text = shown(app)
+        assert f"ControlledShutdown {going}" in text
+        assert f"broker {going} may go" in text
+        assert "ControlledShutdown\n" in text or ", ControlledShutdown" in text, "the strategy"
+        assert "its broker is shutting down" in text
+        assert "Online → Online" in text, "the partitions stay online"
+        assert "itself" in text
+
+    look("controller", at_ms + 60, ask, (140, 50))
+
+
+def test_partitions_by_their_last_election_and_the_chain_behind_one() -> None:
+    at_ms, _ = moments(ControllerElected)[0]
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("v")
+        await pilot.pause()
+        text = shown(app)
+        assert re.search(r"(web|payments)-\d +✓ broker \d → broker \d, epoch \d+", text)
+        assert "← chosen" in text
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.screen, ChainScreen)
+        assert "Because of what" in shown(app) or "Because of what" in _text(app)
+        await pilot.press("escape")
+        await pilot.press("v")
+        await pilot.pause()
+        assert "waited" in shown(app)
+
+    look("controller", at_ms + 400, ask)
+
+
+def _text(app: DashboardApp) -> str:
+    from tests.tui.test_screens import screen_text
+
+    return screen_text(app.screen)
+
+
+def test_the_cursor_follows_the_newest_event_until_it_is_moved() -> None:
+    at_ms, _ = moments(ControllerElected)[0]
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        lines = app.screen.query_one(EventLines)
+        shown(app)
+        assert lines.chosen is not None
+        assert not lines.chosen.idle, "something came of it"
+        await pilot.press("home")
+        assert lines.cursor == 0
+        shown(app)
+        assert lines.cursor == 0
+        await pilot.press("end")
+        shown(app)
+        assert lines.cursor == max(lines.newest(), lines.count() - 1)
+
+    look("controller", at_ms + 1_500, ask)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_paused_brokers_session_counts_down(size: tuple[int, int]) -> None:
+    at_ms, paused = moments(ProcessPaused)[0]
+    assert isinstance(paused.event, ProcessPaused)
+    broker = paused.event.child.id
+
+    async def ask(_: Pilot[None], app: DashboardApp) -> None:
+        text = shown(app)
+        (line,) = [line for line in text.splitlines() if "dies in" in line]
+        assert f"broker {broker}" in line
+        assert "paused" in line
+        assert re.search(r"dies in [\d.]+ m?s heard [\d.]+ s", line)
+        assert "/" in text
+        assert "brokers" in text
+        assert max(map(len, text.splitlines())) <= size[0]
+
+    look("zookeeper", at_ms + 4_500, ask, size)
+
+
+def test_it_expires_its_znode_goes_and_the_watch_fires() -> None:
+    at_ms, _ = moments(SessionExpired)[0]
+    broker = next(
+        e.event.child.id for _, e in moments(ProcessPaused) if isinstance(e.event, ProcessPaused)
+    )
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        text = shown(app)
+        assert re.search(rf"broker {broker}.*✕ expired \d+ ms ago", text)
+        assert re.search(rf" {broker} +deleted \d+ ms ago with the session of b{broker}", text)
+        assert re.search(r"/brokers/ids children → b\d BrokerChange", text)
+        await pilot.press("tab")
+        tree = app.screen.query_one(ZnodeLines)
+        tree.focus()
+        rows = [row.node.path for row in tree.rows]
+        tree.cursor = rows.index("/controller")
+        text = shown(app)
+        assert "goes with broker" in text
+        assert "watched by broker" in text
+        assert re.search(r"brokerid +\d", text), "its data, field by field"
+
+    look("zookeeper", at_ms + 300, ask, (160, 50))
+
+
+def test_controller_is_deleted_by_hand_and_made_again() -> None:
+    at_ms, _ = [
+        (at, e)
+        for at, e in moments(ZnodeDeleted)
+        if isinstance(e.event, ZnodeDeleted) and e.event.path == "/controller"
+    ][-1]
+
+    async def ask(_: Pilot[None], app: DashboardApp) -> None:
+        text = shown(app)
+        assert re.search(r"/controller deleted → b\d Reelect", text)
+
+    look("zookeeper", at_ms + 600, ask, (160, 50))
+
+
+def test_znodes_open_and_close_by_keys() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        tree = app.screen.query_one(ZnodeLines)
+        tree.focus()
+        shown(app)
+        await pilot.press("home")
+        before = tree.count()
+        tree.cursor = [row.label for row in tree.rows].index("web")
+        await pilot.press("right")
+        shown(app)
+        assert tree.count() > before
+        assert "0/state" in [row.label for row in tree.rows]
+        assert "leader_epoch" in shown(app)
+        await pilot.press("left")
+        assert tree.count() == before
+        await pilot.press("left")
+        assert tree.rows[tree.cursor].label == "topics", "up to its parent"
+        await pilot.press("enter")
+        assert not tree.rows[tree.cursor].is_open
+
+    look("zookeeper", moments(LeaderElected)[-1][0], ask, (160, 50))
+
+
+def test_the_selected_session_stays_when_others_come_and_go() -> None:
+    at_ms, _ = moments(SessionExpired)[0]
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        lines = app.screen.query_one(SessionLines)
+        lines.focus()
+        shown(app)
+        await pilot.press("down")
+        await pilot.press("down")
+        assert lines.broker == 2
+        assert app.replay is not None
+        app.model.apply(app.replay.advance(60_000_000))
+        shown(app)
+        assert lines.broker == 2
+
+    look("zookeeper", at_ms - 500, ask)
+
+
+def test_without_zookeepers_events_the_screen_says_so_and_shows_what_brokers_told() -> None:
+    events = tuple(e for e in recording() if e.source.kind is not SourceKind.ZOOKEEPER)
+    begin_us = events[0].mono_us
+    at_ms = moments(ControllerElected)[0][0] - (begin_us - recording()[0].mono_us) // 1000
+
+    async def ask(_: Pilot[None], app: DashboardApp) -> None:
+        app.model.zookeeper.kind = "apache"
+        text = shown(app)
+        assert "Apache ZooKeeper emits no events" in text
+        assert "below is what the brokers told" in text
+        assert "alive, brokers say" in text
+        assert "controller_epoch" in text
+        assert re.search(r"/controller deleted → b\d Reelect", text)
+
+    look("zookeeper", at_ms + 400, ask, (160, 50), events)
+
+
+@pytest.mark.parametrize("screen", ["controller", "zookeeper"])
+@pytest.mark.parametrize("size", [(20, 5), (40, 12), (300, 100)])
+def test_odd_sizes_and_every_moment_draw_without_a_traceback(
+    screen: str, size: tuple[int, int]
+) -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        assert app.replay is not None
+        for _ in range(12):
+            app.model.apply(app.replay.advance(5_000_000))
+            app.model.advance(app.replay.clock_us)
+            app.look()
+            await pilot.pause()
+        assert _text(app)
+
+    async def playing(pilot: Pilot[None], app: DashboardApp) -> None:
+        assert app.replay is not None
+        app.replay.playing = True
+        await ask(pilot, app)
+
+    look(screen, 0, playing, size)
