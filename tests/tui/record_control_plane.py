@@ -16,8 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from kazoo.client import KazooClient
-
 from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.trace_feed import TraceFeed
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
@@ -27,6 +25,7 @@ from kafka_edu.trace.events.controller import (
     BrokerJoined,
     ControllerElected,
     ControllerSampled,
+    ControllerSnapshot,
 )
 from kafka_edu.trace.events.network import NetworkSampled
 from kafka_edu.trace.events.replication import IsrExpanded, PartitionOffsets
@@ -56,17 +55,6 @@ def kept() -> Callable[[Envelope], bool]:
     return keep
 
 
-def delete_controller(connect: str) -> None:
-    """Delete /controller as an operator does in an emergency."""
-    zk = KazooClient(connect)
-    zk.start()
-    try:
-        zk.delete("/controller")
-    finally:
-        zk.stop()
-        zk.close()
-
-
 class Scene:
     """A cluster whose events are recorded while things are done to it."""
 
@@ -85,7 +73,10 @@ class Scene:
             batch = self.feed.drain()
             self.recorder.write(filter(self._keep, batch))
             for envelope in batch:
-                if isinstance(envelope.event, ControllerElected):
+                event = envelope.event
+                if isinstance(event, ControllerElected) or (
+                    isinstance(event, ControllerSnapshot) and event.active
+                ):
                     self.controller = envelope.source.id
             if until is not None and any(isinstance(e.event, until) for e in batch):
                 return
@@ -104,7 +95,6 @@ async def play(cluster: Cluster, path: Path) -> None:
         creating = asyncio.create_task(asyncio.to_thread(create_topics, cluster.bootstrap_servers))
         await scene.watch(3)
         await creating
-        scene.controller = await asyncio.to_thread(controller_of, cluster.zookeeper_connect)
         first, second = (b for b in cluster.broker_ids if b != scene.controller)
         print(f"controller {scene.controller}; pausing broker {first}")
         await scene.do(cluster.pause, first)
@@ -130,7 +120,7 @@ async def play(cluster: Cluster, path: Path) -> None:
         await scene.watch(60, IsrExpanded)
         await scene.watch(2)
         print("deleting /controller")
-        await asyncio.to_thread(delete_controller, cluster.zookeeper_connect)
+        await asyncio.to_thread(cluster.perform, "delete-controller", {})
         await scene.watch(30, ControllerElected)
         await scene.watch(3)
     finally:
@@ -138,19 +128,6 @@ async def play(cluster: Cluster, path: Path) -> None:
         await asyncio.gather(reading, return_exceptions=True)
         scene.recorder.close()
     print(f"{path}: {path.stat().st_size:,} bytes")
-
-
-def controller_of(connect: str) -> int:
-    """Return the id of the controller, as /controller names it."""
-    import json
-
-    zk = KazooClient(connect)
-    zk.start()
-    try:
-        return int(json.loads(zk.get("/controller")[0])["brokerid"])
-    finally:
-        zk.stop()
-        zk.close()
 
 
 def main() -> None:

@@ -16,7 +16,6 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
-from tests.tui.record_control_plane import delete_controller
 from tests.tui.test_live_dashboard import ROOT, Terminal
 
 pytestmark = pytest.mark.tui
@@ -171,7 +170,7 @@ def test_a_paused_brokers_session_counts_down_and_takes_its_znode_along(
         "its new session, and its new znode",
     )
 
-    delete_controller(cluster.zookeeper_connect)
+    cluster.perform("delete-controller", {})
     terminal.wait_for(
         lambda s: has(s, r"/controller deleted → b\d Reelect", r"/controller created → b\d"),
         "that /controller was deleted and made again, and by what events",

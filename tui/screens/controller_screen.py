@@ -33,7 +33,7 @@ class ControllerScreen(DashboardScreen):
         title="Controller",
         question="What did the controller decide, and from what?",
         subjects=(CONTROLLER_QUEUE, DECISIONS, STATE_MACHINES),
-        acts=_ACTIONS,
+        acts=(*_ACTIONS, "delete-controller", "elect-preferred", "elect-unclean", "reassign"),
         break_="kill -9 of the controller; stop a broker (SIGTERM)",
     )
     default_subject = DECISIONS

@@ -28,7 +28,7 @@ class ZookeeperScreen(DashboardScreen):
         title="ZooKeeper",
         question="What does it hold, who watches it, whose session is dying?",
         subjects=(ZNODES, SESSIONS, FIRED),
-        acts=_ACTIONS,
+        acts=(*_ACTIONS, "expire-session", "delete-controller", "write-controller"),
         break_="pause a broker (SIGSTOP); delete /controller",
     )
     default_subject = ZNODES
