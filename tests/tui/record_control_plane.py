@@ -63,10 +63,12 @@ class Scene:
         self.feed = TraceFeed(cluster.folder)
         self.recorder = Recorder(path, cluster.name)
         self.controller = -1
+        self._seen: set[type[Event]] = set()
+        """What has happened since the last act."""
         self._keep = kept()
 
     async def watch(self, seconds: float, until: type[Event] | None = None) -> None:
-        """Record for so long, or until an event of this type."""
+        """Record for so long, or until an event of this type has come since the last act."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             await asyncio.sleep(0.1)
@@ -78,13 +80,15 @@ class Scene:
                     isinstance(event, ControllerSnapshot) and event.active
                 ):
                     self.controller = envelope.source.id
-            if until is not None and any(isinstance(e.event, until) for e in batch):
+                self._seen.add(type(event))
+            if until in self._seen:
                 return
         if until is not None:
             raise TimeoutError(f"no {until.__name__} within {seconds} s")
 
-    async def do(self, act: Callable[[int], object], broker: int) -> None:
-        await asyncio.to_thread(act, broker)
+    async def do(self, act: Callable[..., object], *values: object) -> None:
+        self._seen.clear()
+        await asyncio.to_thread(act, *values)
 
 
 async def play(cluster: Cluster, path: Path) -> None:
@@ -108,7 +112,7 @@ async def play(cluster: Cluster, path: Path) -> None:
         await scene.do(cluster.stop, second)
         await scene.watch(30, BrokerFailed)
         await scene.watch(2)
-        await asyncio.to_thread(cluster.start, second, False)
+        await scene.do(cluster.start, second, False)
         await scene.watch(60, IsrExpanded)
         await scene.watch(2)
         print(f"killing controller {scene.controller}")
@@ -116,11 +120,11 @@ async def play(cluster: Cluster, path: Path) -> None:
         await scene.do(cluster.kill, victim)
         await scene.watch(30, ControllerElected)
         await scene.watch(2.5)
-        await asyncio.to_thread(cluster.start, victim, False)
+        await scene.do(cluster.start, victim, False)
         await scene.watch(60, IsrExpanded)
         await scene.watch(2)
         print("deleting /controller")
-        await asyncio.to_thread(cluster.perform, "delete-controller", {})
+        await scene.do(cluster.perform, "delete-controller", {})
         await scene.watch(30, ControllerElected)
         await scene.watch(3)
     finally:

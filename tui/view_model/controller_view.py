@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from kafka_edu.common.words import joined, plural
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
 from kafka_edu.instruments.sentences import sentence
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind, Source
 from kafka_edu.trace.events.controller import (
     ActiveControllerChanged,
     BrokerFailed,
@@ -34,6 +34,7 @@ from kafka_edu.trace.events.controller import (
     IsrAltered,
     LeaderElected,
     LeaderElectionFailed,
+    LeaderImbalanceMeasured,
     PartitionStateChanged,
     ReplicaRemovedFromIsr,
     ReplicaStateChanged,
@@ -90,6 +91,8 @@ STATE_EVENTS: Final = (
     ControllerPartitionSnapshot,
 )
 
+#: Events in which a broker reads /controller.
+_LOOKS: Final = ("Reelect", "ControllerChange")
 #: api key → the request, of those that a controller sends
 REQUESTS: Final = {4: "LeaderAndIsr", 5: "StopReplica", 6: "UpdateMetadata"}
 
@@ -164,6 +167,10 @@ class ControllerEventView:
         self.failed = 0
         self.isr_changes = 0
         self.refused = 0
+        self.left_isr: Counter[int] = Counter()
+        """Replica → how many ISRs it was taken out of."""
+        self.led: Counter[int] = Counter()
+        """Replica → how many of these partitions it had led."""
         self.partition_moves: Counter[tuple[str, str]] = Counter()
         self.replica_moves: Counter[tuple[str, str]] = Counter()
         self.sent: list[Sent] = []
@@ -187,9 +194,24 @@ class ControllerEventView:
         """Whether it is done and nothing came of it."""
         return not self.busy and self.outcome() == NOTHING
 
+    @property
+    def decided(self) -> bool:
+        """Whether something came of it that others feel."""
+        return bool(
+            self.busy
+            or self.elected
+            or self.failed
+            or self.isr_changes
+            or self.refused
+            or self.sent_count
+            or self.error
+            or any(_weighs(envelope.event) for envelope in self.notes)
+        )
+
     def outcome(self) -> str:
         """Return what came of the event, the most important first, in one line."""
-        parts = [_note(envelope) for envelope in self.notes[:4]]
+        told = (_note(e.event) for e in worth_telling(self.notes, self.broker))
+        parts = [words for words in told if words][:4]
         if self.elected:
             parts.append(f"{self.elected:,} elected")
         if self.failed:
@@ -216,8 +238,35 @@ class ControllerEventView:
                 yield was, now, times, machine
 
 
-def _note(envelope: Envelope) -> str:
-    match envelope.event:
+def _weighs(event: Event) -> bool:
+    """Return whether a fact is more than what a broker learned."""
+    return not isinstance(event, ActiveControllerChanged) and bool(_note(event))
+
+
+def worth_telling(envelopes: list[Envelope], broker: int) -> list[Envelope]:
+    """Return an event's other facts, without those that say nothing new. Who won an election does
+    not also say that it follows itself; who follows another does not say that there was none for a
+    moment.
+    """
+    changes = [
+        e.event.controller_id for e in envelopes if isinstance(e.event, ActiveControllerChanged)
+    ]
+    return [
+        envelope
+        for envelope in envelopes
+        if not isinstance(envelope.event, ActiveControllerChanged)
+        or (envelope.event.controller_id == changes[-1] and envelope.event.controller_id != broker)
+    ]
+
+
+def _note(event: Event) -> str:
+    match event:
+        case LeaderImbalanceMeasured(given_back=0):
+            return ""
+        case LeaderImbalanceMeasured() as e:
+            return f"{plural(e.given_back, 'partition')} go back to broker {e.broker_id}"
+        case ElectionsHeld():
+            return ""  # its elections are counted
         case BrokerFailed(broker_id=broker, shutting_down=True):
             return f"broker {broker} has gone, as it had said"
         case BrokerFailed(broker_id=broker):
@@ -240,8 +289,7 @@ def _note(envelope: Envelope) -> str:
                 if not e.remaining
                 else (f"broker {e.broker_id} still leads {e.remaining:,} of {e.led:,}")
             )
-    said = sentence(envelope.event)
-    return said.text()
+    return sentence(event).text()
 
 
 class Waiting(NamedTuple):
@@ -434,7 +482,9 @@ class ControllerView:
                 self._begin_term(source.id, e.epoch, envelope.mono_us)
             case ControllerResigned() as e:
                 self._end_term(source.id, envelope.mono_us, e.reason)
-            case ActiveControllerChanged(controller_id=-1) if self.term is not None:
+            case ActiveControllerChanged(controller_id=-1) if (
+                self.term is not None and record is not None and record.name in _LOOKS
+            ):  # a broker whose own session has expired says the same, and knows nothing
                 self._end_term(self.term.broker, envelope.mono_us, "/controller is gone")
             case _:
                 pass
@@ -465,7 +515,11 @@ class ControllerView:
                 record.replica_moves[e.before, e.after] += 1
             case StateChangeRefused():
                 record.refused += 1
-            case ReplicaRemovedFromIsr() | IsrAltered():
+            case ReplicaRemovedFromIsr() as e:
+                record.isr_changes += 1
+                record.left_isr[e.replica] += 1
+                record.led[e.replica] += e.leader < 0
+            case IsrAltered():
                 record.isr_changes += 1
             case ControllerRequestSent() as e:
                 self._send(envelope, e, record)

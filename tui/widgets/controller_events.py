@@ -20,22 +20,24 @@ _WIDE: Final = 100
 
 
 class EventGroup(NamedTuple):
-    """One event, or several in a row of the same name that had nothing to do."""
+    """One event, or several in a row that had nothing to do."""
 
     last: ControllerEventView
     times: int
+    names: tuple[str, ...]
 
 
 def grouped(events: list[ControllerEventView]) -> list[EventGroup]:
     """Fold events without an outcome that follow each other."""
     groups: list[EventGroup] = []
     for event in events:
+        name = f"{event.name} {event.detail}".rstrip()
         if groups and event.idle and groups[-1].last.idle:
-            before = groups[-1].last
-            if (before.name, before.broker) == (event.name, event.broker):
-                groups[-1] = EventGroup(event, groups[-1].times + 1)
-                continue
-        groups.append(EventGroup(event, 1))
+            _, times, names = groups[-1]
+            every = tuple(dict.fromkeys([*(n.partition(" ")[0] for n in names), event.name]))
+            groups[-1] = EventGroup(event, times + 1, every)
+        else:
+            groups.append(EventGroup(event, 1, (name,)))
     return groups
 
 
@@ -68,6 +70,7 @@ class EventLines(Lines):
         super().__init__(id="controller-events")
         self.model = model
         self._following = True
+        self._followed: tuple[tuple[int, int], int] = ((-1, -1), -1)
         self._groups: list[EventGroup] = []
         self._of: tuple[int, int] = (-1, -1)
 
@@ -85,10 +88,12 @@ class EventLines(Lines):
         return groups[min(self.cursor, len(groups) - 1)].last if groups else None
 
     def newest(self) -> int:
-        """Return the index of the newest event of which something came."""
+        """Return the index of the newest event that decided something."""
         groups = self.groups()
-        busy = [i for i, group in enumerate(groups) if not group.last.idle]
-        return busy[-1] if busy else max(len(groups) - 1, 0)
+        for index in reversed(range(len(groups))):
+            if groups[index].last.decided:
+                return index
+        return max(len(groups) - 1, 0)
 
     def action_move(self, by: int) -> None:
         super().action_move(by)
@@ -96,9 +101,14 @@ class EventLines(Lines):
 
     def tick(self) -> None:
         super().tick()
-        if self._following and self.cursor != self.newest():
-            super().action_move(self.newest() - self.cursor)
-            self.scroll_to(y=self.count(), animate=False)
+        stamp, newest = self._of, self.newest()
+        if self._following:
+            if (stamp, newest) != self._followed:
+                super().action_move(newest - self.cursor)
+            top = max(min(self.count() - self.size.height, self.cursor), 0)
+            if self.scroll_offset.y != top:
+                self.scroll_to(y=top, animate=False, force=True)
+        self._followed = stamp, newest
 
     def count(self) -> int:
         return len(self.groups())
@@ -107,26 +117,28 @@ class EventLines(Lines):
         return "the controller had nothing to do since you began to look"
 
     def line(self, index: int) -> Text:
-        event, times = self.groups()[index]
+        event, times, names = self.groups()[index]
         colours, width = self.palette, self.size.width
         glows = self.model.controller.glow.glows("event", event.envelope.source, event.envelope.seq)
         line = Text()
         if width >= _WIDE:
             line.append(f"{wall_clock(event.envelope.wall_ms)} ", colours.dim)
-        line.append(f"b{event.broker:<2}", f"bold {colours.broker(event.broker)}")
-        name = f"{times} × {event.name}" if times > 1 else event.name
-        if event.detail and times == 1:
-            name += f" {event.detail}"
+        if times > 1:
+            line.append("·  ", colours.dim)
+        else:
+            line.append(f"b{event.broker:<2}", f"bold {colours.broker(event.broker)}")
+        name = f"{times} × {', '.join(names)}" if times > 1 else names[0]
         room = _name_width(width) - 1
         name = name if len(name) <= room else name[: room - 1] + "…"
         glow = f" on {colours.glow}" if glows else ""
         idle = event.idle
         line.append(f"{name:<{room + 1}}", (colours.dim if idle else "bold") + glow)
-        line.append(f"{took(event.queued_us):>8} ", colours.dim)
+        line.append(f"{took(event.queued_us) if times == 1 else '':>8} ", colours.dim)
         if event.took_us is None:
             line.append(f"{'busy':>8}  ", f"bold {colours.warning}")
         else:
-            line.append(f"{took(event.took_us):>8}  ", colours.dim if idle else "")
+            words = took(event.took_us) if times == 1 else ""
+            line.append(f"{words:>8}  ", colours.dim if idle else "")
         said = ink(event.outcome(), colours.dim if idle else "")
         said.highlight_regex("✕[^·]*", f"bold {colours.error}")
         said.highlight_regex("♛[^·]*", f"bold {colours.warning}")

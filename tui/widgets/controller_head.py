@@ -50,7 +50,7 @@ class ControllerHead(Drawn, can_focus=True):
             line.append(f"broker {term.broker}", f"bold {colours.broker(term.broker)}{glow}")
             line.append(" is the controller")
             if term.from_us >= 0:
-                line.append(f" since {duration((view.glow.now_us - term.from_us) / 1000)}")
+                line.append(f", elected {duration((view.glow.now_us - term.from_us) / 1000)} ago")
             line.append(f" · epoch {term.epoch}", "bold")
             if view.sampled is not None:
                 sampled = view.sampled

@@ -9,7 +9,13 @@ from rich.text import Text
 from kafka_edu.common.words import joined, plural
 from kafka_edu.instruments.sentences import sentence
 from kafka_edu.trace.event import Envelope
-from kafka_edu.trace.events.controller import LeaderElected, LeaderElectionFailed
+from kafka_edu.trace.events.controller import (
+    ActiveControllerChanged,
+    ElectionsHeld,
+    LeaderElected,
+    LeaderElectionFailed,
+    LeaderImbalanceMeasured,
+)
 
 from ..model import Model
 from ..subjects import DECISIONS
@@ -19,6 +25,7 @@ from ..view_model.controller_view import (
     Sent,
     candidates,
     partition_of,
+    worth_telling,
 )
 from ..view_model.state_machine_view import StateMachineView
 from .controller_events import result_of
@@ -44,8 +51,12 @@ def lines_of(
     """Yield the lines about an event, the shortest account first. In a small place the elections
     come first, because they are the answer.
     """
-    for envelope in record.notes:
+    for envelope in worth_telling(record.notes, record.broker):
         yield Line(envelope, envelope)
+    for replica, times in record.left_isr.items():
+        led = f"; it led {record.led[replica]:,} of them" if record.led[replica] else ""
+        of = plural(times, "partition")
+        yield Line(f"broker {replica} was taken out of the ISR of {of}{led}", None)
     if small:
         yield from _elections(record)
     if moves := list(record.moves()):
@@ -142,6 +153,21 @@ class DecisionLines(Lines):
             return coloured(ink(what, style), colours)
         if more and envelope is not None:
             return self._election(envelope)
+        match what.event:
+            case ActiveControllerChanged(controller_id=-1):
+                return ink("there is no controller", f"bold {colours.error}")
+            case ActiveControllerChanged(controller_id=broker):
+                return coloured(ink(f"broker {broker} is the controller, it reads"), colours)
+            case LeaderImbalanceMeasured() as e:
+                words = (
+                    f"broker {e.broker_id}: preferred by {plural(e.preferred_here, 'partition')},"
+                    f" {e.led_elsewhere:,} of them led elsewhere ({e.allowed_percentage} % are"
+                    f" allowed), {e.given_back:,} given back"
+                )
+                return coloured(ink(words, "bold" if e.given_back else colours.dim), colours)
+            case ElectionsHeld() as e:
+                asked = f"{e.trigger} asked for {plural(e.asked, 'election')}"
+                return ink(f"{asked} ({e.election_type}), {e.elected:,} won", "bold")
         said = sentence(what.event)
         line = coloured(ink(said.text(), "bold"), colours)
         if said.reason:

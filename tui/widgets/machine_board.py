@@ -38,6 +38,10 @@ class MachineBoard(Drawn, can_focus=True):
             line.append("  none known yet", colours.dim)
         return line
 
+    def _brief_name(self, view: StateMachineView, state: str) -> str:
+        """Shorten a name that stands in full at the left."""
+        return view.short(state).replace("Deletion", "Del")
+
     def _table(self, view: StateMachineView) -> list[Text]:
         colours = self.palette
         title = ink(f"{self.machine}s", f"bold {colours.dim}")
@@ -51,12 +55,14 @@ class MachineBoard(Drawn, can_focus=True):
             there = state == view.nowhere
             strong = "bold" if here and not there else colours.dim
             line = ink(f"{view.short(state):<{name}}", strong + glow)
-            line.append(f"{'–' if there else count(here):>6} ", strong + glow)
+            line.append(f"{'–' if there else count(here):>5} ", strong + glow)
             for edge in view.edges(state):
+                if edge.after == state and not edge.times:
+                    continue  # to stay as it is says little
                 hot = f"bold {colours.warning} on {colours.glow}"
                 line.append(" ")
                 line.append("━▶ " if edge.glows else "→ ", hot if edge.glows else colours.dim)
-                words = "itself" if edge.after == state else view.short(edge.after)
+                words = "itself" if edge.after == state else self._brief_name(view, edge.after)
                 words += f" {count(edge.times)}" if edge.times else ""
                 words += "" if edge.in_table else " !"
                 style = hot if edge.glows else "" if edge.times else colours.dim

@@ -153,7 +153,8 @@ class SessionLines(Lines):
         if dying:
             line.append(f" dies in {duration(left)}", f"bold {colours.error}")
         if silent is not None:
-            line.append(f" heard {duration(silent)} ago", "" if dying else colours.dim)
+            words = f"silent {duration(silent)}" if dying else f"heard {duration(silent)} ago"
+            line.append(f" {words}", "" if dying else colours.dim)
         if session.disconnected_us:
             line.append(" no connection", f"bold {colours.error}")
         if not (narrow and dying):
@@ -173,7 +174,8 @@ class SessionLines(Lines):
         if broker == self.model.cluster.controller:
             name.append("♛", colours.warning)
         if known is not None and known.process in ("paused", "stopped") and not session.ended:
-            name.append(f" {'‖' if known.process == 'paused' else '✕'}{known.process}", "bold")
+            sign = "‖" if known.process == "paused" else "✕"
+            name.append(f" {sign}" + ("" if self.size.width < 60 else known.process), "bold")
         return name
 
 

@@ -5,6 +5,7 @@ import pytest
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import (
+    ActiveControllerChanged,
     ControllerElected,
     ControllerEventProcessed,
     ControllerEventQueued,
@@ -252,6 +253,20 @@ def test_a_controller_that_is_killed_leaves_none_until_another_is_elected() -> N
     view = applied(story)
     assert view.term is not None
     assert view.term.broker == 2, "an older epoch does not count"
+
+
+def test_a_broker_whose_own_session_expired_does_not_unseat_the_controller() -> None:
+    story = Story()
+    story.tell(1, ControllerElected(epoch=4, epoch_zk_version=4))
+    begun = event_of(story, "Expire", broker=2)
+    story.tell(2, ActiveControllerChanged(controller_id=-1), cause=begun)
+    view = applied(story)
+    assert view.term is not None
+    begun = event_of(story, "Reelect", broker=2)
+    story.tell(2, ActiveControllerChanged(controller_id=-1), cause=begun)
+    view = applied(story)
+    assert view.term is None, "this one has looked"
+    assert view.terms[-1].ended == "/controller is gone"
 
 
 def test_an_election_without_a_winner_says_why_nobody_could_lead() -> None:
