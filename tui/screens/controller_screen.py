@@ -106,6 +106,13 @@ class ControllerScreen(DashboardScreen):
         (self._events if shown else self._partitions).focus()
         self.tick()
 
+    def action_act(self, name: str) -> None:
+        """Begin an act, and stay with its broker: what is killed can be started again, whoever
+        follows.
+        """
+        self._broker = self.selected
+        super().action_act(name)
+
     def act_values(self) -> dict[str, int | str]:
         broker = self.selected
         return {"broker": broker} if broker is not None else {}
