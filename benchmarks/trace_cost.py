@@ -141,7 +141,7 @@ class Side(NamedTuple):
         self.run("cluster", "up", "--brokers", "1", "--json", str(answer), *settings)
         try:
             told = json.loads(answer.read_text())
-            [broker] = [p for p in told["processes"] if p["name"] == "broker-0"]
+            [broker] = [p for p in told["processes"] if p["process"] == "broker-0"]
             leaders = create_topic(told["bootstrap_servers"], TOPIC, 1)
             yield Running(self, told["bootstrap_servers"], int(broker["pid"]), leaders)
         finally:
