@@ -1,19 +1,20 @@
 """One client's connection (Kafka: KafkaChannel.java, ChannelMuteState).
 
 A channel works on one request at a time, as in Kafka: it is muted from the moment a request is
-complete until its response has left. So responses leave in the order of the requests, whatever the
-purgatory does. Requests that a client sends ahead wait here, as bytes already received (at most one
-receive buffer of them), or in the kernel's socket buffer.
+complete until its response has left. Produce requests are the exception, see below. So responses
+leave in the order of the requests, whatever the purgatory does. Requests that a client sends ahead
+wait here, as bytes already received (at most one receive buffer of them), or in the kernel's socket
+buffer.
 
 **Pipelined produce.** That rule has a price. A produce with acks=all waits for the followers, and
 the client's next produce is not even read meanwhile. When replication takes 50 ms, a connection
 gets 20 answers a second, however many requests the client sends ahead. The backlog grows without
 bound, and the client gives up after its own time-out, for example after 60 s (docs/answers.md shows
 it measured). The protocol only wants answers in the order of the requests. So with
-`edu.max.pipelined.requests` above 1 the next produce is appended while the one before waits in the
-purgatory. Its answer is held until the answers before it have left. This applies to produce
-requests with acks 1 or all only. A request of any other kind, or with acks=0, waits until the
-connection has nothing in progress.
+`edu.max.pipelined.requests` above 1, and its default is 64, the next produce is appended while the
+one before waits in the purgatory. Its answer is held until the answers before it have left. This
+applies to produce requests with acks 1 or all only. A request of any other kind, or with acks=0,
+waits until the connection has nothing in progress.
 """
 
 from collections import deque

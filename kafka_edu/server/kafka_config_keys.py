@@ -1115,7 +1115,7 @@ def _own() -> Iterator[ConfigKey]:
     yield ConfigKey(
         "edu.max.pipelined.requests",
         ConfigType.INT,
-        1,
+        64,
         Range(1, 1000),
         "How many produce requests of one connection may wait for their followers at once. 1: one"
         " at a time, as in Kafka.",

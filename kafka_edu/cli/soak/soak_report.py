@@ -234,7 +234,7 @@ def _show_what_came_of_it(state: SoakState, console: Console) -> None:
             "librdkafka timed out although no broker left a request unanswered: its requests waited"
             " behind each other on their connection, because the machine was too busy to answer"
             " them as fast as they came (docs/answers.md, a backlog that looks like silence). Try"
-            " fewer records (--rate), or --prop edu.max.pipelined.requests=64.",
+            " fewer records (--rate).",
             soft_wrap=True,
         )
     console.print(
