@@ -19,6 +19,7 @@ from rich.console import RenderableType
 from textual.screen import Screen
 
 from kafka_edu.cli.report import Report
+from kafka_edu.common.python_process import command_line
 from kafka_edu.trace.event import Envelope
 from tui.app import DashboardApp
 from tui.model import Model
@@ -121,7 +122,7 @@ def costs() -> dict[str, float]:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog=f"kafka-edu bench {NAME}", description=__doc__)
+    parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=__doc__)
     parser.add_argument("--facts", type=int, default=FACTS_S, help="facts a second")
     parser.add_argument("--seconds", type=float, default=WATCHED_S, help="for each screen")
     parser.add_argument(

@@ -48,7 +48,7 @@ class FakeFetch:
     def get(self, _):
         return self.partition
 
-    def fetch_messages(self, params, infos, respond, session=None, on_failure=None):
+    def fetch_messages(self, params, infos, respond, session=None, on_failure=None, requester=None):
         self.asked.append((params, list(infos)))
         respond(
             [

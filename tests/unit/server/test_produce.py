@@ -29,7 +29,7 @@ class FakeAppend:
         self.error = Errors.NONE
         self.refusal = None
 
-    def append_records(self, timeout_ms, required_acks, entries, respond, *, on_failure):
+    def append_records(self, timeout_ms, required_acks, entries, respond, *, on_failure, requester):
         self.calls.append((timeout_ms, required_acks, {tp: bytes(r) for tp, r in entries.items()}))
         status = (
             ProducePartitionStatus(self.error, 11, 10, -1, 5)
