@@ -20,6 +20,7 @@ from kafka_edu.instruments.wire.capture import (
     title_of,
 )
 from kafka_edu.instruments.wire.decode import begins_with_size, decode_request, decode_response
+from kafka_edu.instruments.wire.gist import gist
 from kafka_edu.instruments.wire.render import TextLine, as_json, tree_lines, verdict
 from kafka_edu.instruments.wire.tree import Decoded
 from kafka_edu.instruments.wire.versions import history_json, history_lines
@@ -232,7 +233,7 @@ def _frame_lines(
     index: int, frame: CapturedFrame, *, trees: bool, unfold: bool, docs: bool
 ) -> Iterator[str]:
     decoded = decode_captured(frame)
-    line = _frame_line(index, frame)
+    line = f"{_frame_line(index, frame)}  {gist(decoded)}".rstrip()
     if trees:
         yield styled(line, bold=True)
         yield from _styled(decoded, unfold=unfold, docs=docs)

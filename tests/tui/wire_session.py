@@ -95,12 +95,15 @@ def send_broken_frames(bootstrap: str) -> None:
     """Send a whole request, and on the same connection one with a wrong length. It is refused."""
     host, port = bootstrap.split(",")[0].rsplit(":", 1)
     request = MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)])
-    parts = encode_request(request, 9, 1, "stranger")
-    whole = b"".join(bytes(part_bytes(part)) for part in parts)
-    broken = whole.replace(b"\x04web", b"\x7fweb")
-    assert broken != whole
+
+    def frame(number: int) -> bytes:
+        parts = encode_request(request, 9, number, "stranger")
+        return b"".join(bytes(part_bytes(part)) for part in parts)
+
+    broken = frame(2).replace(b"\x04web", b"\x7fweb")
+    assert broken != frame(2)
     with socket.create_connection((host, int(port)), 30) as connection:
-        connection.sendall(whole)
+        connection.sendall(frame(1))
         assert connection.recv(4096)
         connection.sendall(broken)
         while connection.recv(4096):

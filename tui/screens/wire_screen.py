@@ -73,7 +73,7 @@ class WireScreen(DashboardScreen):
         if self.replay is None and self.folder is None:  # only a file of frames: no cluster
             for line in self.query(StatusLine):
                 line.display = False
-        self._tree.focus()
+        self._frames.focus()
         self.tick()
 
     def on_resize(self) -> None:

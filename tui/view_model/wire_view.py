@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeVar
 
 from kafka_edu.instruments.wire.capture import Frames, decode_captured, key_of
+from kafka_edu.instruments.wire.gist import gist
 from kafka_edu.instruments.wire.render import Row, node_rows
 from kafka_edu.instruments.wire.tree import Decoded, Node
 from kafka_edu.instruments.wire.words import api_name
@@ -20,6 +21,8 @@ from kafka_edu.trace.events.network import (
 )
 
 T = TypeVar("T")
+
+_MOST_GLANCES: Final = 500
 
 WIRE_EVENTS: Final = (FrameCaptureStarted, FrameCaptureSnapshot, FrameCaptureStopped)
 
@@ -53,6 +56,7 @@ class WireView:
         self.byte = 0
         self.wanted: tuple[str, int] | None = None
         """A connection and a correlation id whose frame is looked for."""
+        self._glances: dict[int, tuple[CapturedFrame, bool, str]] = {}
         self._open: set[int] = set()
         self._shut: set[int] = set()
 
@@ -80,6 +84,20 @@ class WireView:
         return {broker: one for broker, one in self.captures.items() if not one.ended}
 
     # The list
+
+    def glance(self, frame: CapturedFrame) -> tuple[bool, str]:
+        """Return whether a frame is right, and its gist. Each frame is decoded once for that."""
+        known = self._glances.get(id(frame))
+        if known is not None and known[0] is frame:
+            return known[1], known[2]
+        decoded = self.decoded if frame is self.chosen else decode_captured(frame)
+        if decoded is None:
+            return True, ""
+        is_right = frame.is_cut or not decoded.problems
+        self._glances[id(frame)] = frame, is_right, gist(decoded)
+        if len(self._glances) > _MOST_GLANCES:
+            self._glances.pop(next(iter(self._glances)))
+        return is_right, gist(decoded)
 
     def add(self, frames: Iterable[CapturedFrame]) -> None:
         """Add frames that were read. The first one is chosen if none was."""

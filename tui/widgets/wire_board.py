@@ -90,7 +90,26 @@ class WireAnswer(Drawn):
         return text.append(f"\nc lets all brokers capture what clients say{why}", style=colours.dim)
 
 
-class FrameLines(Lines):
+class _Revealed(Lines):
+    """Lines whose cursor may be moved from elsewhere. The line under it is scrolled into view."""
+
+    _hidden = False
+    """Whether the cursor went to a line that is not in view yet."""
+
+    def put_cursor(self, line: int) -> None:
+        """Put the cursor on a line, and scroll there if it is out of view."""
+        if self.cursor != line:
+            self.cursor = line
+            self._hidden = True
+            self.refresh()
+        if self._hidden:
+            top, height = self.scroll_offset.y, max(self.size.height, 1)
+            self._hidden = not top <= line < top + height
+            if self._hidden:
+                self.scroll_to(y=max(line - height // 3, 0), animate=False, force=True)
+
+
+class FrameLines(_Revealed):
     """The captured frames, oldest first. The cursor chooses one."""
 
     subject = WIRE_FRAMES
@@ -115,20 +134,13 @@ class FrameLines(Lines):
     def tick(self) -> None:
         at = self.view.listed_at
         super().tick()
-        if at is not None and at != self.cursor:
-            self.cursor = at
-            self._show_cursor()
-            self.refresh()
+        if at is not None:
+            self.put_cursor(at)
         title = f"frames: {len(self.view.listed):,}"
         if self.view.filter_words:
             title += f" of {self.view.filter_words}"
         if self.border_title != title:
             self.border_title = title
-
-    def _show_cursor(self) -> None:
-        top, height = self.scroll_offset.y, max(self.size.height, 1)
-        if not top <= self.cursor < top + height:
-            self.scroll_to(y=max(self.cursor - height // 2, 0), animate=False)
 
     def action_move(self, by: int) -> None:
         super().action_move(by)
@@ -144,15 +156,19 @@ class FrameLines(Lines):
         line.append(" ⇄" if paired else " ▶" if frame is self.view.chosen else "  ", style="bold")
         line.append(" ← " if frame.is_response else " → ")
         line.append(f"b{frame.broker_id} ", style=f"bold {colours.broker(frame.broker_id)}")
-        known = frame.api_key >= 0
-        line.append(f"{title_of(frame):<24}", style="" if known else f"bold {colours.error}")
+        is_right, about = self.view.glance(frame)
+        title = f"{title_of(frame)}" if is_right else f"✗ {title_of(frame)}"
+        line.append(f"{title:<20}", style="" if is_right else f"bold {colours.error}")
         number = f" #{frame.correlation_id}" if frame.correlation_id >= 0 else ""
-        line.append(f" {frame.client_id or '(no client id)'}{number}")
-        line.append(f"  {frame.size:,} bytes", style=colours.dim)
+        who = f"{frame.client_id or '(no client id)'}{number}"
+        line.append(f" {who:<16}")
+        line.append(f" {frame.size:>7,} bytes  ", style=colours.dim)
+        line.append(about)
+        line.truncate(max(self.scrollable_content_region.width, 10), overflow="ellipsis")
         return line
 
 
-class TreeLines(Lines):
+class TreeLines(_Revealed):
     """The chosen frame as a tree. The cursor names a field, and its bytes light up."""
 
     subject = WIRE_TREE
@@ -174,12 +190,7 @@ class TreeLines(Lines):
 
     def tick(self) -> None:
         super().tick()
-        if self.cursor != self.view.row:
-            self.cursor = self.view.row
-            top, height = self.scroll_offset.y, max(self.size.height, 1)
-            if not top <= self.cursor < top + height:
-                self.scroll_to(y=max(self.cursor - height // 2, 0), animate=False)
-            self.refresh()
+        self.put_cursor(self.view.row)
 
     def action_move(self, by: int) -> None:
         super().action_move(by)
@@ -210,7 +221,7 @@ class TreeLines(Lines):
         return line
 
 
-class HexLines(Lines):
+class HexLines(_Revealed):
     """The bytes of the chosen frame. The cursor names a byte, and its field lights up."""
 
     subject = WIRE_BYTES
@@ -238,13 +249,7 @@ class HexLines(Lines):
 
     def tick(self) -> None:
         super().tick()
-        line = self.view.byte // self.per_line
-        if self.cursor != line:
-            self.cursor = line
-            top, height = self.scroll_offset.y, max(self.size.height, 1)
-            if not top <= line < top + height:
-                self.scroll_to(y=max(line - height // 3, 0), animate=False)
-            self.refresh()
+        self.put_cursor(self.view.byte // self.per_line)
 
     def action_move(self, by: int) -> None:
         self._to_byte(self.view.byte + by * self.per_line)

@@ -91,7 +91,7 @@ def verdict(decoded: Decoded) -> str:
     at = first.at
     where = f"byte {at} (0x{at:04x})" if at < len(decoded.data) else f"byte {at} is missing"
     value = f" is 0x{decoded.data[at]:02x}" if at < len(decoded.data) else ""
-    return f"first wrong byte: {where}{value}, in {first.path}: {first.reason}"
+    return f"first wrong byte: {where}{value}: {first.reason}, in {first.path}"
 
 
 def _title(decoded: Decoded) -> str:
