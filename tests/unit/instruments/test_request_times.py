@@ -122,7 +122,17 @@ def test_the_answer_names_the_place_and_few_handlers() -> None:
     watched.tell(
         ServerSampled(handlers_busy=1, handlers=1, requests=(), rss_bytes=0, rss_anon_bytes=0)
     )
-    watched.tell(NetworkSampled(12, 500, 0, 3, 9, 0, 0))
+    watched.tell(
+        NetworkSampled(
+            request_queue_size=12,
+            request_queue_capacity=500,
+            response_queue_size=0,
+            connections=3,
+            requests_total=9,
+            bytes_in_total=0,
+            bytes_out_total=0,
+        )
+    )
     watched.look()
     words = verdict(watched.view, 1, watched.now_us)
     assert "of the time goes to the request queue: 1 of 1 handlers busy" in words

@@ -195,7 +195,7 @@ def test_the_queue_what_waits_and_what_it_is_busy_with() -> None:
     view.apply(
         story.tell(
             1,
-            ControllerEventProcessed("BrokerChange", queued_us=1_000, took_us=9_000, error=""),
+            ControllerEventProcessed(name="BrokerChange", queued_us=1_000, took_us=9_000, error=""),
             9,
             begun,
         )
@@ -214,12 +214,30 @@ def test_requests_and_their_answers_belong_to_the_event() -> None:
     for broker in (0, 2):
         sent = story.tell(
             1,
-            ControllerRequestSent(broker, 4, 5, broker, "127.0.0.1:5", partitions=8, queue_size=0),
+            ControllerRequestSent(
+                broker_id=broker,
+                api_key=4,
+                api_version=5,
+                correlation_id=broker,
+                local="127.0.0.1:5",
+                partitions=8,
+                queue_size=0,
+            ),
             cause=begun,
         )
         if broker == 0:
             story.tell(
-                1, ControllerResponseReceived(0, 4, 0, "127.0.0.1:5", 0, took_us=4_000), 4, sent
+                1,
+                ControllerResponseReceived(
+                    broker_id=0,
+                    api_key=4,
+                    correlation_id=0,
+                    local="127.0.0.1:5",
+                    error_code=0,
+                    took_us=4_000,
+                ),
+                4,
+                sent,
             )
     story.tell(1, ControllerRequestFailed(broker_id=2, api_key=4, reason="refused"), cause=begun)
     (event,) = applied(story).events
@@ -276,9 +294,9 @@ def test_an_election_without_a_winner_says_why_nobody_could_lead() -> None:
     story.tell(
         1,
         LeaderElectionFailed(
-            "web",
-            0,
-            "OfflinePartition",
+            topic="web",
+            partition=0,
+            strategy="OfflinePartition",
             replicas=(1, 2),
             isr=(1,),
             live=(2,),
@@ -304,7 +322,20 @@ def test_memory_is_bounded_whatever_the_number_of_partitions_and_events() -> Non
     view = ControllerView()
     view.apply(story.tell(1, ControllerElected(epoch=4, epoch_zk_version=4)))
     elected = LeaderElected(
-        "web", 0, "OfflinePartition", (1, 2), (1, 2), (1, 2), -1, 1, (1, 2), 1, False, 4, "/x", 1
+        topic="web",
+        partition=0,
+        strategy="OfflinePartition",
+        replicas=(1, 2),
+        isr_before=(1, 2),
+        live=(1, 2),
+        old_leader=-1,
+        new_leader=1,
+        isr=(1, 2),
+        leader_epoch=1,
+        unclean=False,
+        controller_epoch=4,
+        zk_path="/x",
+        zk_version=1,
     )
     for number in range(40):
         begun = event_of(story, "BrokerChange")
@@ -314,10 +345,15 @@ def test_memory_is_bounded_whatever_the_number_of_partitions_and_events() -> Non
             event = elected._replace(partition=number * 500 + partition)
             view.apply(story.tell(1, event, cause=begun))
             change = PartitionStateChanged(
-                "web", partition, "OfflinePartition", "OnlinePartition", "because", 4
+                topic="web",
+                partition=partition,
+                before="OfflinePartition",
+                after="OnlinePartition",
+                reason="because",
+                controller_epoch=4,
             )
             view.apply(story.tell(1, change, cause=begun))
-        done = ControllerEventProcessed("BrokerChange", queued_us=1, took_us=1, error="")
+        done = ControllerEventProcessed(name="BrokerChange", queued_us=1, took_us=1, error="")
         view.apply(story.tell(1, done, cause=begun))
         story.envelopes.clear()
     assert len(view.decisions) == KEPT_ELECTIONS
@@ -332,12 +368,40 @@ def test_memory_is_bounded_whatever_the_number_of_partitions_and_events() -> Non
 
 def test_odd_events_change_nothing() -> None:
     story = Story()
-    story.tell(7, ControllerEventProcessed("X", queued_us=1, took_us=1, error="?"))
-    story.tell(7, ControllerResponseReceived(0, 99, 0, "", 0, took_us=1))
-    story.tell(7, ControllerPartitionSnapshot("t", 0, "OddState", (1,), ("Odder",), -1, 0, (), -1))
+    story.tell(7, ControllerEventProcessed(name="X", queued_us=1, took_us=1, error="?"))
     story.tell(
         7,
-        ControllerSampled(True, 3, 0, 1, 1, 1, 0, 0, 0),
+        ControllerResponseReceived(
+            broker_id=0, api_key=99, correlation_id=0, local="", error_code=0, took_us=1
+        ),
+    )
+    story.tell(
+        7,
+        ControllerPartitionSnapshot(
+            topic="t",
+            partition=0,
+            state="OddState",
+            replicas=(1,),
+            replica_states=("Odder",),
+            leader=-1,
+            leader_epoch=0,
+            isr=(),
+            zk_version=-1,
+        ),
+    )
+    story.tell(
+        7,
+        ControllerSampled(
+            active=True,
+            queue_size=3,
+            queue_time_ms=0,
+            live_brokers=1,
+            topics=1,
+            partitions=1,
+            offline_partitions=0,
+            preferred_replica_imbalance=0,
+            requests_queued=0,
+        ),
     )
     story.tell(7, StateMachineSnapshot(machine="moon", states=(), transitions=()))
     view = applied(story)

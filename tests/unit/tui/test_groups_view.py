@@ -96,7 +96,9 @@ def test_a_lost_coordinator_is_said_first() -> None:
     watched = Watched()
     watched.two()
     view = watched.look()
-    ended = ProcessEnded("broker-1", Source.of_broker(1), 7, -9, "SIGKILL", True)
+    ended = ProcessEnded(
+        process="broker-1", child=Source.of_broker(1), pid=7, code=-9, signal="SIGKILL", asked=True
+    )
     view.apply(Envelope(Source.of_broker(1), 0, 0, 0, view.now_us, ended))
     story = view.told.groups[GROUP]
     assert view.answer(story)[0].words == (
@@ -109,7 +111,9 @@ def test_groups_that_rebalance_come_first_and_a_needle_filters() -> None:
     view = GroupsView()
     states = {"a": "Empty", "b": "Stable", "c": "PreparingRebalance", "bb": "Stable"}
     for group, state in states.items():
-        event: Event = GroupStateChanged(group, 1, "Empty", state, 1)
+        event: Event = GroupStateChanged(
+            group=group, generation=1, before="Empty", after=state, members=1
+        )
         view.apply(Envelope(Source.of_broker(0), 1, 0, 1, 1, event))
     assert [story.group for story in view.groups()] == ["c", "b", "bb", "a"]
     assert [story.group for story in view.groups("b")] == ["b", "bb"]
@@ -123,7 +127,17 @@ def test_offsets_come_with_their_owner_the_largest_lag_first() -> None:
     for partition, hw in ((0, 10), (2, 400)):
         story.offsets["web", partition] = 5
         progress = PartitionProgress(0, hw, hw, (), 1)
-        event = PartitionSnapshot("web", partition, 1, 0, (1,), (1,), progress, 0, ())
+        event = PartitionSnapshot(
+            topic="web",
+            partition=partition,
+            leader=1,
+            leader_epoch=0,
+            isr=(1,),
+            replicas=(1,),
+            progress=progress,
+            zk_version=0,
+            proposed_isr=(),
+        )
         view.apply(Envelope(Source.of_broker(1), 1, 0, 1, 1, event))
     rows = view.offsets(story)
     assert [(row.partition, row.lag) for row in rows][:2] == [(("web", 2), 395), (("web", 0), 5)]

@@ -82,12 +82,12 @@ class Told:
             min_isr=2,
             remote_times=tuple((b, now_ms - ago, now_ms - ago) for b, _, ago in followers),
         )
-        self.story.tell(1, PartitionOffsets("web", 0, progress))
+        self.story.tell(1, PartitionOffsets(topic="web", partition=0, progress=progress))
         for broker, end, _ in followers:
             own = PartitionProgress(
                 log_start=0, hw=min(hw, end), leo=end, remote_leos=(), min_isr=2
             )
-            self.story.tell(broker, PartitionOffsets("web", 0, own))
+            self.story.tell(broker, PartitionOffsets(topic="web", partition=0, progress=own))
         return self.follow()
 
     def elected(self, leader: int, isr: tuple[int, ...], epoch: int, unclean: bool = False) -> None:
@@ -170,7 +170,15 @@ def test_the_isr_over_time_with_its_causes() -> None:
     told = Told()
     told.story.tell(
         1,
-        IsrShrunk("web", 0, 7, (1, 2, 0), (1, 2), 4, "0 is stuck: no fetch for 10200 ms"),
+        IsrShrunk(
+            topic="web",
+            partition=0,
+            leader_epoch=7,
+            before=(1, 2, 0),
+            after=(1, 2),
+            zk_version=4,
+            reason="0 is stuck: no fetch for 10200 ms",
+        ),
         after_ms=15_000,
     )
     view = told.follow()
@@ -181,7 +189,19 @@ def test_the_isr_over_time_with_its_causes() -> None:
     assert known.steps[1].because == "broker 0 is stuck: no fetch for 10200 ms"
     assert known.left_isr_us(0) == shrunk_us
     assert known.left_isr_us(2) is None
-    told.story.tell(1, IsrExpanded("web", 0, 7, (1, 2), (1, 2, 0), 5, "0 has caught up"), 400)
+    told.story.tell(
+        1,
+        IsrExpanded(
+            topic="web",
+            partition=0,
+            leader_epoch=7,
+            before=(1, 2),
+            after=(1, 2, 0),
+            zk_version=5,
+            reason="0 has caught up",
+        ),
+        400,
+    )
     told.follow()
     assert [set(step.isr) for step in known.steps] == [{0, 1, 2}, {1, 2}, {0, 1, 2}]
     assert known.steps[2].at_us - known.steps[1].at_us == 400_000
@@ -214,11 +234,28 @@ def test_no_live_leader_is_worse_than_all_else() -> None:
 def cut(told: Told, broker: int, before: int, after: int, hw: int) -> None:
     told.story.tell(
         broker,
-        LogTruncated("web", 0, before, after, 100 * (before - after), False),
+        LogTruncated(
+            topic="web",
+            partition=0,
+            from_offset=before,
+            to_offset=after,
+            bytes=100 * (before - after),
+            fully=False,
+        ),
     )
     told.story.tell(
         broker,
-        LogTruncatedByEpoch("web", 0, before, after, 7, after, 2, hw, True),
+        LogTruncatedByEpoch(
+            topic="web",
+            partition=0,
+            before=before,
+            after=after,
+            epoch=7,
+            leader_end_offset=after,
+            leader=2,
+            high_watermark=hw,
+            complete=True,
+        ),
     )
 
 
@@ -244,7 +281,20 @@ def test_an_unclean_truncation_says_what_was_committed() -> None:
     told = Told()
     told.elected(0, (0,), 8, unclean=True)
     cut(told, 1, 122, 90, 100)
-    told.story.tell(1, UncleanTruncation("web", 0, 0, 8, 122, 90, 100, 10, exact=True))
+    told.story.tell(
+        1,
+        UncleanTruncation(
+            topic="web",
+            partition=0,
+            leader=0,
+            leader_epoch=8,
+            before=122,
+            after=90,
+            high_watermark=100,
+            records=10,
+            exact=True,
+        ),
+    )
     view = told.follow()
     [one] = view.truncations
     assert (one.records, one.committed, one.exact) == (32, 10, True)
@@ -259,8 +309,31 @@ def test_an_unclean_truncation_says_what_was_committed() -> None:
 
 def test_a_truncation_by_range_has_no_epoch() -> None:
     told = Told()
-    told.story.tell(0, LogTruncatedByRange("web", 0, 80, 60, 1, "the offset is out of range"))
-    told.story.tell(0, LogTruncatedByEpoch("web", 0, 60, 60, 7, 60, 1, 60, True))
+    told.story.tell(
+        0,
+        LogTruncatedByRange(
+            topic="web",
+            partition=0,
+            before=80,
+            after=60,
+            leader=1,
+            reason="the offset is out of range",
+        ),
+    )
+    told.story.tell(
+        0,
+        LogTruncatedByEpoch(
+            topic="web",
+            partition=0,
+            before=60,
+            after=60,
+            epoch=7,
+            leader_end_offset=60,
+            leader=1,
+            high_watermark=60,
+            complete=True,
+        ),
+    )
     view = told.follow()
     [one] = view.truncations
     assert one.words() == "broker 0 cut off 20 records, 80 → 60, none of them committed"
@@ -271,10 +344,28 @@ def test_leader_epochs_of_each_log() -> None:
     told = Told()
     for broker in (1, 0):
         told.story.tell(
-            broker, LogState("web", 0, "/d", 0, 0, 100, (), ((5, 0), (7, 60)), producers=0)
+            broker,
+            LogState(
+                topic="web",
+                partition=0,
+                log_dir="/d",
+                log_start_offset=0,
+                recovery_point=0,
+                log_end_offset=100,
+                segments=(),
+                leader_epochs=((5, 0), (7, 60)),
+                producers=0,
+            ),
         )
-    told.story.tell(1, LeaderEpochAssigned("web", 0, 8, 100))
-    told.story.tell(0, LogTruncated("web", 0, 100, 60, 4_000, False))
+    told.story.tell(
+        1, LeaderEpochAssigned(topic="web", partition=0, leader_epoch=8, start_offset=100)
+    )
+    told.story.tell(
+        0,
+        LogTruncated(
+            topic="web", partition=0, from_offset=100, to_offset=60, bytes=4_000, fully=False
+        ),
+    )
     view = told.follow()
     assert view.by_key[WEB][1].epochs == {5: 0, 7: 60, 8: 100}
     assert view.by_key[WEB][0].epochs == {5: 0}, "an epoch that began behind the cut is forgotten"
@@ -292,7 +383,19 @@ def test_a_new_leader_does_not_know_its_followers_before_they_fetch() -> None:
 
 def test_a_follower_reports_its_own_end() -> None:
     told = Told()
-    told.story.tell(0, BecameFollower("web", 0, 1, 7, 4, 77, 70, (1, 2, 0)))
+    told.story.tell(
+        0,
+        BecameFollower(
+            topic="web",
+            partition=0,
+            leader=1,
+            leader_epoch=7,
+            controller_epoch=4,
+            log_end_offset=77,
+            high_watermark=70,
+            replicas=(1, 2, 0),
+        ),
+    )
     view = told.follow()
     assert (view.by_key[WEB][0].leo, view.by_key[WEB][0].hw) == (77, 70)
 
@@ -308,9 +411,23 @@ def test_a_deleted_topic_is_forgotten() -> None:
 def test_its_memory_is_bounded() -> None:
     told = Told()
     for n in range(300):
-        told.story.tell(1, LeaderEpochAssigned("web", 0, 8 + n, 100 + n))
+        told.story.tell(
+            1,
+            LeaderEpochAssigned(topic="web", partition=0, leader_epoch=8 + n, start_offset=100 + n),
+        )
         isr = (1, 2) if n % 2 else (1, 2, 0)
-        told.story.tell(1, IsrShrunk("web", 0, 7, (1, 2, 0), isr, 4 + n, "x"))
+        told.story.tell(
+            1,
+            IsrShrunk(
+                topic="web",
+                partition=0,
+                leader_epoch=7,
+                before=(1, 2, 0),
+                after=isr,
+                zk_version=4 + n,
+                reason="x",
+            ),
+        )
         cut(told, 0, 120, 100, 100)
         view = told.follow()
     known = view.by_key[WEB]

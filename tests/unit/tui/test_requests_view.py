@@ -43,19 +43,49 @@ def test_rows_are_by_broker_and_the_busiest_one_answers() -> None:
 
 
 def _received(correlation: int) -> RequestReceived:
-    return RequestReceived("c", correlation, 0, 8, "shop", 100, 0, 0)
+    return RequestReceived(
+        connection_id="c",
+        correlation_id=correlation,
+        api_key=0,
+        api_version=8,
+        client_id="shop",
+        size_bytes=100,
+        processor=0,
+        queue_size=0,
+    )
 
 
 def _sent(correlation: int, total_us: int) -> ResponseSent:
-    return ResponseSent("c", correlation, 0, 50, 0, 0, total_us, 0, 0, total_us, 0, "shop")
+    return ResponseSent(
+        connection_id="c",
+        correlation_id=correlation,
+        api_key=0,
+        size_bytes=50,
+        request_queue_us=0,
+        local_us=0,
+        remote_us=total_us,
+        response_queue_us=0,
+        send_us=0,
+        total_us=total_us,
+        throttle_us=0,
+        client_id="shop",
+    )
 
 
 def test_a_request_has_its_hops_in_order_and_each_once() -> None:
     view = RequestsView()
     _tell(view, _sent(7, 3_000), 4)
     _tell(view, _received(7), 1)
-    _tell(view, RequestDequeued("c", 7, 0, 1, 50), 2)
-    _tell(view, RequestDequeued("c", 7, 0, 1, 50), 2)
+    _tell(
+        view,
+        RequestDequeued(connection_id="c", correlation_id=7, api_key=0, handler=1, queued_us=50),
+        2,
+    )
+    _tell(
+        view,
+        RequestDequeued(connection_id="c", correlation_id=7, api_key=0, handler=1, queued_us=50),
+        2,
+    )
     _tell(view, _received(8), 3)
     (request,) = view.latest
     assert request.name == "Produce shop#7"

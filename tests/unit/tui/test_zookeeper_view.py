@@ -199,10 +199,36 @@ def test_watches_of_a_closed_connection_are_gone_and_set_again(world: World) -> 
 
 def watch_story(story: Story) -> Envelope:
     """ZooKeeper tells broker 1 that /brokers/ids changed; the broker has received it."""
-    story.tell(ZOOKEEPER, ZnodeSnapshot("/", 0, 0, 0, 0, 0, 0, ""))
-    story.tell(1, BrokerRegistered(1, 1, (), session_id=77))
-    story.tell(ZOOKEEPER, WatchFired("/brokers/ids", "child", 1, "CHILDREN_CHANGED", 77, 9))
-    return story.tell(1, ZkWatchFired("/brokers/ids", "CHILDREN_CHANGED", 77, 8), 2)
+    story.tell(
+        ZOOKEEPER,
+        ZnodeSnapshot(
+            path="/",
+            czxid=0,
+            mzxid=0,
+            version=0,
+            ephemeral_owner=0,
+            data_length=0,
+            num_children=0,
+            data="",
+        ),
+    )
+    story.tell(1, BrokerRegistered(broker_id=1, broker_epoch=1, end_points=(), session_id=77))
+    story.tell(
+        ZOOKEEPER,
+        WatchFired(
+            path="/brokers/ids",
+            kind="child",
+            cnxn=1,
+            type="CHILDREN_CHANGED",
+            session_id=77,
+            zxid=9,
+        ),
+    )
+    return story.tell(
+        1,
+        ZkWatchFired(path="/brokers/ids", type="CHILDREN_CHANGED", session_id=77, after_zxid=8),
+        2,
+    )
 
 
 def applied(story: Story) -> ZookeeperView:
@@ -217,11 +243,20 @@ def test_a_watch_that_fired_says_what_the_broker_made_of_it() -> None:
     received = watch_story(story)
     (fired,) = applied(story).fired
     assert (fired.broker, fired.received, fired.made) == (1, True, "")
-    queued = story.tell(1, ControllerEventQueued("BrokerChange", "", 1), cause=received)
-    started = story.tell(1, ControllerEventStarted("BrokerChange", "", 900), 1, queued)
+    queued = story.tell(
+        1, ControllerEventQueued(name="BrokerChange", detail="", queue_size=1), cause=received
+    )
+    started = story.tell(
+        1, ControllerEventStarted(name="BrokerChange", detail="", queued_us=900), 1, queued
+    )
     (fired,) = applied(story).fired
     assert (fired.made, fired.waited_us, fired.took_us) == ("BrokerChange", 900, -1)
-    story.tell(1, ControllerEventProcessed("BrokerChange", 900, 7_000, ""), 7, started)
+    story.tell(
+        1,
+        ControllerEventProcessed(name="BrokerChange", queued_us=900, took_us=7_000, error=""),
+        7,
+        started,
+    )
     view = applied(story)
     (fired,) = view.fired
     assert (fired.made, fired.waited_us, fired.took_us) == ("BrokerChange", 900, 7_000)
@@ -233,7 +268,17 @@ def test_a_watch_that_fired_says_what_the_broker_made_of_it() -> None:
 def test_a_watch_of_config_changes_says_which_config_was_taken() -> None:
     story = Story()
     watch_story(story)
-    story.tell(ZOOKEEPER, WatchFired("/config/changes", "child", 1, "CHILDREN_CHANGED", 77, 10))
+    story.tell(
+        ZOOKEEPER,
+        WatchFired(
+            path="/config/changes",
+            kind="child",
+            cnxn=1,
+            type="CHILDREN_CHANGED",
+            session_id=77,
+            zxid=10,
+        ),
+    )
     story.tell(1, EntityConfigTaken(entity="topics/web", notification=3), 4)
     assert applied(story).fired[0].made == "took the config of topics/web"
 
@@ -243,32 +288,38 @@ def test_without_our_zookeeper_the_brokers_tell_what_they_know() -> None:
     story.tell(SUPERVISOR, ClusterKnown(name="demo", up_ms=5, zookeeper="apache"))
     story.tell(
         SUPERVISOR,
-        ZooKeeperModeChanged("zookeeper-2", Source(SourceKind.ZOOKEEPER, 2), "leader"),
+        ZooKeeperModeChanged(
+            process="zookeeper-2", child=Source(SourceKind.ZOOKEEPER, 2), mode="leader"
+        ),
     )
-    story.tell(0, BrokerRegistered(0, 5, (), session_id=70))
-    story.tell(1, BrokerRegistered(1, 6, (), session_id=71))
+    story.tell(0, BrokerRegistered(broker_id=0, broker_epoch=5, end_points=(), session_id=70))
+    story.tell(1, BrokerRegistered(broker_id=1, broker_epoch=6, end_points=(), session_id=71))
     story.tell(0, ControllerElected(epoch=3, epoch_zk_version=3))
     story.tell(
         0,
         LeaderElected(
-            "web",
-            0,
-            "OfflinePartition",
-            (1, 0),
-            (1, 0),
-            (0, 1),
-            1,
-            0,
-            (0,),
-            5,
-            False,
-            3,
-            "/brokers/topics/web/partitions/0/state",
-            9,
+            topic="web",
+            partition=0,
+            strategy="OfflinePartition",
+            replicas=(1, 0),
+            isr_before=(1, 0),
+            live=(0, 1),
+            old_leader=1,
+            new_leader=0,
+            isr=(0,),
+            leader_epoch=5,
+            unclean=False,
+            controller_epoch=3,
+            zk_path="/brokers/topics/web/partitions/0/state",
+            zk_version=9,
         ),
     )
-    received = story.tell(0, ZkWatchFired("/brokers/ids", "CHILDREN_CHANGED", 70, 8))
-    story.tell(0, ControllerEventQueued("BrokerChange", "", 1), cause=received)
+    received = story.tell(
+        0, ZkWatchFired(path="/brokers/ids", type="CHILDREN_CHANGED", session_id=70, after_zxid=8)
+    )
+    story.tell(
+        0, ControllerEventQueued(name="BrokerChange", detail="", queue_size=1), cause=received
+    )
     story.tell(0, BrokerFailed(broker_id=1, shutting_down=False))
     view = applied(story)
     assert view.hearsay
@@ -295,7 +346,20 @@ def test_our_zookeeper_going_down_keeps_what_it_held_and_its_return_begins_again
     assert not view.foreign
     assert "/" in view.tree.by_path
     story.tell(ZOOKEEPER, LinkMade(pid=4), 10)
-    story.tell(ZOOKEEPER, ZnodeSnapshot("/new", 0, 0, 0, 0, 0, 0, ""), 1)
+    story.tell(
+        ZOOKEEPER,
+        ZnodeSnapshot(
+            path="/new",
+            czxid=0,
+            mzxid=0,
+            version=0,
+            ephemeral_owner=0,
+            data_length=0,
+            num_children=0,
+            data="",
+        ),
+        1,
+    )
     view = applied(story)
     assert view.linked
     assert set(view.tree.by_path) == {"/", "/new"}
@@ -304,10 +368,38 @@ def test_our_zookeeper_going_down_keeps_what_it_held_and_its_return_begins_again
 def test_ten_thousand_znodes_cost_no_time_in_a_frame_and_fold_into_pages() -> None:
     story = Story()
     view = ZookeeperView()
-    view.apply(story.tell(ZOOKEEPER, ZnodeSnapshot("/", 0, 0, 0, 0, 0, 0, "")))
+    view.apply(
+        story.tell(
+            ZOOKEEPER,
+            ZnodeSnapshot(
+                path="/",
+                czxid=0,
+                mzxid=0,
+                version=0,
+                ephemeral_owner=0,
+                data_length=0,
+                num_children=0,
+                data="",
+            ),
+        )
+    )
     for number in range(10_000):
         path = f"/brokers/topics/t{number:05}/partitions/0/state"
-        view.apply(story.tell(ZOOKEEPER, ZnodeSnapshot(path, 0, 0, 0, 0, 2, 0, "{}")))
+        view.apply(
+            story.tell(
+                ZOOKEEPER,
+                ZnodeSnapshot(
+                    path=path,
+                    czxid=0,
+                    mzxid=0,
+                    version=0,
+                    ephemeral_owner=0,
+                    data_length=2,
+                    num_children=0,
+                    data="{}",
+                ),
+            )
+        )
     rows = view.tree.rows()
     assert len(rows) < 2 * PAGE
     (more,) = [row for row in rows if row.hidden]
@@ -325,16 +417,46 @@ def test_ten_thousand_znodes_cost_no_time_in_a_frame_and_fold_into_pages() -> No
 def test_memory_is_bounded_under_a_stream_of_changes() -> None:
     story = Story()
     view = ZookeeperView()
-    view.apply(story.tell(ZOOKEEPER, ZnodeSnapshot("/", 0, 0, 0, 0, 0, 0, "")))
+    view.apply(
+        story.tell(
+            ZOOKEEPER,
+            ZnodeSnapshot(
+                path="/",
+                czxid=0,
+                mzxid=0,
+                version=0,
+                ephemeral_owner=0,
+                data_length=0,
+                num_children=0,
+                data="",
+            ),
+        )
+    )
     for number in range(5_000):
         path = f"/config/changes/config_change_{number:010}"
-        view.apply(story.tell(ZOOKEEPER, ZnodeCreated(path, number, 5, False, 1, "x"), 1))
         view.apply(
             story.tell(
-                ZOOKEEPER, WatchFired("/config/changes", "child", 1, "CHILDREN_CHANGED", 5, number)
+                ZOOKEEPER,
+                ZnodeCreated(
+                    path=path, zxid=number, session_id=5, ephemeral=False, data_length=1, data="x"
+                ),
+                1,
             )
         )
-        view.apply(story.tell(ZOOKEEPER, ZnodeDeleted(path, number, 5), 1))
+        view.apply(
+            story.tell(
+                ZOOKEEPER,
+                WatchFired(
+                    path="/config/changes",
+                    kind="child",
+                    cnxn=1,
+                    type="CHILDREN_CHANGED",
+                    session_id=5,
+                    zxid=number,
+                ),
+            )
+        )
+        view.apply(story.tell(ZOOKEEPER, ZnodeDeleted(path=path, zxid=number, session_id=5), 1))
         story.envelopes.clear()
     assert len(view.fired) == KEPT_FIRED
     assert view.fired_total == 5_000
@@ -345,7 +467,19 @@ def test_memory_is_bounded_under_a_stream_of_changes() -> None:
 def test_the_tree_opens_closes_and_reveals() -> None:
     story = Story()
     for path in ("/", "/brokers/topics/web/partitions/0/state", "/config/users/x"):
-        story.tell(ZOOKEEPER, ZnodeSnapshot(path, 0, 0, 0, 0, 0, 0, ""))
+        story.tell(
+            ZOOKEEPER,
+            ZnodeSnapshot(
+                path=path,
+                czxid=0,
+                mzxid=0,
+                version=0,
+                ephemeral_owner=0,
+                data_length=0,
+                num_children=0,
+                data="",
+            ),
+        )
     view = applied(story)
     tree = view.tree
     root = tree.rows()[0]
@@ -359,9 +493,50 @@ def test_the_tree_opens_closes_and_reveals() -> None:
 def test_a_snapshot_whose_beginning_comes_last_is_still_one_snapshot() -> None:
     """Its parts share their time; the event SnapshotBegins may be some µs younger."""
     story = Story()
-    story.tell(ZOOKEEPER, ZnodeSnapshot("/", 0, 0, 0, 0, 0, 0, ""))
-    story.tell(ZOOKEEPER, ZnodeSnapshot("/a", 0, 0, 0, 0, 0, 0, ""))
-    story.tell(ZOOKEEPER, ZnodeCreated("/b", 3, 5, False, 0, ""), 5)
+    story.tell(
+        ZOOKEEPER,
+        ZnodeSnapshot(
+            path="/",
+            czxid=0,
+            mzxid=0,
+            version=0,
+            ephemeral_owner=0,
+            data_length=0,
+            num_children=0,
+            data="",
+        ),
+    )
+    story.tell(
+        ZOOKEEPER,
+        ZnodeSnapshot(
+            path="/a",
+            czxid=0,
+            mzxid=0,
+            version=0,
+            ephemeral_owner=0,
+            data_length=0,
+            num_children=0,
+            data="",
+        ),
+    )
+    story.tell(
+        ZOOKEEPER,
+        ZnodeCreated(path="/b", zxid=3, session_id=5, ephemeral=False, data_length=0, data=""),
+        5,
+    )
     assert set(applied(story).tree.by_path) == {"/", "/a", "/b"}
-    story.tell(ZOOKEEPER, ZnodeSnapshot("/", 0, 0, 0, 0, 0, 0, ""), 5)
+    story.tell(
+        ZOOKEEPER,
+        ZnodeSnapshot(
+            path="/",
+            czxid=0,
+            mzxid=0,
+            version=0,
+            ephemeral_owner=0,
+            data_length=0,
+            num_children=0,
+            data="",
+        ),
+        5,
+    )
     assert set(applied(story).tree.by_path) == {"/"}
