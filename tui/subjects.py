@@ -164,7 +164,8 @@ REPLICAS = Subject(
     " LEO from its next fetch: the remote LEO. A follower that has not caught up for"
     " replica.lag.time.max.ms leaves the ISR, and no longer holds the HW. A new leader begins a"
     " leader epoch at its LEO. A follower asks it where its own last epoch ends, and cuts off what"
-    " the leader does not have. Cut records are drawn as ╳.",
+    " the leader does not have. Cut offsets are drawn as ╳. Later"
+    " records of the new leader fill them again.",
     PROGRESS_EVENTS + ISR_EVENTS + EPOCH_EVENTS + TRUNCATION_EVENTS,
     (
         Source("replication.partition", "Partition"),
@@ -196,9 +197,10 @@ PURGATORY = Subject(
 ENDED = Subject(
     "What ended the others?",
     "Counts by cause of the last ten seconds. The typical wait is the median, exact within a power"
-    " of two. Brokers count causes only while somebody looks. Below are the operations that waited"
-    " longer than 100 ms against their client's will, one by one. [enter] follows the causes of"
-    " one. ✓ it got what it needed, ◷ its time was over, ✗ it ended for another reason.",
+    " of two. Brokers count causes only while somebody looks. Below, one by one, are operations"
+    " that waited longer than 100 ms against their client's will, or that a change of the cluster"
+    " ended. [enter] follows the causes of one. ✓ it got what it needed, ◷ its time was over, ✗ it"
+    " ended for another reason.",
     ENDED_EVENTS,
     (
         Source("purgatory.delayed_operation_purgatory", "DelayedOperationPurgatory"),

@@ -72,7 +72,8 @@ class DelayedFetch(DelayedOperation):
 
     @property
     def label(self) -> str:
-        return f"fetch {joined([tp for tp, _ in self._wanted()])} for {self._reader}"
+        what = joined([tp for tp, _ in self._wanted()]) or "of a session"
+        return f"fetch {what} for {self._reader}"
 
     def _wanted(self) -> FetchInfos:
         """Return what was asked for; in a session, what has changed by now."""
@@ -140,13 +141,12 @@ class DelayedFetch(DelayedOperation):
         )
 
     def ended_by(self, by: CompletedBy, key: Hashable | None) -> str:
-        """Return the change that `try_complete` found, or the setting whose time is over."""
+        """Return the change that `try_complete` found, or whose time is over."""
         if by is CompletedBy.TIMEOUT:
-            follower = self._params.from_follower
-            return f"time-out ({'replica.fetch.wait.max.ms' if follower else 'fetch.max.wait.ms'})"
+            return f"time-out, {self._reader}"
         if by is CompletedBy.FORCED or self._ended_by is not ENOUGH:
             return by.value if by is CompletedBy.FORCED else self._ended_by
-        return f"{ENOUGH} for {self._reader}"
+        return f"bytes for {self._reader}"
 
     def why_waiting(self) -> tuple[Requirement, ...]:
         """How many bytes it waits for, and the end of each partition that it may read up to (spec

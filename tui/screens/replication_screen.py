@@ -51,6 +51,7 @@ class ReplicationScreen(DashboardScreen):
         self._board = ReplicaBoard(self.model, self._choice)
         yield self._answer
         with Vertical(id="replication-list") as listed:
+            self._listed = listed
             listed.border_title = "partitions: the worst first"
             yield self._head
             yield self._lines
@@ -64,9 +65,10 @@ class ReplicationScreen(DashboardScreen):
         for widget in (self._head, self._lines):
             if widget.is_mounted:
                 widget.tick()
-        rows = self._board.rows()
-        if self._board.styles.height is None or self._board.styles.height.value != rows:
-            self._board.styles.height = rows
+        room = max(self.size.height - 4 - self.strip_rows(self.size.height), 10)
+        rows = min(max(self._lines.count(), 2) + 2, room // 3 + 1)
+        if self._listed.styles.height is None or self._listed.styles.height.value != rows:
+            self._listed.styles.height = rows
         super().tick()
 
     def action_broker(self, by: int) -> None:

@@ -109,15 +109,16 @@ class Truncation(NamedTuple):
         return self.before - self.after
 
     def words(self) -> str:
-        """Describe the cut in numbers: `broker 2 cut off 22 records, 81,262 → 81,240`."""
+        """Describe the cut in numbers: `broker 2 cut off 22 records, 81,262 → 81,240, none
+        committed`.
+        """
         if self.committed:
             at_least = "" if self.exact else "at least "
             kind = f"{at_least}{self.committed:,} of them committed"
         else:
-            kind = "none known to be committed" if self.unclean else "none of them committed"
-        at = f" at epoch {self.epoch}" if self.epoch >= 0 else ""
+            kind = "none known to be committed" if self.unclean else "none committed"
         return (
-            f"broker {self.broker} cut off {plural(self.records, 'record')}{at},"
+            f"broker {self.broker} cut off {plural(self.records, 'record')},"
             f" {self.before:,} → {self.after:,}, {kind}"
         )
 
@@ -139,8 +140,11 @@ class ReplicaView:
 
     @property
     def end(self) -> int:
-        """The log end as far as it is known: the broker's own word, else the leader's."""
-        return self.leo if self.leo >= 0 else self.remote_leo
+        """The log end as far as it is known.
+
+        The broker's own word may be older than its last fetch: a paused broker says nothing.
+        """
+        return max(self.leo, self.remote_leo)
 
 
 class PartitionReplication:
@@ -250,7 +254,7 @@ class ReplicationView:
         p[teller].leo, p[teller].hw = e.start_offset, e.high_watermark
         for broker in e.replicas:  # a new leader knows nothing of its followers before they fetch
             if broker != teller:
-                p[broker].remote_leo = p[broker].last_fetch_ms = -1
+                p[broker].remote_leo = p[broker].last_fetch_ms = p[broker].caught_up_ms = -1
 
     def _epoch(self, replica: ReplicaView, e: LeaderEpochAssigned) -> None:
         replica.epochs[e.leader_epoch] = e.start_offset
@@ -302,8 +306,9 @@ class ReplicationView:
     def _truncated(self, p: PartitionReplication, cut: Truncation) -> None:
         p.truncations.append(cut)
         self.truncations.append(cut)
-        p[cut.broker].leo = cut.after
-        p[cut.broker].hw = min(p[cut.broker].hw, cut.after)
+        replica = p[cut.broker]
+        replica.leo = cut.after
+        replica.hw, replica.remote_leo = min(replica.hw, cut.after), -1
 
     def _uncleanly(self, e: UncleanTruncation, teller: int) -> None:
         """Add to the truncation just reported how many of its records had been committed."""

@@ -238,12 +238,11 @@ class OperationDetail(Drawn):
         view, colours, width = self.model.purgatory, self.palette, self.size.width
         told, now_ms = row.told, view.now_ms
         head = ink(title(told), "bold")
-        head.append("  in ", style=colours.dim)
-        head.append(f"{told.purgatory} purgatory of ").append(
-            f"broker {row.broker}", style=f"bold {colours.broker(row.broker)}"
-        )
+        head.append(" · ", style=colours.dim)
+        head.append(f"broker {row.broker}", style=f"bold {colours.broker(row.broker)}")
         if told.keys:
-            head.append(f", under {', '.join(told.keys)}", style=colours.dim)
+            noun = "key" if len(told.keys) == 1 else "keys"
+            head.append(f" · {told.purgatory}, {noun} {', '.join(told.keys)}", style=colours.dim)
         age_ms = max(now_ms - row.begun_ms, 0)
         left = left_ms(told, now_ms)
         bar = ink("waits ", colours.dim)
@@ -354,7 +353,7 @@ def _cause_sign(cause: str, colours: Palette) -> tuple[str, str]:
     """Return a sign for a cause: ✓ it got what it needed, ⌛ time was over, ✗ an error."""
     if "time-out" in cause or "delay is over" in cause:
         return "◷ ", f"bold {colours.warning}"
-    good = ("HW moved", "bytes arrived", "at once", "a sign", "all ", "the metadata", "the last")
+    good = ("HW moved", "bytes for", "at once", "a sign", "all ", "the metadata", "the last")
     if cause.startswith(good):
         return "✓ ", f"bold {colours.ok}"
     return "✗ ", f"bold {colours.error}"

@@ -11,6 +11,7 @@ from ..model import Model
 from ..palette import Palette
 from ..subjects import REPLICAS, TROUBLE
 from ..view_model.figures import count, duration, short_count
+from ..view_model.glow import GLOW_US
 from ..view_model.partition_view import (
     DEAD,
     IN_ISR,
@@ -28,6 +29,7 @@ from ..view_model.replication_view import (
     WELL,
     IsrStep,
     PartitionReplication,
+    ReplicaView,
     Scale,
     scale_of,
 )
@@ -37,7 +39,6 @@ from .ticker_lines import coloured
 COMMITTED, WRITTEN, CUT, TRACK = "▇", "░", "╳", "·"
 _LABEL: Final = 13
 _EPOCHS_SHOWN: Final = 8
-_CUTS_SHOWN: Final = 4
 
 
 class ReplicationChoice:
@@ -213,13 +214,6 @@ class ReplicaBoard(Drawn, can_focus=True):
         super().__init__(model, id="replicas")
         self.choice = choice
 
-    def rows(self) -> int:
-        """Return how many rows the chosen partition needs."""
-        p, known = self._chosen()
-        if p is None or known is None:
-            return 2
-        return 5 + len(p.replicas) + min(max(len(known.truncations), 1), _CUTS_SHOWN)
-
     def _chosen(self) -> tuple[PartitionView | None, PartitionReplication | None]:
         key = self.choice.key
         if key is None:
@@ -232,9 +226,13 @@ class ReplicaBoard(Drawn, can_focus=True):
         p, known = self._chosen()
         if p is None or known is None:
             return ink("choose a partition with ↑ ↓", colours.dim)
-        lines = [self._title(p), *self._bars(p, known), self._isr(p, known)]
-        lines.append(self._epochs(p, known))
-        lines += self._cuts(known)
+        cuts = self._cuts(known)
+        needed = 4 + len(p.replicas) + min(len(cuts), 2)
+        spare = self.size.height - needed
+        high = spare >= 2 * len(p.replicas) + 4
+        bars = self._bars(p, known, rows=2 if high else 1)
+        steps = [self._isr(p, known)] if spare < 4 else self._isr_steps(known, 6 if high else 4)
+        lines = [self._title(p), *bars, *steps, self._epochs(p, known), *cuts]
         for line in lines:
             line.truncate(self.size.width, overflow="ellipsis")
         return Text("\n").join(lines[: max(self.size.height, 1)])
@@ -257,20 +255,25 @@ class ReplicaBoard(Drawn, can_focus=True):
             line.append(f"  log start {count(p.log_start)}", style=colours.dim)
         return line
 
-    def _bars(self, p: PartitionView, known: PartitionReplication) -> list[Text]:
-        """Draw one bar for each replica, all on one scale, under the offsets of the scale."""
+    def _bars(self, p: PartitionView, known: PartitionReplication, rows: int) -> list[Text]:
+        """Draw one bar for each replica, all on one scale, under the offsets of the scale.
+
+        With two rows each, the bars are higher, and stand apart.
+        """
         view, colours, width = self.model.replication, self.palette, self.size.width
         ends = [known[b].end for b in p.replicas if known[b].end >= 0]
         if not ends:
             return [ink("nobody has told how far the replicas are", colours.dim)]
         cut = view.recent_cut(p.key)
-        low = min([*ends, p.hw if p.hw >= 0 else ends[0]])
+        low = min([*ends, p.hw if p.hw >= 0 else ends[0], cut.after if cut else ends[0]])
         high = max([*ends, p.hw, cut.before if cut is not None else 0])
         notes = 48 if width >= 110 else 34
         scale = scale_of(low, high, max(width - _LABEL - notes - 2, 10))
         lines = [self._ruler(p, scale)]
         for broker in p.replicas:
             lines.append(self._bar(p, known, broker, scale))
+            if rows > 1:
+                lines.append(self._below(p, known[broker], scale))
         return lines
 
     def _ruler(self, p: PartitionView, scale: Scale) -> Text:
@@ -299,18 +302,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         line = ink(f"broker {broker} ", f"bold {colours.broker(broker)}")
         line.append(f"{sign}", style=sign_style(sign, broker, colours, p.key, self.model))
         line.pad_right(max(_LABEL - line.cell_len, 0))
-        end = scale.column(replica.end) if replica.end >= 0 else 0
-        committed = min(scale.column(max(p.hw, 0)), end)
-        cut = view.recent_cut(p.key)
-        cut_to = scale.column(cut.before) if cut is not None and cut.broker == broker else end
-        body = colours.broker(broker)
-        line.append(COMMITTED * committed, style=body)
-        line.append(WRITTEN * (end - committed), style=body)
-        if cut_to > end:
-            fresh = cut is not None and view.now_us - cut.at_us <= 1_000_000
-            glow = f" on {colours.glow}" if fresh else ""
-            line.append(CUT * (cut_to - end), style=f"bold {colours.error}{glow}")
-        line.append(TRACK * max(scale.width - max(cut_to, end), 0), style=colours.dim)
+        self._shape(line, p, replica, scale, COMMITTED)
         line.append("  ")
         if replica.end < 0:
             return line.append("not known how far", style=colours.dim)
@@ -322,6 +314,8 @@ class ReplicaBoard(Drawn, can_focus=True):
             return line
         if broker == p.leader:
             return line.append(f"led it, last LEO {count(replica.end)}", style=colours.error)
+        if self.size.width < 100 and (cut := view.recent_cut(p.key)) and cut.broker == broker:
+            line.append(f"{CUT} {cut.records:,} cut off, ", style=f"bold {colours.error}")
         words = view.lag_words(p, broker)
         line.append(words, style=f"bold {colours.warning}" if view.lags(p, broker) else "")
         left_us = known.left_isr_us(broker)
@@ -329,6 +323,32 @@ class ReplicaBoard(Drawn, can_focus=True):
             since_ms = (view.now_us - left_us) / 1000
             line.append(f", left the ISR {duration(since_ms)} ago", style=colours.error)
         return line
+
+    def _shape(
+        self, line: Text, p: PartitionView, replica: ReplicaView, scale: Scale, glyph: str
+    ) -> Text:
+        """Append the bar of a replica: committed, written, and the rest of the scale."""
+        colours = self.palette
+        end = scale.column(replica.end) if replica.end >= 0 else 0
+        committed = min(scale.column(max(p.hw, 0)), end)
+        body = colours.broker(replica.broker)
+        line.append(glyph * committed, style=body)
+        line.append(WRITTEN * (end - committed), style=body)
+        return line.append(TRACK * (scale.width - end), style=colours.dim)
+
+    def _below(self, p: PartitionView, replica: ReplicaView, scale: Scale) -> Text:
+        """Draw the second row of a bar: what was cut off of late, or the lower half of the bar."""
+        view, colours = self.model.replication, self.palette
+        line, cut = Text(" " * _LABEL), view.recent_cut(p.key)
+        if cut is None or cut.broker != replica.broker:
+            return self._shape(line, p, replica, scale, "▀")
+        begin, end = scale.column(cut.after), scale.column(cut.before)
+        fresh = f" on {colours.glow}" if view.now_us - cut.at_us <= GLOW_US else ""
+        line.append(" " * begin)
+        line.append(CUT * max(end - begin, 1), style=f"bold {colours.error}{fresh}")
+        line.append(" " * max(scale.width - end, 0) + "  ")
+        line.append(f"{cut.records:,} cut off", style=f"bold {colours.error}")
+        return line.append(f", {cut.after:,} to {cut.before - 1:,}", style=colours.error)
 
     def _isr(self, p: PartitionView, known: PartitionReplication) -> Text:
         """Draw the ISR over time: each set, how long it held, and why it became the next."""
@@ -348,6 +368,25 @@ class ReplicaBoard(Drawn, can_focus=True):
         for part in parts:
             line.append_text(part)
         return coloured(line, colours)
+
+    def _isr_steps(self, known: PartitionReplication, most: int) -> list[Text]:
+        """Draw the ISR over time, the newest first, one line for each set."""
+        view, colours = self.model.replication, self.palette
+        steps = list(known.steps)
+        if not steps:
+            return [ink("ISR".ljust(_LABEL), colours.dim).append("not known yet")]
+        lines: list[Text] = []
+        for at in range(len(steps) - 1, max(len(steps) - 1 - most, -1), -1):
+            last = at + 1 == len(steps)
+            ends_us = view.now_us if last else steps[at + 1].at_us
+            held = duration(max(ends_us - steps[at].at_us, 0) / 1000)
+            line = ink(("ISR" if last else "").ljust(_LABEL), colours.dim)
+            line.append(_set(steps[at].isr), style="bold" if last else "")
+            line.append(f" for {held}{' now' if last else ''}", style="" if last else colours.dim)
+            if steps[at].because:
+                line.append(f", because {steps[at].because}", style="" if last else colours.dim)
+            lines.append(coloured(line, colours))
+        return lines
 
     def _step(self, step: IsrStep, ends_us: int, last: bool) -> Text:
         colours = self.palette

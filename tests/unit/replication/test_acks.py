@@ -261,13 +261,13 @@ def test_what_ended_a_fetch_is_named() -> None:
     causes(cluster)
     cluster.consume(0, max_wait_ms=500)
     cluster.step(540)
-    assert causes(cluster) == ["time-out (fetch.max.wait.ms)"]
+    assert causes(cluster) == ["time-out, a consumer"]
 
     cluster.produce("a", acks=1)
     cluster.fetch(1)
     cluster.send_fetch(1)
     cluster.produce("b")
-    assert causes(cluster)[-1] == "bytes arrived for follower 1"
+    assert causes(cluster)[-1] == "bytes for follower 1"
     cluster.consume(2, max_wait_ms=500)
     cluster.elect(1, (0, 1), told=(0,))
     told = [e.event for e in cluster.brokers[0].trace.gauges()]

@@ -265,9 +265,7 @@ def test_a_truncation_after_a_clean_election_loses_nothing_committed() -> None:
     cut(told, 1, 122, 100, 100)
     view = told.follow()
     [one] = view.truncations
-    assert one.words() == (
-        "broker 1 cut off 22 records at epoch 7, 122 → 100, none of them committed"
-    )
+    assert one.words() == ("broker 1 cut off 22 records, 122 → 100, none committed")
     assert one.reason == "leader 2 has no more of epoch 7"
     assert view.by_key[WEB][1].end == 100
     p = told.model.cluster.partitions.by_key[WEB]
@@ -336,7 +334,7 @@ def test_a_truncation_by_range_has_no_epoch() -> None:
     )
     view = told.follow()
     [one] = view.truncations
-    assert one.words() == "broker 0 cut off 20 records, 80 → 60, none of them committed"
+    assert one.words() == "broker 0 cut off 20 records, 80 → 60, none committed"
     assert one.reason == "the offset is out of range"
 
 

@@ -1,0 +1,126 @@
+"""Record a story on a real cluster, for the tests and the pictures.
+
+    python tests/tui/record_stories.py follower-paused tests/tui/recordings/follower-paused.jsonl.gz
+
+follower-paused   a follower is paused under acks=all; its session ends; it comes back
+replica-truncated a follower lags, its leader is killed, and cuts off what nobody else has
+
+Run it by hand if events have changed so that the old recording cannot be read any more.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.instruments.recording import Recorder
+from kafka_edu.instruments.trace_feed import TraceFeed
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
+from kafka_edu.trace.events.replication import IsrExpanded
+from tests.tui.make_recording import thinned
+from tests.tui.stories import (
+    AcksAll,
+    PatientConsumer,
+    controller_of,
+    create_topic,
+    produce,
+)
+
+
+class Tape:
+    """Records what a cluster's processes send, thinned, while the story goes on."""
+
+    def __init__(self, cluster: Cluster, path: Path) -> None:
+        self.cluster = cluster
+        self._feed = TraceFeed(cluster.folder)
+        self._recorder = Recorder(path, cluster.name)
+        self._keep = thinned()
+        self._reading = asyncio.create_task(self._feed.run())
+
+    async def watch(
+        self, seconds: float, until: Callable[[Envelope], bool] = lambda _: False
+    ) -> bool:
+        """Record for so long, or until an event; return whether it came."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            await asyncio.sleep(0.1)
+            batch = self._feed.drain()
+            self._recorder.write(filter(self._keep, batch))
+            if any(map(until, batch)):
+                return True
+        return False
+
+    async def close(self) -> None:
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+        self._recorder.close()
+
+
+async def follower_paused(tape: Tape) -> None:
+    cluster = tape.cluster
+    bootstrap = cluster.bootstrap_servers
+    controller = await asyncio.to_thread(controller_of, bootstrap)
+    leader, follower = sorted(set(cluster.broker_ids) - {controller}, reverse=True)
+    replicas = [leader, controller, follower]
+    await asyncio.to_thread(create_topic, bootstrap, "web", replicas, min_insync_replicas="2")
+    with AcksAll(bootstrap, "web"), PatientConsumer(bootstrap, "web", 200_000, 3_000):
+        await tape.watch(8)
+        await asyncio.to_thread(cluster.pause, follower)
+        print("failed:", await tape.watch(40, lambda e: isinstance(e.event, BrokerFailed)))
+        await tape.watch(3)
+        await asyncio.to_thread(cluster.resume, follower)
+        print("grew:", await tape.watch(40, lambda e: isinstance(e.event, IsrExpanded)))
+        await tape.watch(3)
+
+
+async def replica_truncated(tape: Tape) -> None:
+    cluster = tape.cluster
+    bootstrap = cluster.bootstrap_servers
+    controller = await asyncio.to_thread(controller_of, bootstrap)
+    leader, follower = sorted(set(cluster.broker_ids) - {controller}, reverse=True)
+    await asyncio.to_thread(create_topic, bootstrap, "web", [leader, follower])
+    await asyncio.to_thread(produce, bootstrap, "web", 20, "all")
+    await tape.watch(2)
+    await asyncio.to_thread(cluster.pause, follower)
+    await asyncio.to_thread(produce, bootstrap, "web", 6, "1")
+    await tape.watch(1.5)
+    await asyncio.to_thread(cluster.kill, leader)
+    await asyncio.to_thread(cluster.resume, follower)
+    print("elected:", await tape.watch(40, lambda e: isinstance(e.event, LeaderElected)))
+    await tape.watch(1)
+    await asyncio.to_thread(produce, bootstrap, "web", 3, "1")
+    await tape.watch(1)
+    await asyncio.to_thread(cluster.start, leader, False)
+    print("cut and grew:", await tape.watch(60, lambda e: isinstance(e.event, IsrExpanded)))
+    await tape.watch(3)
+
+
+STORIES: Final[dict[str, Callable[[Tape], Awaitable[None]]]] = {
+    "follower-paused": follower_paused,
+    "replica-truncated": replica_truncated,
+}
+
+
+async def record(cluster: Cluster, story: str, path: Path) -> None:
+    tape = Tape(cluster, path)
+    try:
+        await tape.watch(1.5)
+        await STORIES[story](tape)
+    finally:
+        await tape.close()
+    print(f"{path}: {path.stat().st_size:,} bytes")
+
+
+def main() -> None:
+    story, path = sys.argv[1], Path(sys.argv[2])
+    props = {"offsets.topic.num.partitions": "3", "offsets.topic.replication.factor": "3"}
+    with running_cluster("demo", props=props) as cluster:
+        asyncio.run(record(cluster, story, path))
+
+
+if __name__ == "__main__":
+    main()

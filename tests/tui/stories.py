@@ -1,0 +1,121 @@
+"""Clients that make something to see: for recordings, and for tests of screens on real clusters."""
+
+import contextlib
+import threading
+import time
+from types import TracebackType
+
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+LINE = b"203.0.113.7 - - [10/Oct/2026:13:55:36 +0000] GET /index.html HTTP/1.1 200 2326"
+
+
+def controller_of(bootstrap: str) -> int:
+    """Return the id of the controller, as a client sees it."""
+    controller = AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=20).controller_id
+    assert isinstance(controller, int)
+    return controller
+
+
+def create_topic(bootstrap: str, name: str, replicas: list[int], **config: str) -> None:
+    """Create a topic of one partition with these replicas, the first of which will lead it."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    topic = NewTopic(
+        name,
+        num_partitions=1,
+        replica_assignment=[replicas],
+        config={key.replace("_", "."): value for key, value in config.items()},
+    )
+    for future in admin.create_topics([topic], operation_timeout=20, request_timeout=30).values():
+        future.result()
+
+
+def produce(bootstrap: str, topic: str, batches: int, acks: str, per_batch: int = 10) -> None:
+    """Produce so many batches and wait until each is acknowledged."""
+    producer = Producer({"bootstrap.servers": bootstrap, "acks": acks, "linger.ms": 0})
+    for _ in range(batches):
+        for _ in range(per_batch):
+            producer.produce(topic, LINE, partition=0)
+        assert producer.flush(30) == 0
+
+
+class Background:
+    """A thread that works until the block ends."""
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+        self._thread = threading.Thread(target=self.work, daemon=True)
+
+    def work(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> "Background":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop.set()
+        self._thread.join(30)
+
+
+class AcksAll(Background):
+    """Producers that send a few records ten times a second with acks=all. Each waits up to 30 s."""
+
+    def __init__(self, bootstrap: str, topic: str, producers: int = 4) -> None:
+        super().__init__()
+        self._topic = topic
+        self._producers = [
+            Producer(
+                {
+                    "bootstrap.servers": bootstrap,
+                    "client.id": f"web-log-{n}",
+                    "acks": "all",
+                    "linger.ms": 5,
+                    "request.timeout.ms": 30_000,
+                    "max.in.flight.requests.per.connection": 1,
+                }
+            )
+            for n in range(producers)
+        ]
+
+    def work(self) -> None:
+        while not self.stop.is_set():
+            for producer in self._producers:
+                for _ in range(3):
+                    with contextlib.suppress(BufferError):
+                        producer.produce(self._topic, LINE, partition=0)
+                producer.poll(0)
+            time.sleep(0.1)  # the pace of the load
+        for producer in self._producers:
+            producer.purge()
+            producer.flush(2)
+
+
+class PatientConsumer(Background):
+    """A consumer that wants many bytes at once: fetch.min.bytes. Its fetches wait for them."""
+
+    def __init__(self, bootstrap: str, topic: str, min_bytes: int, max_wait_ms: int) -> None:
+        super().__init__()
+        self._topic = topic
+        self._config: dict[str, str | int] = {
+            "bootstrap.servers": bootstrap,
+            "client.id": "patient",
+            "group.id": "patient",
+            "auto.offset.reset": "earliest",
+            "fetch.min.bytes": min_bytes,
+            "fetch.wait.max.ms": max_wait_ms,
+        }
+
+    def work(self) -> None:
+        consumer = Consumer(self._config)
+        consumer.subscribe([self._topic])
+        while not self.stop.is_set():
+            consumer.poll(0.2)
+        consumer.close()
