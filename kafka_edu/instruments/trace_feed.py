@@ -81,6 +81,8 @@ class TraceFeed:
         """The processes whose ring has been read to its end, or that cannot be reached."""
         self._held: list[tuple[tuple[int, Source, int], int, Envelope]] = []
         self._arrived = 0
+        self._seen_us: dict[Source, int] = {}
+        """The time of the last event of each process."""
         self._readers: dict[Source, asyncio.Task[None]] = {}
         self._linked: set[Source] = set()
         self._known = False
@@ -93,6 +95,7 @@ class TraceFeed:
 
     async def run(self) -> None:
         """Look for processes and listen to each one. Ends only when cancelled."""
+        first = True
         try:
             while True:
                 if not self._known:
@@ -100,7 +103,10 @@ class TraceFeed:
                 for teller, path in event_files(self._folder).items():
                     reader = self._readers.get(teller)
                     if path.exists() and (reader is None or reader.done()):
-                        self._readers[teller] = asyncio.create_task(self._listen(teller, path))
+                        since_us = self._since_us if first else self._missed_since(teller)
+                        listening = self._listen(teller, path, since_us)
+                        self._readers[teller] = asyncio.create_task(listening)
+                first = False
                 await asyncio.sleep(LOOK_EVERY_S)
         finally:
             for reader in self._readers.values():
@@ -134,8 +140,16 @@ class TraceFeed:
                 )
         return True
 
-    async def _listen(self, teller: Source, path: Path) -> None:
-        """Listen to one process until it is gone."""
+    def _missed_since(self, teller: Source) -> int:
+        """Return from when on a process has facts that this feed has not got.
+
+        A process that has started again emits facts before anybody can listen: a follower cuts its
+        log back then. They are in its ring.
+        """
+        return self._seen_us.get(teller, self._begun_us) + 1
+
+    async def _listen(self, teller: Source, path: Path, since_us: int | None) -> None:
+        """Listen to one process until it is gone. With `since_us`, to its past from then on too."""
         try:
             address = EventsAddress.read(str(path))
         except (OSError, TraceFormatError):
@@ -143,9 +157,10 @@ class TraceFeed:
         told = False
         reason = "closed"
         try:
-            async for envelope in subscribe(
-                address, self._level, gauges=True, since_us=self._since_us
-            ):
+            async for envelope in subscribe(address, self._level, gauges=True, since_us=since_us):
+                if since_us is not None and envelope.mono_us < since_us:
+                    continue  # a ring begins at a keyframe, which is older
+                self._seen_us[teller] = envelope.mono_us
                 if isinstance(envelope.event, RingEnds):
                     self._past_read.add(teller)
                 if not told:

@@ -96,7 +96,7 @@ def test_a_consumer_that_wants_many_bytes_waits_for_them(cluster: Cluster) -> No
             ),
             "why the fetch waits",
         )
-        assert "a consumer: 1,000,000 B up to the high watermark, has 0 B" in text
+        assert "a consumer: 1,000,000 B up to the last stable offset, has 0 B" in text
         assert "then it sends what there is" in text
         await app.see(lambda s: "time-out, a consumer" in s, "that its time-outs are counted")
 

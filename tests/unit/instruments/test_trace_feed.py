@@ -107,6 +107,37 @@ def test_a_process_is_found_heard_lost_and_found_again(tmp_path: Path) -> None:
     listening(tmp_path, play)
 
 
+def test_what_a_process_emits_before_one_can_listen_comes_out_of_its_ring(tmp_path: Path) -> None:
+    async def play(
+        folder: ClusterFolder, until: Callable[[Callable[[Envelope], bool]], Awaitable[Envelope]]
+    ) -> None:
+        asked: list[str] = []
+
+        def noted(envelope: Envelope) -> bool:
+            if isinstance(envelope.event, ActionAsked):
+                asked.append(envelope.event.action)
+            return bool(asked) and asked[-1] == "last"
+
+        teller = Teller(folder, 1)
+        teller.tracer(ActionAsked(action="before the feed", target=Source.of_broker(1)))
+        await teller.start()
+        await until(lambda e: isinstance(e.event, LinkMade))
+        teller.tracer(ActionAsked(action="seen", target=Source.of_broker(1)))
+        await until(lambda e: noted(e) or bool(asked))
+        teller.end()
+        await until(lambda e: isinstance(e.event, LinkLost))
+        again = Teller(folder, 1)
+        again.tracer(ActionAsked(action="before it listens", target=Source.of_broker(1)))
+        await again.start()
+        await until(lambda e: noted(e) or asked[-1] == "before it listens")
+        again.tracer(ActionAsked(action="last", target=Source.of_broker(1)))
+        await until(noted)
+        assert asked == ["seen", "before it listens", "last"]
+        again.end()
+
+    listening(tmp_path, play)
+
+
 def test_events_are_held_back_and_handed_on_in_the_order_of_their_time(tmp_path: Path) -> None:
     async def run() -> None:
         feed = TraceFeed(ClusterFolder(tmp_path))
