@@ -23,7 +23,7 @@ from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.protocol.capture_format import CapturedFrame
 from kafka_edu.supervisor.act_table import ACTS
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import Envelope, Level
 
 from .commands import DashboardCommands
 from .load_process import LoadProcess
@@ -82,6 +82,7 @@ class DashboardApp(App[None]):
         Binding("greater_than_sign", "wind(5000)", "wind", key_display="<>"),
         Binding("less_than_sign", "wind(-5000)", "wind back", show=False),
         Binding("z", "now", "to now"),
+        Binding("m", "motion", "slow motion"),
         Binding("b", "breakpoints", "breakpoints"),
         Binding("d", "dark", "light/dark", show=False),
         Binding("q", "quit", "quit"),
@@ -249,6 +250,14 @@ class DashboardApp(App[None]):
         count = self.player.add_rings(past.envelopes)
         words = f"{plural(count, 'fact')} from before, out of the processes' rings"
         self.notify(". ".join([words if count else "nothing older is remembered", *past.missing]))
+        self.look()
+
+    def action_motion(self) -> None:
+        """Turn slow motion on or off. While it is on the brokers send every hop."""
+        on = not self.model.motion.on
+        self.model.motion.switch(on)
+        if isinstance(self._feed, TraceFeed):
+            self._feed.listen_at(Level.ALL if on else Level.STATE)
         self.look()
 
     def action_breakpoints(self) -> None:

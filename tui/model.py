@@ -14,6 +14,7 @@ from .view_model.controller_view import ControllerView
 from .view_model.groups_view import GroupsView
 from .view_model.keyframe import copied
 from .view_model.load_view import LoadsView
+from .view_model.motion_view import MotionView
 from .view_model.purgatory_view import PurgatoryView
 from .view_model.replication_view import ReplicationView
 from .view_model.requests_view import RequestsView
@@ -22,7 +23,7 @@ from .view_model.wheels_view import WheelsView
 from .view_model.wire_view import WireView
 from .view_model.zookeeper_view import ZookeeperView
 
-_NO_STATE = frozenset({"name", "pause", "wire"})
+_NO_STATE = frozenset({"name", "pause", "motion", "wire"})
 
 
 class Pause(NamedTuple):
@@ -44,6 +45,8 @@ class Model:
         self.name = name
         self.pause: Pause | None = None
         """Set by the player, and no part of the state."""
+        self.motion = MotionView()
+        """Slow motion has a clock of its own, so it is no part of the state."""
         self.wire = WireView()
         """The captured frames. They come from files, not from events, so they stay."""
         self.reset()

@@ -125,6 +125,8 @@ class Player:
             self._keyframe_of_tape(envelope)
             self._head.apply((envelope,))
             self._hold(envelope)
+            if not self.paused:
+                self._move(envelope)
             if not self.paused and (hit := self._met(envelope)) is not None:
                 self._head.advance(envelope.mono_us)
                 self._pause(hit)
@@ -138,7 +140,10 @@ class Player:
         self._tell()
 
     def tick(self, elapsed_us: int) -> None:
-        """Let time pass in a recording, or in a live view that plays behind now."""
+        """Let time pass in a recording, or in a live view that plays behind now. Slow motion has
+        its own pace, and goes on while the view stands still.
+        """
+        self.model.motion.advance(elapsed_us)
         if self.replay is None:
             return
         begin = self.replay.index
@@ -146,6 +151,7 @@ class Player:
         for at, envelope in enumerate(played):
             self._keyframe(begin + at, envelope)
             self.model.apply((envelope,))
+            self._move(envelope)
             if (hit := self._met(envelope)) is not None:
                 self.hit = hit
                 self.replay.stop_at(begin + at)
@@ -257,6 +263,11 @@ class Player:
             self._go_to(at_us)
             self._tell()
         return len(older)
+
+    def _move(self, envelope: Envelope) -> None:
+        """Let slow motion look at an event that the view has taken."""
+        if self.model.motion.on:
+            self.model.motion.apply(envelope, self.model.ticker.history)
 
     def _met(self, envelope: Envelope) -> Hit | None:
         return self.breakpoints.hit(envelope) if self.breakpoints.chosen else None

@@ -17,6 +17,7 @@ from .view_model.broker_view import BROKER_EVENTS
 from .view_model.cluster_view import HEADER_EVENTS
 from .view_model.controller_view import CONTROLLER_EVENTS, DECISION_EVENTS, STATE_EVENTS
 from .view_model.load_view import LOAD_EVENTS
+from .view_model.motion_view import MOTION_EVENTS
 from .view_model.partition_view import PARTITION_EVENTS
 from .view_model.purgatory_view import ENDED_EVENTS, WAITING_EVENTS
 from .view_model.replication_view import (
@@ -381,7 +382,21 @@ WIRE_BYTES = Subject(
         Source("instruments.wire.tree", "Node"),
     ),
 )
+MOTION = Subject(
+    "Slow motion",
+    "One sampled produce request on its way, or one timer task coming down the levels. Each"
+    " station is an event that happened, found by the links from the answer back to the request."
+    " The numbers below are its true times. Only the pace is made up: the head says how much it is"
+    " slowed. While it is on, the brokers send every hop.",
+    MOTION_EVENTS,
+    (
+        Source("trace.reader", "History"),
+        Source("replication.partition", "Partition"),
+        Source("timer.system_timer", "SystemTimer"),
+    ),
+)
 ALL_SUBJECTS = (
+    MOTION,
     LOAD,
     HEADER,
     BROKERS,

@@ -28,7 +28,7 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import SUPERVISOR, ZOOKEEPER, Envelope, Level, Source, SourceKind
 from kafka_edu.trace.events.trace import RingEnds
 from kafka_edu.trace.reader import order
-from kafka_edu.trace.trace_client import EventsAddress, subscribe
+from kafka_edu.trace.trace_client import EventsAddress, LevelSwitch, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
 
 HOLD_BACK_US: Final = 250_000
@@ -74,7 +74,7 @@ class TraceFeed:
     ) -> None:
         """`since_us` asks for the past too, from that time of the monotonic clock. 0: all of it."""
         self._folder = folder
-        self._level = level
+        self._level = LevelSwitch(level)
         self._since_us = since_us
         self._begun_us = now_us()
         self._past_read: set[Source] = set()
@@ -92,6 +92,10 @@ class TraceFeed:
         return self._known and self._linked >= {
             teller for teller, path in event_files(self._folder).items() if path.exists()
         }
+
+    def listen_at(self, level: Level) -> None:
+        """Ask every process for the events of this level from now on."""
+        self._level.set(level)
 
     async def run(self) -> None:
         """Look for processes and listen to each one. Ends only when cancelled."""

@@ -11,6 +11,9 @@ time of the monotonic clock. It then gets the facts of the process's ring before
 between RingBegins and RingEnds (`trace_ring`). They are sent piece by piece, as fast as the
 subscriber reads.
 
+A subscriber may send `{"level": "…"}` later, in a line of its own: it gets another level from then
+on.
+
 A line with `"control": "…"` asks the process to do something in place of sending events: a broker
 slows a link, for example (`broker_process`). It gets one line back: `{"ok": true, …}` or
 `{"error": "…"}`. The cluster's supervisor uses this door.
@@ -24,6 +27,7 @@ import hmac
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Final
 
@@ -65,9 +69,10 @@ class Subscriber:
         self._past: _Past | None = None
 
     def data_received(self, data: memoryview) -> None:
-        if self.admitted:
-            return
         self._hello += bytes(data)
+        if self.admitted:
+            self._change_level()
+            return
         if b"\n" not in self._hello:
             if len(self._hello) > MAX_HELLO_BYTES:
                 self._wire.close()
@@ -89,10 +94,22 @@ class Subscriber:
             self._refuse("wrong token: it stands in the broker's events file")
             return
         self.admitted = True
+        self._hello = self._hello.partition(b"\n")[2]
         if "control" in hello:
             self._server.control(hello, self._wire)
         else:
             self._server.admit(self)
+
+    def _change_level(self) -> None:
+        """Take the lines `{"level": …}` that follow the first one. Others are left out."""
+        *lines, self._hello = self._hello.split(b"\n")
+        if len(self._hello) > MAX_HELLO_BYTES:
+            self._wire.close()
+        for line in lines:
+            with suppress(ValueError, KeyError, TypeError):
+                self.level = Level(json.loads(line)["level"])
+        if lines:
+            self._server.level_changed()
 
     def _refuse(self, reason: str) -> None:
         self._wire.send([json.dumps({"error": reason}).encode() + b"\n"])
@@ -314,6 +331,10 @@ class EventServer:
         if envelope is not self._encoded:
             self._encoded, self._line = envelope, encode(envelope)
         return self._line
+
+    def level_changed(self) -> None:
+        """Let the tracer look at what its sinks want, because one wants another level."""
+        self._tracer.levels_changed()
 
     def gone(self, subscriber: Subscriber) -> None:
         if subscriber in self._subscribers:

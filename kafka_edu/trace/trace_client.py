@@ -9,6 +9,7 @@ import json
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
@@ -130,25 +131,51 @@ class TraceClient:
         self.close()
 
 
+class LevelSwitch:
+    """The level of some subscriptions, which can be changed while they run."""
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    def set(self, level: Level) -> None:
+        """Ask every process for this level from now on."""
+        if level is not self.level:
+            self.level = level
+            for writer in self._writers:
+                writer.write(json.dumps({"level": level.value}).encode() + b"\n")
+
+    @contextmanager
+    def of(self, writer: asyncio.StreamWriter) -> Iterator[None]:
+        """Write to this connection too, for as long as the block lasts."""
+        self._writers.add(writer)
+        try:
+            yield
+        finally:
+            self._writers.discard(writer)
+
+
 async def subscribe(
     address: EventsAddress,
-    level: Level = Level.STATE,
+    level: Level | LevelSwitch = Level.STATE,
     gauges: bool = True,
     since_us: int | None = None,
 ) -> AsyncIterator[Envelope]:
     """Yield all events of one broker as they come, until it is gone. Raises OSError if no process
-    listens.
+    listens. With a LevelSwitch the level can be changed meanwhile.
 
     With `since_us` the past comes first, between RingBegins and RingEnds: from this time on, or as
     far as the process's ring goes back. 0: all of it.
     """
     reader, writer = await asyncio.open_connection(address.host, address.port, limit=1 << 24)
+    switch = level if isinstance(level, LevelSwitch) else LevelSwitch(level)
     try:
-        writer.write(address.hello(level, gauges, since_us))
-        decoder = Decoder(await reader.readline())
-        while line := await reader.readline():
-            envelope = decoder.decode(line)
-            if envelope is not None:
-                yield envelope
+        writer.write(address.hello(switch.level, gauges, since_us))
+        with switch.of(writer):
+            decoder = Decoder(await reader.readline())
+            while line := await reader.readline():
+                envelope = decoder.decode(line)
+                if envelope is not None:
+                    yield envelope
     finally:
         writer.close()

@@ -137,13 +137,14 @@ class Tracer:
 
     def add_sink(self, sink: Sink) -> None:
         self._sinks = (*self._sinks, sink)
-        self._levels_changed()
+        self.levels_changed()
 
     def remove_sink(self, sink: Sink) -> None:
         self._sinks = tuple(s for s in self._sinks if s is not sink)
-        self._levels_changed()
+        self.levels_changed()
 
-    def _levels_changed(self) -> None:
+    def levels_changed(self) -> None:
+        """Look at the levels that the sinks want. To be called when a sink changes its level."""
         self.all = any(sink.level is Level.ALL for sink in self._sinks)
         self.hops = self.all or any(sink.level is Level.HOPS for sink in self._sinks)
         if len({sink.level for sink in self._sinks}) < 2:

@@ -15,6 +15,7 @@ from ..subjects import Subject
 from ..widgets.drawn import Lines
 from ..widgets.jump_strip import JumpStrip
 from ..widgets.load_line import LoadLine
+from ..widgets.motion_strip import MotionStrip
 from ..widgets.status_line import StatusLine
 from ..widgets.ticker_lines import TickerLines
 from .about_screen import AboutScreen
@@ -67,6 +68,7 @@ class DashboardScreen(Screen[None]):
         yield StatusLine(self.model, self.replay)
         yield LoadLine(self.model)
         yield from self.body()
+        yield MotionStrip(self.model, id="motion")
         if self.has_strip:
             yield TickerLines(self.model)
         yield from self.foot()
@@ -87,6 +89,8 @@ class DashboardScreen(Screen[None]):
         return 2 if height < _SMALL else 5 if height < _LARGE else 10
 
     def tick(self) -> None:
+        for motion in self.query(MotionStrip):
+            motion.display = self.model.motion.on
         for strip in self.query(TickerLines):
             if strip.id == "ticker":
                 rows = self.strip_rows(self.size.height) + 1

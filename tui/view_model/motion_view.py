@@ -1,0 +1,246 @@
+"""Slow motion: one sampled record, or one timer task, on its way; slowed so that an eye can follow.
+
+Every station is an event that happened, found by the reader's links from the answer back to the
+request. Nothing is invented between them: the mark moves from one true time to the next.
+
+    1 of 480 produce requests, slowed 200×, 12.4 ms in all
+"""
+
+from collections import OrderedDict, deque
+from typing import Final, NamedTuple
+
+from kafka_edu.instruments.sentences import teller
+from kafka_edu.trace.event import Envelope, Source
+from kafka_edu.trace.events import network, purgatory, replication, server, timer
+from kafka_edu.trace.reader import History, order
+
+SHOWN_US: Final = 6_000_000
+"""About so long a journey takes on the screen."""
+REST_US: Final = 2_000_000
+"""So long the whole way stays before the next one begins."""
+MOTION_EVENTS: Final = (
+    network.RequestReceived,
+    server.RequestDequeued,
+    replication.ProduceAppended,
+    replication.FollowerAppended,
+    replication.FollowerFetched,
+    replication.HighWatermarkAdvanced,
+    purgatory.OperationCompleted,
+    network.ResponseSent,
+    timer.TimerTaskAdded,
+    timer.TimerTaskDemoted,
+    timer.TimerTaskExpired,
+    timer.TimerTaskCancelled,
+)
+FACTORS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
+_PRODUCE: Final = 0
+_STEPS: Final = 200
+_MARGIN_US: Final = 2_000
+_KEPT_TASKS: Final = 256
+_KEPT_STATIONS: Final = 12
+
+
+class Station(NamedTuple):
+    """One stop: an event, its name in a word or two, and where it happened."""
+
+    label: str
+    source: Source
+    at_us: int
+    envelope: Envelope
+
+
+class Journey(NamedTuple):
+    """The whole way of one thing, in the order of time."""
+
+    what: str
+    kind: str
+    """The kind of which this one was sampled: produce requests, timer tasks."""
+    stations: tuple[Station, ...]
+    of: int
+    """So many of the kind passed since the last sample."""
+
+    @property
+    def length_us(self) -> int:
+        return self.stations[-1].at_us - self.stations[0].at_us
+
+    @property
+    def factor(self) -> int:
+        """Return how much slower than life it is shown."""
+        wanted = SHOWN_US / max(self.length_us, 1)
+        return max((factor for factor in FACTORS if factor <= wanted), default=1)
+
+
+def _label(envelope: Envelope) -> str:
+    """Return the name of a station; empty if the event is none."""
+    match envelope.event:
+        case network.RequestReceived():
+            return "arrives"
+        case server.RequestDequeued():
+            return "handler"
+        case replication.ProduceAppended():
+            return "appended"
+        case replication.FollowerAppended():
+            return "copied"
+        case replication.FollowerFetched() as e:
+            return f"b{e.follower} asks on"
+        case replication.HighWatermarkAdvanced() as e:
+            return f"HW {e.after:,}"
+        case purgatory.OperationCompleted():
+            return "completed"
+        case network.ResponseSent():
+            return "acknowledged"
+    return ""
+
+
+def record_stations(history: History, answer: Envelope) -> list[Station]:
+    """Return the stations of a produce request, from its answer back by true links. O(causes)."""
+    if not isinstance(answer.event, network.ResponseSent):
+        return []
+    earliest_us = answer.mono_us - answer.event.total_us - _MARGIN_US
+    found = {history.ident(answer): answer}
+    waiting = deque([answer])
+    while waiting and len(found) < _STEPS:
+        for link in history.parents(waiting.popleft()):
+            ident = history.ident(link.cause)
+            if ident not in found and link.cause.mono_us >= earliest_us:
+                found[ident] = link.cause
+                waiting.append(link.cause)
+    own = answer.event.connection_id, answer.event.correlation_id
+    stations = [
+        Station(label, envelope.source, envelope.mono_us, envelope)
+        for envelope in sorted(found.values(), key=order)
+        if (label := _label(envelope)) and _belongs(envelope, own)
+    ]
+    begins = next((i for i, station in enumerate(stations) if station.label == "arrives"), None)
+    if begins is None or not any(station.label == "appended" for station in stations):
+        return []
+    return stations[begins:]
+
+
+def _belongs(envelope: Envelope, own: tuple[str, int]) -> bool:
+    """Return whether a hop is of this request, and not of a follower's fetch on the way."""
+    match envelope.event:
+        case (
+            network.RequestReceived(connection_id=connection, correlation_id=correlation)
+            | server.RequestDequeued(connection_id=connection, correlation_id=correlation)
+            | network.ResponseSent(connection_id=connection, correlation_id=correlation)
+        ):
+            return (connection, correlation) == own
+    return True
+
+
+class MotionView:
+    """What is on its way. It takes events only while it is on."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self.tasks_first = False
+        """Whether to sample timer tasks rather than records: the Wheels screen."""
+        self.journey: Journey | None = None
+        self.elapsed_us = 0
+        """Real time since the journey was begun to be shown."""
+        self._passed = {"produce requests": 0, "timer tasks": 0}
+        self._tasks: OrderedDict[tuple[Source, str, str, int], list[Station]] = OrderedDict()
+
+    def switch(self, on: bool) -> None:
+        """Turn it on or off. What was on its way is forgotten."""
+        self.on, self.journey, self.elapsed_us = on, None, 0
+        self._tasks.clear()
+        self._passed = dict.fromkeys(self._passed, 0)
+
+    @property
+    def finished(self) -> bool:
+        return (
+            self.journey is None
+            or self.elapsed_us >= self.journey.length_us * self.journey.factor + REST_US
+        )
+
+    @property
+    def at_us(self) -> int:
+        """Return the time of the journey that is shown, from its beginning."""
+        if self.journey is None:
+            return 0
+        return min(self.elapsed_us // self.journey.factor, self.journey.length_us)
+
+    def place(self) -> tuple[int, float]:
+        """Return the station that was passed last, and the part of the way to the next one."""
+        if self.journey is None:
+            return 0, 0.0
+        stations = self.journey.stations
+        now_us = stations[0].at_us + self.at_us
+        last = max(i for i, station in enumerate(stations) if station.at_us <= now_us)
+        if last + 1 >= len(stations):
+            return last, 0.0
+        here, there = stations[last].at_us, stations[last + 1].at_us
+        return last, (now_us - here) / max(there - here, 1)
+
+    def advance(self, elapsed_us: int) -> None:
+        """Let real time pass."""
+        if self.on:
+            self.elapsed_us += elapsed_us
+
+    def apply(self, envelope: Envelope, history: History) -> None:
+        """Take one event that the history has. O(1); O(causes) for the one that is sampled."""
+        if not self.on:
+            return
+        match envelope.event:
+            case network.ResponseSent(api_key=key) if key == _PRODUCE:
+                self._passed["produce requests"] += 1
+                if self.finished and not (self.tasks_first and self._passed["timer tasks"]):
+                    self._begin("record", "produce requests", record_stations(history, envelope))
+            case timer.TimerTaskAdded() as e:
+                self._task(envelope, e.timer, e.task, e.deadline_ms, f"level {e.level} [{e.slot}]")
+            case timer.TimerTaskDemoted() as e:
+                self._task(envelope, e.timer, e.task, e.deadline_ms, f"level {e.level} [{e.slot}]")
+            case timer.TimerTaskExpired() as e:
+                self._task(envelope, e.timer, e.task, e.deadline_ms, "runs", ends=True)
+            case timer.TimerTaskCancelled() as e:
+                self._task(envelope, e.timer, e.task, e.deadline_ms, "cancelled", ends=True)
+            case _:
+                pass
+
+    def _task(
+        self,
+        envelope: Envelope,
+        name: str,
+        task: str,
+        deadline_ms: int,
+        label: str,
+        ends: bool = False,
+    ) -> None:
+        key = envelope.source, name, task, deadline_ms
+        stations = self._tasks.setdefault(key, [])
+        stations.append(Station(label, envelope.source, envelope.mono_us, envelope))
+        if len(self._tasks) > _KEPT_TASKS:
+            self._tasks.popitem(last=False)
+        if ends:
+            self._tasks.pop(key, None)
+            self._passed["timer tasks"] += 1
+            came_down = len(stations) > 2
+            if self.finished and came_down and (self.tasks_first or self.journey is None):
+                what = f"task {task} of {name}, {teller(envelope.source)}"
+                self._begin(what, "timer tasks", stations)
+
+    def _begin(self, what: str, kind: str, stations: list[Station]) -> None:
+        if len(stations) < 2:
+            return
+        if kind == "produce requests":
+            what = _record_words(stations)
+        if len(stations) > _KEPT_STATIONS:
+            stations = [*stations[: _KEPT_STATIONS - 1], stations[-1]]
+        self.journey = Journey(what, kind, tuple(stations), self._passed[kind])
+        self._passed[kind] = 0
+        self.elapsed_us = 0
+
+
+def _record_words(stations: list[Station]) -> str:
+    client, where = "", ""
+    for station in stations:
+        match station.envelope.event:
+            case network.RequestReceived(client_id=name):
+                client = name
+            case replication.ProduceAppended(topic=topic, partition=partition, first_offset=first):
+                where = f"{topic}-{partition} offset {first:,}"
+            case _:
+                pass
+    return f"a produce of {client or 'a client'} to {where}"
