@@ -9,6 +9,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,16 @@ def controller_on(screen: str) -> tuple[int, int]:
     return (int(found[1]), int(found[2])) if found else (-1, -1)
 
 
+def acted_on(screen: str) -> int:
+    """Return the broker that the acts are for; -1 if none is named."""
+    found = re.search(r"acts on broker (\d+)", screen)
+    return int(found[1]) if found else -1
+
+
+def acts_on_another(broker: int, screen: str) -> bool:
+    return acted_on(screen) not in (broker, -1)
+
+
 def has(screen: str, *patterns: str) -> bool:
     """Return whether each pattern is found on some line."""
     lines = screen.splitlines()
@@ -82,7 +93,7 @@ def test_the_controller_is_killed_and_the_next_one_says_whom_it_elected_and_why(
         lambda s: has(s, r"^ ?NonExistent +– +.*→ New"), "the machine's table, from the snapshot"
     )
     terminal.keys("k")
-    terminal.wait_for(lambda s: f"kill broker {victim} with SIGKILL?" in s, "the question")
+    terminal.wait_for(lambda s: f"kill -9 broker {victim}?" in s, "the question")
     terminal.keys("y")
     screen = terminal.wait_for(
         lambda s: controller_on(s)[1] == epoch + 1, "the controller of the next epoch"
@@ -121,13 +132,26 @@ def test_the_controller_is_killed_and_the_next_one_says_whom_it_elected_and_why(
         "that the broker is back, as an event of the controller",
     )
 
+    going = next(b for b in cluster.broker_ids if b not in (victim, new))
+    while (now := acted_on(terminal.screen())) != going:
+        terminal.keys("Right")
+        terminal.wait_for(partial(acts_on_another, now), "another broker to act on")
     terminal.keys("x")
     terminal.wait_for(
-        lambda s: has(s, rf"ControlledShutdown {victim} .*broker {victim} may go"),
-        "that the controller let it go",
+        lambda s: has(
+            s,
+            rf"ControlledShutdown {going} .*broker {going} may go · \d leaders? elected",
+            rf"web-\d  ✓ broker {going} → broker \d, epoch \d+, ControlledShutdown",
+            rf"✕? ?broker {going}  alive, in the ISR, shutting down +its broker is shutting down",
+        ),
+        "that the controller moved its leaders before it let it go",
     )
+    terminal.wait_for(lambda s: f"broker {going} has gone, as it had said" in s, "that it went")
     terminal.keys("s")
-    terminal.wait_for(lambda s: "all is well" in s and "is gone" not in s, "that it is back again")
+    terminal.wait_for(
+        lambda s: has(s, rf"BrokerChange .*broker {going} is here") and "all is well" in s,
+        "that it is back again",
+    )
     terminal.keys("q")
 
 

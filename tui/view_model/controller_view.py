@@ -196,14 +196,14 @@ class ControllerEventView:
 
     @property
     def decided(self) -> bool:
-        """Whether something came of it that others feel."""
+        """Whether the controller decided something in it. To pass on what a leader decided is not
+        enough.
+        """
         return bool(
-            self.busy
-            or self.elected
+            self.elected
             or self.failed
             or self.isr_changes
             or self.refused
-            or self.sent_count
             or self.error
             or any(_weighs(envelope.event) for envelope in self.notes)
         )
@@ -213,7 +213,7 @@ class ControllerEventView:
         told = (_note(e.event) for e in worth_telling(self.notes, self.broker))
         parts = [words for words in told if words][:4]
         if self.elected:
-            parts.append(f"{self.elected:,} elected")
+            parts.append(f"{plural(self.elected, 'leader')} elected")
         if self.failed:
             parts.append(f"✕ {self.failed:,} without a leader")
         if self.isr_changes:
@@ -264,7 +264,7 @@ def _note(event: Event) -> str:
         case LeaderImbalanceMeasured(given_back=0):
             return ""
         case LeaderImbalanceMeasured() as e:
-            return f"{plural(e.given_back, 'partition')} go back to broker {e.broker_id}"
+            return f"broker {e.broker_id} gets {plural(e.given_back, 'partition')} back"
         case ElectionsHeld():
             return ""  # its elections are counted
         case BrokerFailed(broker_id=broker, shutting_down=True):

@@ -65,7 +65,7 @@ def test_a_brokers_death_is_one_event_with_all_that_came_of_it(
     died = [event for event in view.events if event.name == "BrokerChange"][-1]
     assert (died.broker, died.elected, died.failed) == (1, 2, 0)
     assert not died.busy
-    assert died.outcome().startswith("✕ broker 3 is gone · 2 elected")
+    assert died.outcome().startswith("✕ broker 3 is gone · 2 leaders elected")
     assert died.partition_moves["OnlinePartition", "OfflinePartition"] == 2
     assert died.partition_moves["OfflinePartition", "OnlinePartition"] == 2
     assert died.replica_moves["OnlineReplica", "OfflineReplica"] == 3
@@ -156,7 +156,7 @@ def test_sigterm_moves_leadership_while_the_partition_stays_online(
     assert left == []
     view = seen(*cluster.brokers.values())
     event = next(e for e in view.events if e.name == "ControlledShutdown")
-    assert event.outcome().startswith("broker 3 may go · 1 elected")
+    assert event.outcome().startswith("broker 3 may go · 1 leader elected")
     assert event.partition_moves["OnlinePartition", "OnlinePartition"] == 1
     assert isinstance(event.elections[0].event, LeaderElected)
     first = candidates(event.elections[0].event)[0]
