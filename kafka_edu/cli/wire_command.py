@@ -170,16 +170,21 @@ def show(
     docs: bool,
     json_file: Path | None,
 ) -> None:
-    """List the captured frames of FILE, or take them apart.
+    """List the captured frames of FILE, or those of a cluster's brokers, or take them apart.
 
     Brokers capture frames while `edu.capture.clients` names clients: see `wire capture`. --live
     shows frames as they come, until Ctrl-C.
     """
     key = _key(api) if api is not None else None
-    if live == bool(files):
-        raise click.ClickException(
-            "name a file of captured frames, or follow a cluster with --live"
-        )
+    if live and files:
+        raise click.ClickException("name files of captured frames, or follow a cluster with --live")
+    if not live and not files:
+        files = tuple(cluster_folder(cluster).captures())
+        if not files:
+            begin = command_line("wire capture '*'")
+            raise click.ClickException(
+                f"no broker of cluster '{cluster}' has captured a frame; start with: {begin}"
+            )
     if live:
         _follow(cluster, client, key, trees=trees, unfold=unfold, docs=docs)
         return

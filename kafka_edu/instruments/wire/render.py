@@ -44,7 +44,8 @@ def node_rows(node: Node, *, unfold: bool, is_inner: bool, depth: int) -> Iterat
 def words_of(node: Node) -> str:
     """Return name, value and type of a node."""
     words = f"{node.name} {node.value}" if node.value else node.name
-    compact = ": length + 1" if node.type.startswith("compact") else ""
+    kind = node.type.partition(" ")[2]
+    compact = ": length + 1" if kind in ("string", "bytes", "records") else ""
     since = f", versions {node.versions}" if node.versions not in ("", "0+") else ""
     return f"{words}  ({node.type}{compact}{since})"
 

@@ -1,6 +1,7 @@
 """The wire microscope's commands, on frames made here."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -180,7 +181,8 @@ def test_a_capture_is_listed_filtered_and_taken_apart(tmp_path: Path) -> None:
 
 
 def test_show_wants_a_file_or_a_cluster(tmp_path: Path) -> None:
-    assert "--live" in run("show").output
+    assert "with --live" in run("show", "--live", str(tmp_path)).output
+    assert "there is no cluster" in run("show", "--cluster", "nowhere").output
     assert "cannot be read" in run("show", str(tmp_path / "missing")).output
     other = tmp_path / "other"
     other.write_text("hello\n")
@@ -214,3 +216,16 @@ def test_the_page_of_versions_is_current() -> None:
     assert written == page(), (
         "run: python -m kafka_edu.instruments.wire.versions_page docs/wire-versions.md"
     )
+
+
+def test_the_worked_example_of_the_page_is_what_the_command_prints() -> None:
+    text = (Path(__file__).parents[3] / "docs/wire.md").read_text(encoding="utf-8")
+    match = re.search(r'wire decode "([0-9a-f\s]+)"\n```\n\n```\n(.*?)\n```', text, re.DOTALL)
+    assert match is not None
+    frame, printed = match.groups()
+    assert bytes.fromhex(frame) == REQUEST
+    assert run("decode", frame).output.rstrip() == printed
+    broken = bytes.fromhex(frame).replace(b"\x04web", b"\x7fweb")
+    wrong = run("decode", broken.hex()).output
+    for line in text.split("\n```\n")[-2].splitlines():
+        assert line in wrong
