@@ -13,6 +13,7 @@ from typing import ClassVar, Final, Protocol
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.filter import LineFilter
 from textual.pilot import Pilot
 
 from kafka_edu.common.words import plural
@@ -25,6 +26,7 @@ from kafka_edu.supervisor.act_table import ACTS
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope, Level
 
+from .ascii import AsciiFilter
 from .commands import DashboardCommands
 from .load_process import LoadProcess
 from .model import Model
@@ -95,12 +97,16 @@ class DashboardApp(App[None]):
         replay: Replay | None = None,
         record: Path | None = None,
         screen: str = DECLARATIONS[0].name,
+        ascii_only: bool = False,
+        light: bool = False,
         frames: Sequence[CapturedFrame] = (),
         feed: Feed | None = None,
     ) -> None:
         """`frames` were captured before, and the Wire screen shows them."""
         super().__init__()
         self._first = screen
+        self._light = light
+        self.ascii_filter = AsciiFilter(enabled=ascii_only)
         self.model = Model(name)
         self.model.wire.add(frames)
         self.replay = replay
@@ -118,7 +124,7 @@ class DashboardApp(App[None]):
     def on_mount(self) -> None:
         for theme in THEMES:
             self.register_theme(theme)
-        self.theme = THEMES[0].name
+        self.theme = THEMES[1 if self._light else 0].name
         for name, screen in self._looks.items():
             self.install_screen(screen, name)
         self.push_screen(self._first)
@@ -158,6 +164,10 @@ class DashboardApp(App[None]):
         """Say why the load has ended, if it failed."""
         if self._load is not None and (failure := self._load.failure()):
             self.notify(failure, title="the load has ended", severity="error", timeout=10)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return Textual's own filters (NO_COLOR), and ours for terminals without Unicode."""
+        return [*super().get_line_filters(), *([self.ascii_filter] * self.ascii_filter.enabled)]
 
     def is_complete(self) -> bool:
         """Return whether each process of the live cluster has sent its first events."""
@@ -288,6 +298,7 @@ async def picture(
     size: tuple[int, int],
     light: bool,
     frames: Sequence[CapturedFrame] = (),
+    ascii_only: bool = False,
 ) -> str:
     """Return the dashboard as an SVG, at one moment of a recording, without a terminal.
 
@@ -295,7 +306,7 @@ async def picture(
     """
     if replay is not None:
         replay.playing = False
-    app = DashboardApp(name, replay=replay, frames=frames)
+    app = DashboardApp(name, replay=replay, frames=frames, ascii_only=ascii_only)
     async with app.run_test(size=size) as pilot:
         if replay is not None:
             app.model.apply(replay.wind_to(at_ms))

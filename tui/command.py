@@ -98,7 +98,13 @@ def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
     callback=_size,
     help="For --screenshot.",
 )
-@click.option("--light", is_flag=True, help="For --screenshot: the light theme.")
+@click.option("--light", is_flag=True, help="Begin with the light theme, for a projector.")
+@click.option(
+    "--ascii",
+    "ascii_only",
+    is_flag=True,
+    help="Letters in place of symbols, as with LANG=C.",
+)
 def dashboard(
     cluster: str,
     replay_files: tuple[Path, ...],
@@ -109,6 +115,7 @@ def dashboard(
     at_s: float | None,
     size: tuple[int, int],
     light: bool,
+    ascii_only: bool,
 ) -> None:
     """Watch a cluster, or a recording of one, in the terminal: brokers, partitions, timing wheels.
 
@@ -121,6 +128,7 @@ def dashboard(
     from kafka_edu.trace.wire_format import TraceFormatError
 
     from .app import DashboardApp, live_picture, picture
+    from .ascii import terminal_is_ascii
 
     try:
         frames = [frame for path in capture_files for frame in read_capture(path)]
@@ -135,10 +143,18 @@ def dashboard(
         if svg_file is not None:
             end_ms = replay.length_ms if replay is not None else 0
             at_ms = end_ms if at_s is None else int(at_s * 1000)
-            _write(svg_file, asyncio.run(picture(name, replay, at_ms, screen, size, light, frames)))
+            svg = picture(name, replay, at_ms, screen, size, light, frames, ascii_only)
+            _write(svg_file, asyncio.run(svg))
             return
         _require_terminal()
-        DashboardApp(name, replay=replay, screen=screen, frames=frames).run()
+        DashboardApp(
+            name,
+            replay=replay,
+            screen=screen,
+            frames=frames,
+            ascii_only=ascii_only or terminal_is_ascii(),
+            light=light,
+        ).run()
         return
     if svg_file is None:
         _require_terminal()
@@ -153,7 +169,14 @@ def dashboard(
             + (f", or name one of: {known}" if known else "")
         )
     try:
-        app = DashboardApp(cluster, folder, record=record_file, screen=screen)
+        app = DashboardApp(
+            cluster,
+            folder,
+            record=record_file,
+            screen=screen,
+            ascii_only=ascii_only or (svg_file is None and terminal_is_ascii()),
+            light=light and svg_file is None,
+        )
     except OSError as error:
         raise click.ClickException(f"cannot record to {record_file}: {error}") from error
     if svg_file is not None:

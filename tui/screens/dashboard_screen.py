@@ -5,7 +5,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Footer
+from textual.widgets import Footer, Label
 
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
@@ -31,6 +31,8 @@ class Ticks(Protocol):
     def tick(self) -> None: ...
 
 
+LEAST_COLUMNS, LEAST_ROWS = 50, 14
+TOO_SMALL = f"The terminal is too small: it needs {LEAST_COLUMNS} × {LEAST_ROWS}, better 80 × 24."
 _SMALL, _LARGE = 30, 45
 """Below so many rows the time line is small, and from so many rows on it is large."""
 
@@ -65,6 +67,7 @@ class DashboardScreen(Screen[None]):
         """Takes the acts that keys and the palette choose."""
 
     def compose(self) -> ComposeResult:
+        yield Label(TOO_SMALL, id="too-small")
         yield StatusLine(self.model, self.replay)
         yield LoadLine(self.model)
         yield from self.body()
@@ -89,6 +92,9 @@ class DashboardScreen(Screen[None]):
         return 2 if height < _SMALL else 5 if height < _LARGE else 10
 
     def tick(self) -> None:
+        small = self.size.width < LEAST_COLUMNS or self.size.height < LEAST_ROWS
+        if small != self.has_class("too-small"):
+            self.set_class(small, "too-small")
         for motion in self.query(MotionStrip):
             motion.display = self.model.motion.on
         for strip in self.query(TickerLines):
