@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from kafka_edu.common.log_histogram import Histogram
+from kafka_edu.common.words import plural
 from kafka_edu.instruments.hop_sentences import api_name
 from kafka_edu.instruments.link_events import LinkLost
 from kafka_edu.protocol.api_keys import PATIENT_KEYS, ApiKey
@@ -205,8 +206,8 @@ class RequestTimesView:
     def __init__(self) -> None:
         self.apis: dict[ApiId, ApiTimes] = {}
         self.queues: dict[int, Queues] = {}
-        self.handlers_before: dict[int, int] = {}
-        """Broker → num.io.threads before the last change."""
+        self.most_handlers: dict[int, int] = {}
+        """Broker → the most handlers that it had (num.io.threads)."""
         self.slow: deque[SlowRequest] = deque(maxlen=KEPT_SLOW)
         self.slow_seen = 0
         self.now_us = 0
@@ -238,8 +239,9 @@ class RequestTimesView:
                 )
             case ServerSampled() as e:
                 self.queues[broker] = queues._replace(busy=e.handlers_busy, handlers=e.handlers)
+                self._most(broker, e.handlers)
             case HandlerPoolResized() as e:
-                self.handlers_before[broker] = e.before
+                self._most(broker, e.before)
                 self.queues[broker] = queues._replace(handlers=e.after)
             case ResponseSent() as e:
                 slow = SlowRequest(envelope, e)
@@ -251,6 +253,9 @@ class RequestTimesView:
                 self.apis = {api: t for api, t in self.apis.items() if api.broker != broker}
             case _:
                 pass
+
+    def _most(self, broker: int, handlers: int) -> None:
+        self.most_handlers[broker] = max(self.most_handlers.get(broker, 0), handlers)
 
     def slowest(
         self, most: int, *, broker: int | None = None, within_us: int | None = SLOW_FOR_US
@@ -286,6 +291,7 @@ REMOTE_WORDS: Final[Mapping[int, str]] = {
     ApiKey.FETCH: "waiting for records",
     ApiKey.JOIN_GROUP: "waiting for the other members to join",
     ApiKey.SYNC_GROUP: "waiting for the leader's assignment",
+    ApiKey.CREATE_TOPICS: "waiting until the new partitions have leaders",
 }
 
 
@@ -314,33 +320,59 @@ def verdict(view: RequestTimesView, broker: int, now_us: int) -> str:
     waits that clients asked for.
     """
     sums = [0.0] * TOTAL
-    by_api: dict[int, float] = {}
-    requests = 0
+    waits: dict[int, float] = {}
+    works: dict[ApiId, Split] = {}
     for times in view.of_broker(broker):
         split = times.recent(now_us)
-        requests += split.requests
+        if not split.requests:
+            continue
+        works[times.api] = split
         for part in SIX_PARTS:
             if part == REMOTE and times.api.is_patient:
                 continue
             spent = float(split.parts[part].sum_us)
             sums[part] += spent
             if part == REMOTE:
-                by_api[times.api.api_key] = by_api.get(times.api.api_key, 0) + spent
+                waits[times.api.api_key] = waits.get(times.api.api_key, 0) + spent
     total = sum(sums)
-    if not requests or total <= 0:
+    if total <= 0:
         return f"broker {broker}: no requests in the last 10 s"
     part = max(SIX_PARTS, key=sums.__getitem__)
-    api_key = max(by_api, key=by_api.__getitem__) if part == REMOTE and by_api else -1
+    api_key = max(waits, key=waits.__getitem__) if part == REMOTE and waits else -1
     words = f"broker {broker}: {sums[part] / total:.0%} of the time goes {_goes(part, api_key)}"
-    queues = view.queues.get(broker)
-    if part == QUEUE and queues is not None and queues.handlers:
-        words += f": {queues.busy} of {queues.handlers} handlers busy"
-        before = view.handlers_before.get(broker)
-        if before is not None and before > queues.handlers:
-            words += f", {before} before num.io.threads was changed"
-        if queues.requests:
-            words += f", {queues.requests} requests wait"
+    if part == QUEUE:
+        words += _handlers(view, broker)
+    if part in (QUEUE, LOCAL):
+        words += _occupied(works)
     return words
+
+
+def _handlers(view: RequestTimesView, broker: int) -> str:
+    """Say how many handlers there are, and how many requests wait for one."""
+    queues = view.queues.get(broker)
+    if queues is None or not queues.handlers:
+        return ""
+    words = f": {plural(queues.handlers, 'handler')}"
+    most = view.most_handlers.get(broker, 0)
+    if most > queues.handlers:
+        words += f", {most} before num.io.threads was changed"
+    if queues.requests:
+        words += f", {plural(queues.requests, 'request')} in the queue"
+    return words
+
+
+def _occupied(works: Mapping[ApiId, Split]) -> str:
+    """Say which API occupied the handlers for the longest time."""
+    api = max(works, key=lambda each: works[each].parts[LOCAL].sum_us)
+    split = works[api]
+    whole = sum(each.parts[LOCAL].sum_us for each in works.values())
+    share = split.parts[LOCAL].sum_us / whole if whole else 0.0
+    return (
+        f"; {api.name} occupies them for {share:.0%} of their work,"
+        f" {brief_time(split.mean_us(LOCAL))} each time"
+        if share >= 0.5
+        else ""
+    )
 
 
 _GOES: Final[Mapping[int, str]] = {

@@ -47,7 +47,7 @@ class GroupsScreen(DashboardScreen):
         title="Groups",
         question="Why did this group rebalance, and who waits for whom?",
         subjects=(GROUPS, GROUP_MEMBERS),
-        acts=("join", "silence", "wake", "leave"),
+        acts=("kill", "pause", "resume", "start"),
         break_="a third consumer joins (j); it falls silent (p: SIGSTOP)",
     )
     default_subject = GROUPS
@@ -163,6 +163,11 @@ class GroupsScreen(DashboardScreen):
         self._members.display = not shows_offsets
         self._offsets.display = shows_offsets
         self.tick()
+
+    def act_values(self) -> dict[str, int | str]:
+        """Return the chosen group's coordinator: acts on brokers are about it."""
+        story = self._choice.story(self.model.groups)
+        return {"broker": story.coordinator} if story is not None and story.coordinator >= 0 else {}
 
     def action_broker(self, by: int) -> None:
         """Choose the next group."""

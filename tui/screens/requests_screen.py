@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,9 +12,14 @@ from textual.events import Resize
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Label
 
-from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.instruments.request_times import Queues, SlowRequest
 from kafka_edu.instruments.trace_feed import event_files
+from kafka_edu.supervisor.action_client import (
+    ActionAddress,
+    ActionClient,
+    ActionRefusedError,
+    NoSupervisorError,
+)
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
@@ -32,6 +37,18 @@ from ..widgets.request_board import (
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
+IO_THREAD_LOOKS: Final = 100
+"""So often, ten times a second, the screen looks whether a broker has the new number."""
+
+
+def io_thread_steps(now: int, wanted: int) -> list[int]:
+    """Return the numbers on the way: each at least half of the one before, and at most twice."""
+    steps: list[int] = []
+    while 0 < now != wanted:
+        now = max(wanted, (now + 1) // 2) if wanted < now else min(wanted, now * 2)
+        steps.append(now)
+    return steps
+
 
 class RequestsScreen(DashboardScreen):
     """The answer, the table of parts, and the slowest requests."""
@@ -42,7 +59,7 @@ class RequestsScreen(DashboardScreen):
         title="Requests",
         question="Where does the time go?",
         subjects=(REQUESTS, SLOW_REQUESTS),
-        acts=("few io threads",),
+        acts=("broker-config",),
         break_="a backlog of produces while num.io.threads is 1 (i)",
     )
     default_subject = REQUESTS
@@ -84,6 +101,9 @@ class RequestsScreen(DashboardScreen):
             return False
         return super().check_action(action, parameters)
 
+    def act_values(self) -> dict[str, int | str]:
+        return {} if self._choice.broker is None else {"broker": self._choice.broker}
+
     def action_io_threads(self) -> None:
         """Set num.io.threads of the chosen broker, or of all, to 1; or back to what it was."""
         view = self.model.requests
@@ -93,33 +113,36 @@ class RequestsScreen(DashboardScreen):
         self.run_worker(self._set_io_threads(brokers, back=len(few) == len(brokers)), group="acts")
 
     async def _set_io_threads(self, brokers: list[int], *, back: bool) -> None:
-        """Ask the brokers with the tool that everybody uses: `kafka-edu configs`."""
-        port = self.model.cluster.brokers.a_live_port()
-        change = (
-            ("--delete-config", "num.io.threads") if back else ("--add-config", "num.io.threads=1")
-        )
-        for broker in brokers:
-            command = python_command(
-                "kafka_edu", "configs", "--bootstrap-server", f"127.0.0.1:{port}", "--alter",
-                "--entity-type", "brokers", "--entity-name", str(broker), *change,
-            )  # fmt: skip
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                env=python_environment(),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-            )
-            said, _ = await process.communicate()
-            words = said.decode("utf-8", "replace").strip().splitlines()
-            failed = process.returncode != 0
-            self.notify(
-                words[-1] if words else f"configs ended with {process.returncode}",
-                title=f"num.io.threads of broker {broker}",
-                severity="error" if failed else "information",
-            )
-            if failed:
-                return
+        """Ask the supervisor, step by step: a broker takes at least half of what it has, and at
+        most twice as much.
+        """
+        try:
+            for broker in brokers:
+                now = self.model.requests.times.queues.get(broker, Queues()).handlers
+                most = self.model.requests.times.most_handlers.get(broker, now)
+                for threads in io_thread_steps(now, most if back else 1):
+                    said = await asyncio.to_thread(self._ask_io_threads, broker, threads)
+                    self.notify(said, timeout=3)
+                    if not await self._has_io_threads(broker, threads):
+                        return
+        except (NoSupervisorError, ActionRefusedError) as error:
+            self.notify(str(error), title="num.io.threads is not changed", severity="error")
+
+    async def _has_io_threads(self, broker: int, threads: int) -> bool:
+        """Wait until the broker has taken the change up: it learns of it from ZooKeeper."""
+        for _ in range(IO_THREAD_LOOKS):
+            queues = self.model.requests.times.queues.get(broker)
+            if queues is not None and queues.handlers == threads:
+                return True
+            await asyncio.sleep(0.1)
+        self.notify(f"broker {broker} has not taken the change up", severity="warning")
+        return False
+
+    def _ask_io_threads(self, broker: int, threads: int) -> str:
+        assert self.folder is not None
+        with ActionClient(ActionAddress.read(self.folder.action_address)) as client:
+            answer = client.ask("broker-config", broker=broker, setting=f"num.io.threads={threads}")
+            return str(answer.get("message", ""))
 
     def action_broker(self, by: int) -> None:
         self._choice.move(self.model.requests, by)

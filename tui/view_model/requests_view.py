@@ -116,14 +116,19 @@ class RequestsView:
         return sorted(self._hops.get(key, ()), key=lambda hop: (hop.mono_us, hop.seq))
 
     def rows(self, broker: int | None) -> list[ApiRow]:
-        """Return the table: by broker; the APIs with requests in the last ten seconds first."""
+        """Return the table: by broker; the APIs with requests in the last ten seconds first.
+
+        Of all brokers together, only these; if there are none, all.
+        """
         rows = [
             ApiRow(times, times.recent(self.now_us))
             for api, times in self.times.apis.items()
             if broker in (None, api.broker)
         ]
+        active = [row for row in rows if row.split.requests]
         return sorted(
-            rows, key=lambda row: (row.times.api.broker, not row.split.requests, row.times.api)
+            active if broker is None and active else rows,
+            key=lambda row: (row.times.api.broker, not row.split.requests, row.times.api),
         )
 
     def busiest(self) -> int | None:

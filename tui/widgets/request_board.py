@@ -8,6 +8,7 @@ from kafka_edu.instruments.hop_sentences import fact_text
 from kafka_edu.instruments.request_times import (
     REMOTE,
     SIX_PARTS,
+    THROTTLE,
     TOTAL,
     SlowRequest,
     brief_time,
@@ -26,9 +27,12 @@ from .ticker_lines import coloured, wall_clock
 
 HEADS: Final = ("queue", "local", "remote", "throttle", "resp. q", "send")
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
-_NAME: Final = 19
+_NAME: Final = 18
 _FIGURES: Final = 8
-_BARRED: Final = 12
+_RESPONSES_COLUMNS: Final = 140
+_ALL_COLUMNS: Final = 96
+"""Below this width the throttle and the rate have no room."""
+_BARRED: Final = 11
 """From this width on, a cell has a bar."""
 
 
@@ -67,7 +71,8 @@ class RequestAnswer(Drawn):
         view, colours, width = self.model.requests, self.palette, self.size.width
         words = view.answer(self.choice.broker)
         lines = [coloured(ink(text, "bold"), colours) for text in folded(words, width, 0)[:2]]
-        line = ink("brokers ", colours.dim)
+        roomy = width >= _ALL_COLUMNS
+        line = ink("brokers " if roomy else "", colours.dim)
         line.append(
             "[all]" if self.choice.broker is None else " all ",
             style="bold reverse" if self.choice.broker is None else "",
@@ -82,13 +87,16 @@ class RequestAnswer(Drawn):
                 line.append(" no news", style=colours.dim)
                 continue
             waits = f"bold {colours.warning}" if queues.requests else colours.dim
-            line.append(f" queue {queues.requests}/{queues.capacity}", style=waits)
+            capacity = f"/{queues.capacity}" if roomy else ""
+            line.append(f" queue {queues.requests}{capacity}", style=waits)
             full = queues.handlers and queues.busy >= queues.handlers
             style = f"bold {colours.warning}" if full else colours.dim
             if view.glow.glows("handlers", broker):
                 style += f" on {colours.glow}"
-            line.append(f" handlers {queues.busy}/{queues.handlers}", style=style)
-            if width >= 110:
+            line.append(
+                f" {'handlers' if roomy else 'busy'} {queues.busy}/{queues.handlers}", style=style
+            )
+            if width >= _RESPONSES_COLUMNS:
                 style = f"bold {colours.warning}" if queues.responses else colours.dim
                 line.append(f" responses {queues.responses}", style=style)
         lines.append(line)
@@ -119,16 +127,26 @@ class RequestRows(Lines):
         return "no broker has counted a request yet"
 
     def _cell(self) -> int:
-        width = self.scrollable_content_region.width
-        return max((width - _NAME - 3 - 3 * _FIGURES) // len(HEADS), 6)
+        width = self.scrollable_content_region.width - _NAME - 3 - len(self._figures()) * _FIGURES
+        return max(width // len(self._parts()), 6)
+
+    @property
+    def _narrow(self) -> bool:
+        return self.scrollable_content_region.width < _ALL_COLUMNS
+
+    def _parts(self) -> list[int]:
+        """Return the parts that have room. The throttle, which is 0 here, goes first."""
+        return [part for part in SIX_PARTS if part != THROTTLE or not self._narrow]
+
+    def _figures(self) -> list[str]:
+        return ["p50", "p99"] if self._narrow else ["p50", "p99", "req/s"]
 
     def line(self, index: int) -> Text:
         cell, colours = self._cell(), self.palette
         if index == 0:
-            head = f"{'':<{_NAME + 3}}" + "".join(f"{name[: cell - 1]:<{cell}}" for name in HEADS)
-            return ink(
-                f"{head}{'p50':>{_FIGURES}}{'p99':>{_FIGURES}}{'req/s':>{_FIGURES}}", colours.dim
-            )
+            heads = "".join(f"{HEADS[part][: cell - 1]:<{cell}}" for part in self._parts())
+            figures = "".join(f"{name:>{_FIGURES}}" for name in self._figures())
+            return ink(f"{'':<{_NAME + 3}}{heads}{figures}", colours.dim)
         row = self._rows[index - 1]
         api, split = row.times.api, row.split
         line = ink(f"b{api.broker} ", f"bold {colours.broker(api.broker)}")
@@ -139,11 +157,12 @@ class RequestRows(Lines):
             return line
         line.append(f"{name:<{_NAME}}", style="bold")
         most, whole = split.most(), split.mean_us(TOTAL)
-        for part in SIX_PARTS:
+        for part in self._parts():
             line.append_text(self._part(row, part, whole, part == most, cell))
         for percent in (50, 99):
             line.append(f"{brief_time(split.percentile_us(TOTAL, percent)):>{_FIGURES}}", "bold")
-        line.append(f"{per_second(split.per_second).removesuffix('/s'):>{_FIGURES}}")
+        if not self._narrow:
+            line.append(f"{per_second(split.per_second).removesuffix('/s'):>{_FIGURES}}")
         return line
 
     def _part(self, row: ApiRow, part: int, whole: float, most: bool, cell: int) -> Text:

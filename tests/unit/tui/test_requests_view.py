@@ -5,6 +5,7 @@ from kafka_edu.trace.event import Envelope, Event, Source
 from kafka_edu.trace.events.network import RequestReceived, ResponseSent
 from kafka_edu.trace.events.server import HandlerPoolResized, RequestDequeued
 from tests.unit.network.test_request_metrics import Bench
+from tui.screens.requests_screen import io_thread_steps
 from tui.view_model.requests_view import KEPT_LATEST, KEPT_REQUESTS, RequestsView, id_of
 from tui.widgets.request_board import bar
 
@@ -111,6 +112,13 @@ def test_a_changed_number_of_handlers_glows() -> None:
     _tell(view, HandlerPoolResized(before=8, after=1), 5)
     assert view.glow.glows("handlers", 1)
     assert view.times.queues[1].handlers == 1
+
+
+def test_io_threads_change_in_steps_that_a_broker_takes() -> None:
+    assert io_thread_steps(8, 1) == [4, 2, 1]
+    assert io_thread_steps(1, 8) == [2, 4, 8]
+    assert io_thread_steps(5, 1) == [3, 2, 1]
+    assert io_thread_steps(0, 8) == io_thread_steps(8, 8) == []
 
 
 def test_bars_show_small_parts() -> None:

@@ -1,0 +1,181 @@
+"""Make the recordings of the Groups and the Requests screen, on a real cluster.
+
+    python -m tests.tui.record_groups groups tests/tui/recordings/third-consumer.jsonl.gz
+    python -m tests.tui.record_groups requests tests/tui/recordings/few-io-threads.jsonl.gz
+
+Groups: two consumers read a topic, a third joins, and one is stopped with SIGSTOP until the group
+removes it. Requests: a backlog of small produces, while one broker has one io thread and another
+client creates topics, each of which occupies that thread while it waits for ZooKeeper.
+"""
+
+import asyncio
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from kafka_edu.instruments.recording import Recorder
+from kafka_edu.instruments.trace_feed import TraceFeed
+from kafka_edu.supervisor.action_client import ActionAddress, ActionClient
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.controller import LeaderElected
+from kafka_edu.trace.events.group import GroupAssigned
+from kafka_edu.trace.events.server import HandlerPoolResized
+from tests.tui.make_recording import thinned
+from tui.guest_consumers import GuestConsumers
+
+#: Samples that neither screen shows; they would be most of the recording.
+LEFT_OUT = frozenset(
+    {
+        "WheelSampled", "TimerSampled", "NextBucketSampled", "WaitingOperationSampled",
+        "PurgatorySampled", "OperationsEndedSampled", "ActiveSegment", "ProcessMemory",
+    }
+)  # fmt: skip
+TOPIC, GROUP = "web", "shop"
+
+
+class Recording:
+    """What the dashboard would see, written to a file."""
+
+    def __init__(self, cluster: Cluster, path: Path) -> None:
+        self._feed = TraceFeed(cluster.folder)
+        self._recorder = Recorder(path, cluster.name)
+        thin = thinned()
+        self._keep = lambda e: e.name not in LEFT_OUT and thin(e)
+
+    async def run(self) -> None:
+        await self._feed.run()
+
+    async def until(
+        self, wanted: Callable[[Envelope], bool] = lambda _: False, seconds: float = 30
+    ) -> bool:
+        """Record until an event comes, at most for so long. Return whether it came."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            await asyncio.sleep(0.1)
+            batch = self._feed.drain()
+            self._recorder.write(filter(self._keep, batch))
+            if any(map(wanted, batch)):
+                return True
+        return False
+
+    def close(self) -> None:
+        self._recorder.close()
+
+
+def produce(bootstrap: str, stop: threading.Event, *, producers: int, batch: int) -> None:
+    """Produce until `stop` is set: `batch` records from each producer, 40 times a second.
+
+    With acks=1, so that no produce waits for followers: what is left is the broker's own time.
+    """
+    clients = [
+        Producer(
+            {"bootstrap.servers": bootstrap, "client.id": f"till-{i}", "linger.ms": 0, "acks": "1"}
+        )
+        for i in range(producers)
+    ]
+    while not stop.is_set():
+        for client in clients:
+            for _ in range(batch):
+                client.produce(TOPIC, b"one coffee")
+            client.poll(0)
+        time.sleep(0.025)  # this is the load; the script is run by hand
+    for client in clients:
+        client.flush(5)
+
+
+def assigned(generation: int) -> Callable[[Envelope], bool]:
+    return lambda e: isinstance(e.event, GroupAssigned) and e.event.generation >= generation
+
+
+async def groups(recording: Recording, cluster: Cluster) -> None:
+    guests = GuestConsumers()
+    try:
+        for generation in (1, 2, 3):
+            await asyncio.to_thread(guests.join, cluster.bootstrap_servers, GROUP, TOPIC)
+            print("assigned:", generation, await recording.until(assigned(generation)))
+            await recording.until(seconds=4)
+        print("stopped:", guests.silence())
+        print("assigned:", await recording.until(assigned(4)))
+        await recording.until(seconds=3)
+    finally:
+        guests.close()
+
+
+def set_io_threads(cluster: Cluster, broker: int, threads: int) -> None:
+    with ActionClient(ActionAddress.read(cluster.folder.action_address)) as client:
+        client.ask("broker-config", broker=broker, setting=f"num.io.threads={threads}")
+
+
+def resized(broker: int, threads: int) -> Callable[[Envelope], bool]:
+    return lambda e: (
+        isinstance(e.event, HandlerPoolResized) and (e.broker, e.event.after) == (broker, threads)
+    )
+
+
+def create_topics(bootstrap: str, stop: threading.Event) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    number = 0
+    while not stop.is_set():
+        number += 1
+        topics = [NewTopic(f"branch-{number}-{i}", 1, 1) for i in range(2)]
+        for future in admin.create_topics(topics, operation_timeout=20).values():
+            future.result()
+
+
+async def requests(recording: Recording, cluster: Cluster) -> None:
+    await recording.until(seconds=3)
+    for broker in (0, 1, 2):
+        for threads in (4, 2, 1):
+            await asyncio.to_thread(set_io_threads, cluster, broker, threads)
+            print("resized:", await recording.until(resized(broker, threads)))
+    stop = threading.Event()
+    creating = threading.Thread(target=create_topics, args=(cluster.bootstrap_servers, stop))
+    creating.start()
+    await recording.until(seconds=5)
+    stop.set()
+    creating.join()
+    await recording.until(seconds=1)
+
+
+async def play(name: str, cluster: Cluster, path: Path) -> None:
+    recording = Recording(cluster, path)
+    running = asyncio.create_task(recording.run())
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    stop = threading.Event()
+    load = threading.Thread(
+        target=produce,
+        args=(cluster.bootstrap_servers, stop),
+        kwargs={"producers": 2 if name == "groups" else 12, "batch": 2},
+    )
+    try:
+        await recording.until(seconds=1)
+        for future in admin.create_topics([NewTopic(TOPIC, 6, 3)]).values():
+            future.result()
+        print("elected:", await recording.until(lambda e: isinstance(e.event, LeaderElected)))
+        load.start()
+        await (groups if name == "groups" else requests)(recording, cluster)
+    finally:
+        stop.set()
+        if load.ident is not None:
+            load.join()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        recording.close()
+    print(f"{path}: {path.stat().st_size:,} bytes")
+
+
+def main() -> None:
+    props = {"default.replication.factor": "3", "offsets.topic.num.partitions": "3"}
+    with running_cluster("demo", props=props) as cluster:
+        asyncio.run(play(sys.argv[1], cluster, Path(sys.argv[2])))
+
+
+if __name__ == "__main__":
+    main()

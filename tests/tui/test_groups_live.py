@@ -1,0 +1,89 @@
+"""Who caused the rebalance, and who was waited for? Found on the Groups screen of a real cluster.
+
+The members are unmodified clients in processes of their own. One more joins, falls silent, comes
+back and leaves by the screen's keys. Then a silent member keeps the others waiting.
+"""
+
+import asyncio
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from tests.tui.live_screen import live_screen
+from tui.guest_consumers import MODULE
+
+pytestmark = [pytest.mark.tui, pytest.mark.timeout(300)]
+
+TOPIC, GROUP = "web", "shop"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    props = {"group.initial.rebalance.delay.ms": "500"}
+    with running_cluster("groups", brokers=1, props=props, home=tmp_path / "home") as cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+        for future in admin.create_topics([NewTopic(TOPIC, 6, 1)]).values():
+            future.result()
+        yield cluster
+
+
+@pytest.fixture
+def readers(cluster: Cluster) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Two consumers of one group: reader-1 and reader-2."""
+    processes = [
+        subprocess.Popen(
+            python_command(MODULE, cluster.bootstrap_servers, GROUP, TOPIC, f"reader-{i}"),
+            env=python_environment(),
+            stdin=subprocess.PIPE,
+        )
+        for i in (1, 2)
+    ]
+    yield processes
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def test_the_screen_names_who_caused_each_rebalance_and_who_was_waited_for(
+    cluster: Cluster, readers: list[subprocess.Popen[bytes]]
+) -> None:
+    async def look() -> None:
+        async with live_screen(cluster, "groups") as screen:
+            await screen.shows("reader-1", "reader-2", "Stable", "2 members")
+
+            await screen.press("j")
+            text = await screen.shows("guest-1 joined", "3 members", "Stable", "moved")
+            assert re.search(r"waited .* for reader-[12], the last to join again", text), text
+            assert re.search(r"\+ guest-1 .*– +→ web-\d,\d", text), text
+
+            await screen.press("p")
+            text = await screen.shows(
+                "guest-1 fell silent: no heartbeat within the session time-out", "2 members"
+            )
+            assert re.search(r"✕ guest-1 .*web-\d,\d .*removed", text), text
+
+            await screen.press("r")
+            await screen.shows("guest-1 is back: it joined under a new member id", "3 members")
+            await screen.press("x")
+            await screen.shows(
+                lambda s: re.search(r"last rebalance, .*: guest-1 left", s) is not None
+            )
+
+            readers[0].send_signal(signal.SIGSTOP)
+            await screen.press("j")
+            text = await screen.shows("rebalances: guest-2 joined", "waits for reader-1 to join")
+            assert re.search(r"◌ reader-1", text), text
+            text = await screen.shows("which never came", "Stable")
+            assert re.search(r"waited .* for reader-1, which never came", text), text
+            readers[0].send_signal(signal.SIGCONT)
+            await screen.shows("reader-1 is back")
+
+    asyncio.run(look())

@@ -1,0 +1,70 @@
+"""Where does the time go? Found on the Requests screen of a real cluster, in a backlog.
+
+The broker has one io thread, which the screen's key sets. Topics are created all the while, and
+each occupies that thread until ZooKeeper has answered. The produces wait for it in the queue.
+"""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from tests.tui.live_screen import live_screen
+from tests.tui.record_groups import TOPIC, create_topics, produce
+
+pytestmark = [pytest.mark.tui, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    with running_cluster("requests", brokers=1, home=tmp_path / "home") as cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+        for future in admin.create_topics([NewTopic(TOPIC, 6, 1)]).values():
+            future.result()
+        yield cluster
+
+
+def test_with_few_io_threads_the_time_goes_to_the_queue(cluster: Cluster) -> None:
+    stop = threading.Event()
+    bootstrap = cluster.bootstrap_servers
+    backlog = [
+        threading.Thread(
+            target=produce, args=(bootstrap, stop), kwargs={"producers": 12, "batch": 2}
+        ),
+        threading.Thread(target=create_topics, args=(bootstrap, stop)),
+    ]
+
+    async def look() -> None:
+        async with live_screen(cluster, "requests") as screen:
+            await screen.shows("b0 queue 0/500", "handlers 0/8")
+            await screen.press("i")
+            await screen.shows(lambda s: "handlers 0/1" in s or "handlers 1/1" in s)
+            for thread in backlog:
+                thread.start()
+            await screen.shows(
+                "of the time goes to the request queue",
+                "1 handler, 8 before num.io.threads was changed",
+                "CreateTopics occupies",
+                "b0 Produce",
+            )
+            await screen.press("h")
+            await screen.shows("Produce till-", "the latest requests, hop by hop")
+            await screen.press("enter")
+            await screen.shows("where its time went", "request queue", "takes ", "answers ")
+            await screen.press("escape")
+            await screen.press("h")
+            await screen.press("i")
+            await screen.shows(lambda s: "/8" in s)
+
+    try:
+        asyncio.run(look())
+    finally:
+        stop.set()
+        for thread in backlog:
+            if thread.ident is not None:
+                thread.join()
