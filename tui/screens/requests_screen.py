@@ -8,7 +8,6 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.events import Resize
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Label
 
@@ -83,9 +82,6 @@ class RequestsScreen(DashboardScreen):
         self._rows.border_title = "mean of each part in the last 10 s; p50 and p99 of the total"
         self._slow.focus()
         self.tick()
-
-    def on_resize(self, event: Resize) -> None:
-        self._answer.styles.height = 3 if event.size.height >= 32 else 2
 
     def tick(self) -> None:
         self._slow.border_title = (
