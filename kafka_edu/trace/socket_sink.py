@@ -361,5 +361,8 @@ class EventServer:
         return self._tracer.time.nanoseconds() // 1000
 
     def close(self) -> None:
+        """Send what has gathered, such as how a broker's last moments went, and listen no more."""
+        for subscriber in self._subscribers:
+            subscriber.flush()
         if self._listener is not None:
             self._listener.close()

@@ -181,7 +181,7 @@ def test_a_paused_brokers_session_counts_down_and_takes_its_znode_along(
     terminal.wait_for(
         lambda s: has(
             s,
-            rf" {victim} +deleted [\d.]+ m?s ago with the session of b{victim}",
+            rf" {victim} +gone [\d.]+ m?s ago with b{victim}'s session",
             rf"/brokers/ids children → b{controller} BrokerChange",
         ),
         "that its znode went with it, that the watch fired, and what came of it",

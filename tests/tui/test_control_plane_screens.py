@@ -209,7 +209,7 @@ def test_it_expires_its_znode_goes_and_the_watch_fires() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         text = shown(app)
         assert re.search(rf"broker {broker}.*✕ expired \d+ ms ago", text)
-        assert re.search(rf" {broker} +deleted \d+ ms ago with the session of b{broker}", text)
+        assert re.search(rf" {broker} +gone \d+ ms ago with b{broker}'s session", text)
         assert re.search(r"/brokers/ids children → b\d BrokerChange", text)
         await pilot.press("tab")
         tree = app.screen.query_one(ZnodeLines)

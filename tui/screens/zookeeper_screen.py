@@ -52,7 +52,6 @@ class ZookeeperScreen(DashboardScreen):
 
     def on_mount(self) -> None:
         self._tree.border_title = "znodes"
-        self._detail.border_title = "the selected znode"
         self._sessions.border_title = "sessions"
         self._fired.border_title = "watches that fired in the last 10 s"
         self._sessions.focus()
@@ -63,7 +62,10 @@ class ZookeeperScreen(DashboardScreen):
         self._detail.display = event.size.height >= 30
 
     def tick(self) -> None:
-        self._detail.row = self._tree.chosen
+        latest = self.model.zookeeper.tree.latest if self._tree.cursor == 0 else None
+        chosen = self._tree.chosen
+        self._detail.node = latest or (chosen.node if chosen is not None else None)
+        self._detail.border_title = "what changed last" if latest else "the selected znode"
         for part in (self._tree, self._detail, self._sessions, self._fired):
             part.tick()
         super().tick()

@@ -86,6 +86,8 @@ class ZnodeTree:
         self.by_path: dict[str, Znode] = {}
         self.version = 0
         """Grows when the rows may differ."""
+        self.latest: Znode | None = None
+        """The znode that changed last while we looked."""
         self._glow = glow
         self._open: dict[str, bool] = {}
         self._listed: dict[str, int] = {}
@@ -102,6 +104,7 @@ class ZnodeTree:
     def clear(self) -> None:
         """Forget all znodes, but not which of them were open."""
         self.by_path = {ROOT: Znode(ROOT)}
+        self.latest = None
         self._ghosts.clear()
         self._sorted.clear()
         self.version += 1
@@ -216,6 +219,7 @@ class ZnodeTree:
 
     def _touch(self, node: Znode, how: str) -> None:
         node.changed_us, node.how = self._glow.now_us, how
+        self.latest = node
         self._glow.touch("znode", node.path)
         path = node.path
         while path != ROOT:

@@ -11,6 +11,7 @@ from ..view_model.zookeeper_view import Fired, SessionView
 from .controller_head import took
 from .drawn import Drawn, Lines, ink
 
+_NAME: Final = 11
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 #: type of a watch → its change in words
 _TYPES: Final = {
@@ -135,7 +136,8 @@ class SessionLines(Lines):
         glow = f" on {colours.glow}" if view.glow.glows("session", session.id) else ""
         mark = "▶ " if index == self.cursor else "  "
         line = ink(mark, f"bold {colours.text}")
-        line.append_text(self._whose(session, glow))
+        name = self._whose(session, glow)
+        line.append_text(name).append(" " * max(_NAME - name.cell_len, 0))
         if session.ended:
             ago = duration((now_us - session.ended_us) / 1000)
             how = "✕ expired" if session.ended == "expired" else "closed by its client"

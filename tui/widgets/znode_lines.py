@@ -134,10 +134,10 @@ class ZnodeLines(Lines):
         line.append(" " * max(label - line.cell_len, 1))
         if node.deleted_us:
             ago = duration((view.glow.now_us - node.deleted_us) / 1000)
-            line.append(f"deleted {ago} ago", colours.error)
+            line.append(f"gone {ago} ago", colours.error)
             if node.owner:
-                line.append(" with the session of ", colours.dim)
-                line.append_text(self._who(node.owner))
+                line.append(" with ", colours.dim)
+                line.append_text(self._who(node.owner)).append("'s session", colours.dim)
             return line
         line.append(f"v{node.version:<4}", "" if node.version else colours.dim)
         if node.owner:
@@ -175,19 +175,20 @@ class ZnodeLines(Lines):
 
 
 class ZnodeDetail(Drawn):
-    """The znode under the cursor: its path, versions, owner, watchers, and its data."""
+    """One znode: its path, version, owner, watchers, and its data. It is the one under the cursor;
+    at the root, the one that changed last.
+    """
 
     subject = ZNODES
 
     def __init__(self, model: Model) -> None:
         super().__init__(model, id="znode-detail")
-        self.row: Row | None = None
+        self.node: Znode | None = None
 
     def draw(self) -> Text:
-        view, colours, row = self.model.zookeeper, self.palette, self.row
-        if row is None:
+        view, colours, node = self.model.zookeeper, self.palette, self.node
+        if node is None:
             return ink("no znode is known yet", colours.dim)
-        node = row.node
         head = ink(node.path, "bold")
         head.append(f"  version {node.version}, zxid {node.mzxid:#x}", colours.dim)
         if node.changed_us:

@@ -382,6 +382,17 @@ def test_a_subscriber_gets_its_own_level_whatever_the_others_ask_for() -> None:
     assert hops.facts() == [hop, ProbeHop(number=4), fact, slow, late]
 
 
+def test_the_last_facts_of_a_process_are_sent_when_its_socket_closes() -> None:
+    tracer = Tracer(Source.of_broker(1), MockTime())
+    server = EventServer(tracer, SocketTransport(), MockTime(), "secret")
+    wire = subscribed(server, Level.STATE)
+    last = ProbeZnode(path="/a", zxid=1)
+    tracer(last)
+    assert wire.facts() == [], "it waits for the next tick"
+    server.close()
+    assert wire.facts() == [last]
+
+
 def test_each_event_and_each_gauge_is_encoded_once_for_all_subscribers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
