@@ -181,7 +181,7 @@ def show(
     if not live and not files:
         files = tuple(cluster_folder(cluster).captures())
         if not files:
-            begin = command_line("wire capture '*'")
+            begin = command_line("wire capture '*,-broker-*'")
             raise click.ClickException(
                 f"no broker of cluster '{cluster}' has captured a frame; start with: {begin}"
             )
@@ -295,7 +295,7 @@ def _follow(
                         click.echo(line)
             if not index and not said:
                 said = True
-                begin = command_line("wire capture '*'")
+                begin = command_line("wire capture '*,-broker-*'")
                 click.echo(f"no frame is captured yet; start a capture: {begin}", err=True)
             time.sleep(_POLL_S)
     except CaptureError as error:
@@ -304,13 +304,14 @@ def _follow(
         click.echo("", err=True)
 
 
-@wire.command()
+@wire.command(context_settings={"ignore_unknown_options": True})
 @click.argument("clients", metavar="CLIENTS")
 @_cluster_option
 def capture(clients: str, cluster: str) -> None:
     """Let all brokers capture the frames of CLIENTS: client ids with commas, * for all, `off`.
 
-    A name that ends with * stands for all that begin so.
+    A name that ends with * stands for all that begin so, and one that begins with - is left out:
+    '*,-broker-*' leaves out what followers fetch.
     """
     folder = cluster_folder(cluster)
     try:

@@ -10,7 +10,7 @@ A file that cannot be written ends the capture with an event, and never a reques
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -32,6 +32,7 @@ _KEPT_OF_UNKNOWN: Final = 6
 #: Of a frame whose header cannot be read, if its API carries secrets: up to the correlation id.
 _KEPT_OF_SECRET: Final = 12
 ALL_CLIENTS: Final = "*"
+LEFT_OUT: Final = "-"
 _KEYS: Final = {int(key): key for key in ApiKey}
 
 
@@ -80,6 +81,18 @@ class CaptureFile:
             file.close()
 
 
+class _Names:
+    """Client ids, and prefixes of client ids that end with `*`."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        given = tuple(names)
+        self._ids = frozenset(name for name in given if not name.endswith(ALL_CLIENTS))
+        self._prefixes = tuple(name[:-1] for name in given if name.endswith(ALL_CLIENTS))
+
+    def has(self, name: str) -> bool:
+        return name in self._ids or name.startswith(self._prefixes)
+
+
 class FrameCapture:
     """One capture, from its start to its end. Only the broker's loop uses it."""
 
@@ -91,15 +104,16 @@ class FrameCapture:
         time: Time,
         on_failure: Callable[[str], None],
     ) -> None:
-        """`clients` are client ids, or prefixes that end with `*`. `on_failure` is called with the
-        reason when the file cannot be written. It must end the capture.
+        """`clients` are client ids, or prefixes that end with `*`. Those that begin with `-` are
+        left out. `on_failure` is called with the reason when the file cannot be written. It must
+        end the capture.
         """
         self.clients = tuple(clients)
         self.file = file
         self.frames = 0
         """The number of frames captured so far."""
-        self._ids = frozenset(name for name in clients if not name.endswith(ALL_CLIENTS))
-        self._prefixes = tuple(name[:-1] for name in clients if name.endswith(ALL_CLIENTS))
+        self._in = _Names(name for name in clients if not name.startswith(LEFT_OUT))
+        self._out = _Names(name[1:] for name in clients if name.startswith(LEFT_OUT))
         self._broker_id = broker_id
         self._time = time
         self._on_failure = on_failure
@@ -108,7 +122,7 @@ class FrameCapture:
     def wants(self, client_id: str | None) -> bool:
         """Return whether the frames of this client are captured."""
         name = client_id or ""
-        return name in self._ids or name.startswith(self._prefixes)
+        return self._in.has(name) and not self._out.has(name)
 
     def request(self, request: "Request") -> None:
         """Capture a request that has just arrived, if its client is one of ours."""

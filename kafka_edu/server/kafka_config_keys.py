@@ -1094,8 +1094,8 @@ def _own() -> Iterator[ConfigKey]:
         (),
         None,
         "The client ids whose requests and responses the broker writes to edu.capture.file, for the"
-        " wire microscope. A name that ends with * stands for all that begin so. Secrets are"
-        " hidden.",
+        " wire microscope. A name that ends with * stands for all that begin so; one that begins"
+        " with - is left out. Secrets are hidden.",
     )
     yield ConfigKey(
         "edu.capture.file",

@@ -23,7 +23,7 @@ class Parameter(StrEnum):
     SETTING = "setting"
     """`key=value`; `key=` removes the key."""
     CLIENTS = "clients"
-    """Client ids as `shop,reader-*`; `*` for all, `off` for none."""
+    """Client ids as `shop,reader-*` or `*,-broker-*`; `*` for all, `off` for none."""
     DELAY_MS = "delay_ms"
     """ms in each direction."""
 

@@ -68,7 +68,8 @@ def test_what_an_old_client_says_and_which_byte_of_a_broken_frame_is_wrong(
     terminal.wait_for(lambda s: "no frame is captured" in s, "the empty Wire screen")
     terminal.keys("c")
     terminal.wait_for(
-        lambda s: "capturing the frames of *" in s or "frames: 0" not in s, "that it captures"
+        lambda s: "capturing the frames of *, -broker-*" in s or "frames: 0" not in s,
+        "that it captures",
     )
 
     speak_as_in_0_9(cluster.bootstrap_servers)

@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -27,6 +27,9 @@ from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
 _MIDDLE, _WIDE = 110, 150
+_FEW_ROWS: Final = 30
+#: Followers fetch all the time. Their requests would push those of clients out of the file.
+_ALL_BUT_BROKERS: Final = "*,-broker-*"
 
 
 class WireScreen(DashboardScreen):
@@ -45,7 +48,7 @@ class WireScreen(DashboardScreen):
     has_strip = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "capture", "capture on/off"),
-        Binding("w", "partner", "request ↔ response"),
+        Binding("w", "partner", "request/response"),
         Binding("i", "client", "client"),
         Binding("a", "api", "API"),
     ]
@@ -81,6 +84,7 @@ class WireScreen(DashboardScreen):
         width = self.size.width
         self._bytes.set_class(_MIDDLE <= width < _WIDE, "middle")
         self._bytes.set_class(width >= _WIDE, "wide")
+        self._detail.styles.height = 3 if self.size.height < _FEW_ROWS else 4
 
     def tick(self) -> None:
         self._read()
@@ -133,11 +137,11 @@ class WireScreen(DashboardScreen):
         self.tick()
 
     def action_capture(self) -> None:
-        """Let all brokers capture the frames of all clients, or stop them."""
+        """Let all brokers capture the frames of all clients but the followers, or stop them."""
         if self.folder is None:
             self.notify("a recording captures nothing; --capture FILE shows a file of frames")
             return
-        clients = "off" if self.model.wire.running else "*"
+        clients = "off" if self.model.wire.running else _ALL_BUT_BROKERS
         self.run_worker(self._capture(self.folder, clients), group="capture", exclusive=True)
 
     async def _capture(self, folder: ClusterFolder, clients: str) -> None:

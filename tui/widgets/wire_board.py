@@ -81,7 +81,9 @@ class WireAnswer(Drawn):
     def _nothing(self) -> Text:
         view, colours = self.model.wire, self.palette
         if view.running:
-            names = ", ".join(sorted({n for one in view.running.values() for n in one.clients}))
+            names = ", ".join(
+                dict.fromkeys(n for one in view.running.values() for n in one.clients)
+            )
             text = ink(f"capturing the frames of {names}: none has come yet", "bold")
             return text.append("\nlet the client speak, or press l for a load", style=colours.dim)
         text = ink("no frame is captured", "bold")
@@ -114,7 +116,8 @@ class FrameLines(_Revealed):
 
     subject = WIRE_FRAMES
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,right", "screen.partner", "request ↔ response", key_display="←→"),
+        Binding("left,right", "screen.partner", show=False),
+        Binding("enter", "app.focus_next", "its fields", key_display="⏎"),
     ]
 
     class Moved(Message):

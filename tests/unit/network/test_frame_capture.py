@@ -321,6 +321,14 @@ def test_requests_and_responses_of_chosen_clients_are_captured_in_pairs(make_wor
     assert (started.clients, started.file) == (("shop", "reader-*"), str(world.path))
 
 
+def test_names_that_begin_with_a_minus_are_left_out(make_world) -> None:
+    world = make_world("*,-shop,-reader-*")
+    for client_id in ("shop", "shopper", "reader-1", ""):
+        world.produce(client_id, b"hello")
+    found = {f.client_id for f in read_capture(world.path) if f.api_key == ApiKey.PRODUCE}
+    assert found == {"shopper", ""}
+
+
 def test_without_clients_there_is_no_file_and_no_capture(make_world) -> None:
     world = make_world("")
     world.produce("shop", b"hello")
