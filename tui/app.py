@@ -35,6 +35,7 @@ from .player import Player
 from .screens.act_screen import ActScreen
 from .screens.breakpoint_screen import BreakpointScreen
 from .screens.dashboard_screen import DashboardScreen
+from .screens.filter_screen import FilterScreen
 from .screens.registry import DECLARATIONS, SCREENS
 
 TICK_S: Final = 0.1
@@ -86,6 +87,8 @@ class DashboardApp(App[None]):
         Binding("z", "now", "to now"),
         Binding("m", "motion", "slow motion"),
         Binding("b", "breakpoints", "breakpoints"),
+        Binding("slash", "filter", "filter", key_display="/"),
+        Binding("escape", "clear_filter", "all lines", key_display="esc"),
         Binding("d", "dark", "light/dark", show=False),
         Binding("q", "quit", "quit"),
     ]
@@ -105,6 +108,8 @@ class DashboardApp(App[None]):
         """`frames` were captured before, and the Wire screen shows them."""
         super().__init__()
         self._first = screen
+        self.filter_words: tuple[str, ...] = ()
+        """What a line of a list must hold to be shown."""
         self._light = light
         self.ascii_filter = AsciiFilter(enabled=ascii_only)
         self.model = Model(name)
@@ -184,6 +189,8 @@ class DashboardApp(App[None]):
         """Hide keys that have no meaning now."""
         if action in ("speed", "now"):
             return self.player.replay is not None and (action != "now" or self.player.live)
+        if action == "clear_filter":
+            return bool(self.filter_words)
         if action == "load":
             return self._load is not None
         if action == "look":  # no key for the screen that is already shown
@@ -208,6 +215,18 @@ class DashboardApp(App[None]):
             self.notify(f"the load cannot be started: {error}", severity="error")
         else:
             self.notify("a load begins: 500 records a second to the topic 'load'", timeout=5)
+
+    def action_filter(self) -> None:
+        """Ask for words; lists show only lines that hold them all."""
+        self.push_screen(FilterScreen(" ".join(self.filter_words), self._set_filter))
+
+    def _set_filter(self, words: str) -> None:
+        self.filter_words = tuple(words.lower().split())
+        self.look()
+        self.screen.refresh_bindings()
+
+    def action_clear_filter(self) -> None:
+        self._set_filter("")
 
     def action_about_screen(self) -> None:
         if isinstance(self.screen, DashboardScreen):

@@ -52,6 +52,7 @@ class DashboardCommands(Provider):
                 each.question,
             )
         yield _Entry("about: what does this show?", app.action_about_screen, "key ?")
+        yield _Entry("filter: only lines with these words", app.action_filter, "key /")
         yield _Entry("theme: light or dark", app.action_dark, "key d")
         yield _Entry("breakpoints", app.action_breakpoints, "stop at an event (key b)")
         yield _Entry("quit", app.exit, "the cluster goes on (key q)")

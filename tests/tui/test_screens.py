@@ -24,6 +24,7 @@ from tui.command import dashboard
 from tui.palette import DARK, LIGHT
 from tui.screens.chain_screen import ChainScreen
 from tui.screens.source_screen import SourceScreen
+from tui.screens.wheels_screen import WheelsScreen
 from tui.widgets.broker_cards import BrokerCard
 from tui.widgets.partition_matrix import MatrixRows
 from tui.widgets.timer_tabs import TimerTabs
@@ -311,3 +312,76 @@ def test_a_picture_of_the_wheels() -> None:
         )
     )
     assert "purgatory" in svg
+
+
+def test_a_filter_leaves_only_the_lines_that_hold_its_words() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        rows = app.screen.query_one(MatrixRows)
+        before = rows.count()
+        await pilot.press("slash", *"payments")
+        await pilot.press("enter")
+        await pilot.pause()
+        text = shown(app)
+        assert "payments-1" in text
+        assert "web-0 " not in text
+        assert "/payments" in text.splitlines()[0]
+        rows.focus()
+        await pilot.press("end")
+        assert rows.key(rows.cursor) is not None
+        assert str(rows.key(rows.cursor)) == "payments-1", "the last line that is shown"
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "web-0" in shown(app)
+        assert rows.count() == before
+
+    look(moment(ProcessEnded)[0] - 300, ask)
+
+
+def test_a_filter_that_nothing_holds_says_so() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("slash", *"nonsense", "enter")
+        await pilot.pause()
+        assert "no line holds: nonsense" in shown(app)
+        await pilot.press("up", "down", "enter")
+        await pilot.press("escape")
+
+    look(moment(ProcessEnded)[0] - 300, ask)
+
+
+def test_the_palette_lists_screens_and_jumps() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("colon")
+        await pilot.pause()
+        await pilot.press(*"wheels")
+        for _ in range(50):
+            await pilot.pause(0.1)
+            if "screen: Wheels" in screen_text(app.screen):
+                break
+        await pilot.press("enter")
+        for _ in range(50):
+            await pilot.pause(0.1)
+            if isinstance(app.screen, WheelsScreen):
+                break
+        assert isinstance(app.screen, WheelsScreen)
+
+    look(moment(ProcessEnded)[0] - 300, ask)
+
+
+def test_letters_in_place_of_symbols_and_a_terminal_too_small() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        app.ascii_filter.enabled = True
+        app.screen.refresh()
+        await pilot.pause()
+        svg = app.export_screenshot()
+        assert "♛" not in svg
+        await pilot.resize_terminal(20, 5)
+        await pilot.pause()
+        assert "too small" in shown(app)
+        await pilot.resize_terminal(100, 30)
+        await pilot.pause()
+        app.look()
+        await pilot.pause()
+        assert "too small" not in shown(app)
+        assert "payments-1" in shown(app)
+
+    look(moment(ProcessEnded)[0] - 300, ask)

@@ -3,6 +3,8 @@
 Both draw again only what has changed.
 """
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -64,7 +66,8 @@ class Lines(ScrollView, can_focus=True):
     """Lines with a cursor.
 
     With `follow`, the list keeps showing the last line while the cursor stands on it. The cost
-    depends only on the number of lines in view.
+    depends only on the number of lines in view, unless the app has a filter: then every line is
+    looked at. `cursor` is the index of a line, whether a filter is on or not.
     """
 
     subject: ClassVar[Subject]
@@ -100,6 +103,11 @@ class Lines(ScrollView, can_focus=True):
         self._follow = follow
         self._count = 0
         self._seen: list[Text] = []
+        self._words: tuple[str, ...] = ()
+        self._shown_lines: Sequence[int] = range(0)
+        """The indices of the lines that the filter lets through, in order."""
+        self._last = 0
+        """The last of them at the last tick."""
 
     @property
     def palette(self) -> Palette:
@@ -119,21 +127,48 @@ class Lines(ScrollView, can_focus=True):
 
     def _visible(self) -> list[Text]:
         top = self.scroll_offset.y
-        return [self.line(i) for i in range(top, min(top + self.size.height, self.count()))]
+        return [self.line(i) for i in self._shown_lines[top : top + self.size.height]]
+
+    def _filter(self) -> tuple[str, ...]:
+        """Return the words that a line must hold."""
+        words: tuple[str, ...] = getattr(self.app, "filter_words", ())
+        return words
+
+    def _let_through(self) -> Sequence[int]:
+        """Return the indices of the lines that hold all words of the filter."""
+        if not self._words:
+            return range(self.count())
+        found = []
+        for index in range(self.count()):
+            plain = self.line(index).plain.lower()
+            if all(word in plain for word in self._words):
+                found.append(index)
+        return found
+
+    def _shown_row(self, index: int) -> int:
+        """Return the row of a line, or of the next one that is shown."""
+        return min(bisect_left(self._shown_lines, index), max(len(self._shown_lines) - 1, 0))
 
     def tick(self) -> None:
         """Look at the model, and draw again if a line in view differs."""
-        count = self.count()
-        if count != self._count:
-            at_end = self.cursor >= self._count - 1
+        words = self._filter()
+        changed, self._words = words != self._words, words
+        self._shown_lines = self._let_through()
+        count = len(self._shown_lines)
+        if count != self._count or changed:
+            at_end = self.cursor >= self._last
             self._count = count
+            self._last = self._shown_lines[-1] if count else 0
             self.virtual_size = Size(self.size.width, count)
             if self._follow and at_end:
-                self.cursor = max(count - 1, 0)
+                self.cursor = self._last
                 self.scroll_to(y=count, animate=False, force=True)
-            self.cursor = min(self.cursor, max(count - 1, 0))
+            if count:
+                self.cursor = self._shown_lines[self._shown_row(self.cursor)]
+            else:
+                self.cursor = 0
         seen = self._visible()
-        if seen != self._seen:
+        if seen != self._seen or changed:
             self._seen = seen
             self.refresh()
 
@@ -148,33 +183,39 @@ class Lines(ScrollView, can_focus=True):
         self.redraw()
 
     def render_line(self, y: int) -> Strip:
-        index = self.scroll_offset.y + y
+        row = self.scroll_offset.y + y
         width = self.size.width
-        if index < self.count():
+        index = self._shown_lines[row] if row < len(self._shown_lines) else -1
+        if 0 <= index < self.count():
             text = self.line(index)
             if index == self.cursor and self.has_focus:
                 text = text.copy()
                 text.pad_right(max(width - text.cell_len, 0))
                 text.stylize_before(f"on {self.palette.cursor}")
         else:
-            text = ink(self.empty() if index == 0 else "", self.palette.dim)
+            nothing = f"no line holds: {' '.join(self._words)}" if self._words else self.empty()
+            text = ink(nothing if row == 0 else "", self.palette.dim)
         strip = Strip(text.render(self.app.console))
         return strip.crop_extend(0, width, self.rich_style).apply_style(self.rich_style)
 
     def action_move(self, by: int) -> None:
-        self.cursor = min(max(self.cursor + by, 0), max(self.count() - 1, 0))
+        if not self._words:  # lines may have come since the last tick
+            self._shown_lines = range(self.count())
+        rows = len(self._shown_lines)
+        row = min(max(self._shown_row(self.cursor) + by, 0), max(rows - 1, 0))
+        self.cursor = self._shown_lines[row] if rows else 0
         top, height = self.scroll_offset.y, self.size.height
-        if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False)
-        elif self.cursor >= top + height:
-            self.scroll_to(y=self.cursor - height + 1, animate=False)
+        if row < top:
+            self.scroll_to(y=row, animate=False)
+        elif row >= top + height:
+            self.scroll_to(y=row - height + 1, animate=False)
         self.refresh()
 
     def action_page(self, by: int) -> None:
         self.action_move(by * max(self.size.height - 1, 1))
 
     def action_choose(self) -> None:
-        if self.count():
+        if len(self._shown_lines) and self.cursor < self.count():
             self.post_message(self.Chosen(self, self.cursor))
 
     def on_focus(self) -> None:
@@ -184,8 +225,9 @@ class Lines(ScrollView, can_focus=True):
         self.refresh()
 
     def on_click(self, event: Click) -> None:
-        index = event.y + self.scroll_offset.y
-        if index < self.count():
+        row = event.y + self.scroll_offset.y
+        if row < len(self._shown_lines):
+            index = self._shown_lines[row]
             again = index == self.cursor
             self.cursor = index
             self.refresh()

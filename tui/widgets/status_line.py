@@ -51,6 +51,9 @@ class StatusLine(Drawn, can_focus=True):
         if self.model.pause is not None and self.model.pause.stopped_by:
             kind, words = "warning", f"■ stopped: {self.model.pause.stopped_by}"
         mode = self._mode()
+        held: tuple[str, ...] = getattr(self.app, "filter_words", ())
+        if held:
+            mode = Text.assemble((f"/{' '.join(held)}  ", f"bold {colours.warning}"), mode)
         first = ink(words, f"bold {colours.verdict(kind)}")
         first.truncate(max(width - mode.cell_len - 2, 10), overflow="ellipsis")
         first.append(" " * max(width - first.cell_len - mode.cell_len, 1))
