@@ -32,9 +32,7 @@ class Ticks(Protocol):
 
 
 LEAST_COLUMNS, LEAST_ROWS = 50, 14
-TOO_SMALL = f"too small: make it
-{LEAST_COLUMNS} × {LEAST_ROWS} at least,
-better 80 × 24"
+TOO_SMALL = f"too small: make it\n{LEAST_COLUMNS} × {LEAST_ROWS} at least,\nbetter 80 × 24"
 _SMALL, _LARGE = 30, 45
 """Below so many rows the time line is small, and from so many rows on it is large."""
 
