@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from rich.text import Text
@@ -59,15 +60,12 @@ def lines_of(
         yield Line(f"broker {replica} was taken out of the ISR of {of}{led}", None)
     if small:
         yield from _elections(record)
-    if moves := list(record.moves()):
-        yield Line(
-            " · ".join(
-                f"{plural(times, machine)} {machines[machine].short(before)} →"
-                f" {machines[machine].short(after)}"
-                for before, after, times, machine in moves
-            ),
-            None,
-        )
+    for machine, changes in groupby(record.moves(), key=lambda move: move[3]):
+        short = machines[machine].short
+        said = [
+            f"{times:,} {short(before)} → {short(after)}" for before, after, times, _ in changes
+        ]
+        yield Line(f"{machine}s: {' · '.join(said)}", None)
     by_request: dict[str, list[Sent]] = {}
     for sent in record.sent:
         by_request.setdefault(sent.request, []).append(sent)
@@ -228,7 +226,9 @@ class DecisionLines(Lines):
             line.append(f" ({plural(named, 'partition')}" if named else " (the live brokers")
             times_us = [sent.took_us for sent in sent_there if sent.took_us is not None]
             if times_us:
-                line.append(f", answered in {joined(list(map(took, times_us)))}", colours.dim)
+                least, most = took(min(times_us)), took(max(times_us))
+                span = least if least == most else f"{least} to {most}"
+                line.append(f", answered in {span}", colours.dim)
             if waiting := len(sent_there) - len(times_us):
                 line.append(f", {waiting} not answered yet", f"bold {colours.warning}")
             if errors := Counter(sent.error_code for sent in sent_there if sent.error_code):
