@@ -136,6 +136,10 @@ def _hop(event: Event) -> Sentence | None:
             )
         case server.RequestDequeued():
             return Sentence("a handler takes the request", loud=False)
+        case server.RequestHandled():
+            return Sentence("the handler is done with the request", loud=False)
+        case zk.WatchSet() as e:
+            return Sentence("a watch is set on", e.path, loud=False)
         case network.ResponseSent() as e:
             return Sentence(
                 f"answers {_api(e.api_key)}", after=f"after {duration(e.total_us / 1000)}",
@@ -334,7 +338,7 @@ def _controller(event: Event) -> Sentence | None:
 def _elected(e: ctl.LeaderElected) -> Sentence:
     """Describe the election: the strategy, and the set of replicas that decided."""
     if e.old_leader < 0:
-        reason = "it had none"
+        reason = ""  # a new topic, or a controller that came later: the chain of causes says it
     elif e.old_leader not in e.replicas:
         reason = f"it is moved away from broker {e.old_leader}"
     elif e.old_leader in e.shutting_down:

@@ -17,8 +17,9 @@ from .chain_screen import ChainScreen
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
-_FIXED_ROWS = 2 + 6 + 2 + 2
-"""Head, cards, the partitions' head and legend, the line of acts, the footer."""
+_FIXED_ROWS = 2 + 6 + 2 + 3 + 1
+"""Head, cards, the partitions' head and legend, acts, screens and keys, the time line's border."""
+_MOTION_ROWS = 5
 
 
 class ClusterScreen(DashboardScreen):
@@ -53,9 +54,11 @@ class ClusterScreen(DashboardScreen):
 
     def strip_rows(self, height: int) -> int:
         """Give the partitions the rows that they need, and the time line all others."""
-        least = max(height // 3 - 2, 5)
-        spare = height - _FIXED_ROWS - self.query_one(MatrixRows).count()
-        return max(min(spare, height // 2), least if spare >= least else max(least // 2, 5))
+        happened = len(self.model.ticker.lines)
+        partitions = self.query_one(MatrixRows).count()
+        room = height - _FIXED_ROWS - _MOTION_ROWS * self.model.motion.on
+        least = max(height // 6, 4)
+        return max(min(room - partitions, max(happened, least)), min(least, max(room // 2, 2)))
 
     def act_values(self) -> dict[str, int | str]:
         broker = self.query_one(BrokerCards).selected

@@ -13,6 +13,12 @@ from kafka_edu.common.words import joined
 from kafka_edu.instruments.sentences import Sentence, sentence, teller
 from kafka_edu.trace.chain_links import LinkKind
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source
+from kafka_edu.trace.events.controller import (
+    ControllerEventProcessed,
+    ControllerEventQueued,
+    ControllerEventStarted,
+    ControllerResponseReceived,
+)
 from kafka_edu.trace.reader import History, Ident, order
 
 from .keyframe import Shared
@@ -29,6 +35,12 @@ _KEPT_OF_A_LINE: Final = 20
 _KEPT_SUBJECTS: Final = 1_000
 SHOWN_EFFECTS: Final = 40
 NO_LINE: Final = 0
+_ANSWERS_HANDLED: Final = (
+    ControllerResponseReceived,
+    ControllerEventQueued,
+    ControllerEventStarted,
+    ControllerEventProcessed,
+)
 
 
 class TickerLine:
@@ -201,10 +213,16 @@ class Ticker:
         Only what is earlier counts, so that a view that was wound back shows the same lines as the
         first time. Who caused a write is known with a later fact: `_settle` adds it.
         """
+        found: Traced | None = None
         for link in self.history.parents(envelope):
-            if link.kind is not LinkKind.WRITER and order(link.cause) <= order(envelope):
-                return self._traced.value.get(self.history.ident(link.cause), _UNKNOWN)
-        return _UNKNOWN
+            if link.kind is LinkKind.WRITER or order(link.cause) > order(envelope):
+                continue
+            known = self._traced.value.get(self.history.ident(link.cause), _UNKNOWN)
+            if link.kind is not LinkKind.ZNODE:
+                # A broker's write stands between its reason and the fact. The reason says more.
+                return Traced(known.loud, found.quiet if found else known.quiet, known.because)
+            found = found or known
+        return found or _UNKNOWN
 
     def _settle(self, effect: Envelope) -> None:
         """Give an earlier fact its cause, which is known only now."""
@@ -244,8 +262,11 @@ class Ticker:
         if said.loud:
             key = _same_statement(envelope, said, because)
         else:
-            # Facts of one kind with one cause, such as 50 LeaderAndIsr requests of one event.
-            key = envelope.source, type(envelope.event), said.before, before.quiet
+            # Facts of one kind with one cause, such as 50 LeaderAndIsr requests of one event. What
+            # the controller does with the answers is one line too: each has a cause of its own.
+            loose = isinstance(envelope.event, _ANSWERS_HANDLED)
+            cause = None if loose else before.quiet
+            key = envelope.source, type(envelope.event), said.before, cause
         return self._tell(self.all, key, envelope, said, because, before.quiet)
 
     def _tell(

@@ -54,7 +54,8 @@ class MotionStrip(Drawn):
         for at, station in enumerate(stations):
             colour = colours.broker(station.source.broker)
             reached = at <= last
-            name = f"{teller(station.source)} {station.label}"[: cell - 1]
+            name = f"{teller(station.source)} {station.label}"
+            name = name if len(name) < cell else f"{name[: max(cell - 2, 1)]}…"
             names.append(
                 name.ljust(cell),
                 style=f"bold {colour}" if at == last else colour if reached else colours.dim,

@@ -36,8 +36,6 @@ _BECAUSE: Final = "  because "
 _SINCE: Final = 10
 """The columns of the time since the line before."""
 _LONG_US: Final = 1_000_000
-_FEWEST: Final = 12
-"""The columns that a sentence keeps when its cause needs the rest."""
 
 
 def wall_clock(wall_ms: int) -> str:
@@ -61,7 +59,7 @@ def fitted(line: TickerLine, room: int) -> tuple[str, str]:
         words = line.words(subjects)
         if len(words) + len(because) <= room:
             return words, because
-    left = max(room - len(because), _FEWEST)
+    left = max(room - len(because), room // 3)
     if len(words) > left:
         words = words[: max(left - 1, 0)] + "…"
     if len(words) + len(because) > room:
@@ -181,7 +179,12 @@ class TickerLines(Lines):
     def _prefix(self) -> int:
         """Return the width of the time of day, and of the time since the line before."""
         day = 14 if self.size.width >= 100 else 8
-        return day + _SINCE if self.id != "ticker" else day
+        return day + _SINCE if self._has_since else day
+
+    @property
+    def _has_since(self) -> bool:
+        """Return whether there is room for the time since the line before."""
+        return self.id != "ticker" and self.size.width >= 100
 
     def line(self, index: int) -> Text:
         told, colours = self.facts.lines[index], self.palette
@@ -191,7 +194,7 @@ class TickerLines(Lines):
         glow = f" on {colours.glow}" if fresh and whole else ""
         line = ink(time if self.size.width >= 100 else time[-6:], colours.dim + glow)
         line.append("  ")
-        if whole:
+        if self._has_since:
             line.append_text(self._since(index))
         row = index - self._first
         if 0 <= row < len(self._cells):

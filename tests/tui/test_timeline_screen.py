@@ -1,0 +1,200 @@
+"""The time line, time and slow motion on the screen, from recordings of real clusters."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import OptionList
+
+from kafka_edu.instruments.recording import read_recordings
+from kafka_edu.instruments.replay import Replay
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.controller import ControllerElected, LeaderElected
+from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessResumed
+from kafka_edu.trace.events.zk import SessionExpired
+from tests.tui.test_screens import screen_text
+from tui.app import DashboardApp
+from tui.screens.breakpoint_screen import BreakpointScreen
+from tui.screens.chain_screen import ChainScreen
+from tui.view_model.breakpoints import BREAKPOINTS
+from tui.widgets.ticker_lines import TickerLines
+
+pytestmark = pytest.mark.tui
+
+FOLDER = Path(__file__).parent / "recordings"
+KILLED, PAUSED, TRAVEL = "controller-killed", "controller-paused", "records-travel"
+SIZES = [(80, 24), (120, 40), (200, 60)]
+
+
+@cache
+def recording(name: str) -> tuple[Envelope, ...]:
+    return tuple(read_recordings([FOLDER / f"{name}.jsonl.gz"]))
+
+
+def moment(name: str, cls: type[tuple[object, ...]]) -> int:
+    """Return when (ms from the beginning) such an event last happened."""
+    events = recording(name)
+    at_us = next(e.mono_us for e in reversed(events) if isinstance(e.event, cls))
+    return -(-(at_us - events[0].mono_us) // 1000)
+
+
+def look(
+    name: str,
+    at_ms: int,
+    ask: Callable[[Pilot[None], DashboardApp], Awaitable[None]],
+    size: tuple[int, int] = (120, 40),
+) -> None:
+    """Run the dashboard, paused at this moment of the recording."""
+
+    async def run() -> None:
+        replay = Replay(recording(name))
+        replay.playing = False
+        app = DashboardApp("demo", replay=replay)
+        async with app.run_test(size=size) as pilot:
+            app.player.wind_to(at_ms)
+            await pilot.pause()
+            await ask(pilot, app)
+
+    asyncio.run(run())
+
+
+def shown(app: DashboardApp) -> str:
+    app.look()
+    return screen_text(app.screen)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_chain_runs_by_arrows_from_the_kill_to_the_new_leaders(size: tuple[int, int]) -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("9")
+        await pilot.press("a")  # the news only, so that the whole chain fits
+        await pilot.pause()
+        text = shown(app)
+        assert all(f"b{broker}" in text for broker in range(3)), "a lane for each broker"
+        assert max(map(len, text.splitlines())) <= size[0]
+        lines = {line.number: line for line in app.model.ticker.lines}
+        elected = next(
+            line for line in lines.values() if isinstance(line.envelope.event, LeaderElected)
+        )
+        chain = []
+        at = elected.cause
+        while at in lines:
+            chain.append(type(lines[at].envelope.event))
+            at = lines[at].cause
+        assert chain[-1] is ProcessEnded, "the first cause is the kill"
+        assert SessionExpired in chain
+        assert "└─" in text, "an arrow turns to its effect"
+        assert "▶" in text
+        assert "broker 2 kill" in text
+
+    look(KILLED, moment(KILLED, LeaderElected) + 50, ask, size)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_screen_has_the_strip_with_the_cause(size: tuple[int, int]) -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        for key in "12":
+            await pilot.press(key)
+            await pilot.pause()
+            text = shown(app)
+            strip = app.screen.query_one(TickerLines)
+            assert strip.size.height >= 2
+            assert "leader of web" in text
+            line = next(line for line in text.splitlines() if "leader of web" in line)
+            assert "because" in line, "the cause is not cut off"
+
+    look(KILLED, moment(KILLED, LeaderElected) + 50, ask, size)
+
+
+def test_enter_follows_a_line_to_the_kill() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("9", "a")
+        strip = app.screen.query_one(TickerLines)
+        lines = list(app.model.ticker.lines)
+        strip.cursor = next(
+            at for at, line in enumerate(lines) if isinstance(line.envelope.event, LeaderElected)
+        )
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.screen, ChainScreen)
+        text = screen_text(app.screen)
+        assert "asked to kill broker" in text, "the chain of a kill begins at the kill"
+        assert "expired" in text
+
+    look(KILLED, moment(KILLED, LeaderElected) + 50, ask)
+
+
+def test_after_pause_expiry_and_resume_the_screen_names_the_new_controller() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        elected = [e for e in recording(PAUSED) if isinstance(e.event, ControllerElected)]
+        new = elected[-1].source.id
+        text = shown(app)
+        assert "controller none" not in text
+        assert f"♛ controller broker {new}" in text
+        returned = next(
+            e.event.child.id for e in recording(PAUSED) if isinstance(e.event, ProcessResumed)
+        )
+        assert returned != new, "the old controller came back, and is none any more"
+
+    events = recording(PAUSED)
+    look(PAUSED, (events[-1].mono_us - events[0].mono_us) // 1000, ask)
+
+
+def test_a_breakpoint_is_chosen_by_keys_and_stops_the_recording() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("b")
+        await pilot.pause()
+        assert isinstance(app.screen, BreakpointScreen)
+        at = [point.name for point in BREAKPOINTS].index("a leader changes")
+        app.screen.query_one(OptionList).highlighted = at
+        await pilot.press("space")
+        assert "■ a leader changes" in screen_text(app.screen)
+        await pilot.press("escape")
+        await pilot.pause()
+        app.player.toggle()
+        while app.player.hit is None:
+            app.player.tick(500_000)
+        text = shown(app)
+        assert "■ stopped: a leader changes · b" in text.splitlines()[0]
+        assert app.replay is not None
+        assert not app.replay.playing
+
+    look(KILLED, 0, ask)
+
+
+def test_slow_motion_says_what_it_is_and_how_much_it_is_slowed() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("m")
+        assert app.replay is not None
+        app.replay.playing = True
+        while app.model.motion.journey is None:
+            app.player.tick(50_000)
+        app.replay.playing = False
+        app.player.tick(1_500_000)
+        await pilot.pause()
+        text = shown(app)
+        assert "a produce of web-log-" in text
+        assert "1 of " in text
+        assert "slowed 1,000×" in text or "slowed 500×" in text
+        assert "appended" in text
+        assert "◆" in text, "the mark is on its way"
+        await pilot.press("m")
+        await pilot.pause()
+        assert "slowed" not in shown(app)
+
+    look(TRAVEL, 500, ask)
+
+
+def test_an_empty_cluster_says_what_to_do_here() -> None:
+    async def run() -> None:
+        app = DashboardApp("demo")
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            text = shown(app)
+            assert "press l to make one" in text
+            assert "demo` makes" not in text
+
+    asyncio.run(run())
