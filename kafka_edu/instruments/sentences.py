@@ -316,7 +316,7 @@ def _controller(event: Event) -> Sentence | None:
             return Sentence(
                 f"watch fired: {e.type}",
                 after=e.path,
-                because=f"ZooKeeper told of a change in {e.path}",
+                because=f"{e.path} changed",
                 loud=False,
             )
         case ctl.PartitionStateChanged() as e:

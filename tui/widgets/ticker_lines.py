@@ -98,7 +98,7 @@ class TickerLines(Lines):
         """Return the width of a lane. On the whole screen lanes are as wide as the room allows."""
         if not self.everything and self.id == "ticker":
             return 3 if self.size.width < 100 else 4
-        return 4 if self.size.width < 100 else 7 if self.size.width < 160 else 12
+        return 4 if self.size.width < 100 else 5 if self.size.width < 160 else 10
 
     def lanes(self) -> list[Source]:
         """Return the processes that have a lane: those that said something, and every broker."""
