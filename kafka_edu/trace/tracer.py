@@ -10,8 +10,8 @@ With tracing off this costs one load and one test. A part on the hot path looks 
 it locks.
 """
 
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -27,10 +27,15 @@ FACTS_REMEMBERED: Final = 1 << 20
 want different levels."""
 
 
+STATE: Final = Level.STATE
+HOPS: Final = Level.HOPS
+_new: Final = tuple.__new__
+
+
 @cache
-def level_of_type(cls: type[Event]) -> Level:
-    """Return the level that an event class is registered with."""
-    return EVENT_TYPES[cls.__name__].level
+def rank_of_type(cls: type[Event]) -> int:
+    """Return the rank of the level that an event class is registered with."""
+    return RANKS[EVENT_TYPES[cls.__name__].level]
 
 
 class Sink(Protocol):
@@ -63,6 +68,8 @@ class Tracer:
         self.seq = 0
         """The number of the last fact."""
         self._sinks: tuple[Sink, ...] = ()
+        self._accepts: tuple[tuple[Callable[[Envelope], None], ...], ...] = ((),)
+        """The sinks that want a fact, by the rank of its level."""
         self._mixed: bytearray | None = None
         """The rank of each recent fact's level, by its number, while the sinks want different
         levels; else None, because then every sink wants every fact.
@@ -77,23 +84,25 @@ class Tracer:
         one fact has another: a slow request's hops have level STATE.
         """
         self.seq = seq = self.seq + 1
-        envelope = Envelope(
-            self.source,
-            seq,
-            self.cause,
-            self.time.milliseconds(),
-            self.time.nanoseconds() // 1000,
-            event,
+        time = self.time
+        # tuple.__new__ takes half the time of Envelope's own constructor
+        envelope: Envelope = _new(
+            Envelope,
+            (
+                self.source,
+                seq,
+                self.cause,
+                time.milliseconds(),
+                time.nanoseconds() // 1000,
+                event,
+            ),
         )
-        if self._mixed is None:
-            for sink in self._sinks:
-                sink.accept(envelope)
-            return seq
-        rank = RANKS[level or level_of_type(type(event))]
-        self._mixed[seq % FACTS_REMEMBERED] = rank
-        for sink in self._sinks:
-            if rank <= RANKS[sink.level]:
-                sink.accept(envelope)
+        mixed, rank = self._mixed, 0
+        if mixed is not None:
+            rank = rank_of_type(type(event)) if level is None else RANKS[level]
+            mixed[seq % FACTS_REMEMBERED] = rank
+        for accept in self._accepts[rank]:
+            accept(envelope)
         return seq
 
     def level_of(self, seq: int) -> Level:
@@ -109,22 +118,16 @@ class Tracer:
         """The level of a hop that is worth a fact because its cause is one: STATE if the cause was
         emitted at that level, else HOPS.
         """
-        if self.cause and self.level_of(self.cause) is Level.STATE:
-            return Level.STATE
-        return Level.HOPS
+        cause, mixed = self.cause, self._mixed
+        if not cause:
+            return HOPS
+        if mixed is None or self.seq - cause >= FACTS_REMEMBERED:
+            return STATE
+        return HOPS if mixed[cause % FACTS_REMEMBERED] else STATE
 
-    def __bool__(self) -> bool:
-        return True
-
-    @contextmanager
-    def because(self, seq: int) -> Iterator[None]:
+    def because(self, seq: int) -> "Because":
         """Make fact `seq` the cause of the facts emitted within the block, which must not await."""
-        before = self.cause
-        self.cause = seq
-        try:
-            yield
-        finally:
-            self.cause = before
+        return Because(self, seq)
 
     def carry(self, seq: int, work: Awaitable[T]) -> Awaitable[T]:
         """Return an awaitable that runs `work` with fact `seq` as the cause of each of its steps.
@@ -149,8 +152,14 @@ class Tracer:
         self.hops = self.all or any(sink.level is Level.HOPS for sink in self._sinks)
         if len({sink.level for sink in self._sinks}) < 2:
             self._mixed = None
-        elif self._mixed is None:
+            self._accepts = (tuple(sink.accept for sink in self._sinks),)
+            return
+        if self._mixed is None:
             self._mixed = bytearray(FACTS_REMEMBERED)
+        self._accepts = tuple(
+            tuple(sink.accept for sink in self._sinks if RANKS[sink.level] >= rank)
+            for rank in range(len(LEVELS))
+        )
 
     def on_snapshot(self, source: Callable[[], Iterable[Event]]) -> None:
         """Register a part that returns its whole state as events of Kind.SNAPSHOT."""
@@ -177,6 +186,26 @@ class Tracer:
             for source in sources
             for event in source()
         ]
+
+
+class Because:
+    """Sets the cause of what is emitted within a block. 0.3 µs; a generator's context takes three
+    times as long, and a request has six of them.
+    """
+
+    __slots__ = ("_before", "_seq", "_trace")
+
+    def __init__(self, trace: Tracer, seq: int) -> None:
+        self._trace = trace
+        self._seq = seq
+        self._before = 0
+
+    def __enter__(self) -> None:
+        self._before = self._trace.cause
+        self._trace.cause = self._seq
+
+    def __exit__(self, *_: object) -> None:
+        self._trace.cause = self._before
 
 
 _NO_CAUSE: Final = nullcontext()
