@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -21,6 +21,7 @@ from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.recording import read_recordings
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source
+from kafka_edu.trace.events.trace import HopsLeftOut
 from kafka_edu.trace.wire_format import TraceFormatError
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -106,7 +107,7 @@ def read_events(cluster: str, replay_files: Sequence[Path], *, gauges: bool = Fa
         if not envelopes:
             names = ", ".join(map(str, replay_files))
             raise click.ClickException(f"nothing is recorded in {names}")
-        return EventSource(envelopes, [], None)
+        return EventSource(envelopes, list(_left_out(envelopes)), None)
     folder = cluster_folder(cluster)
     past = asyncio.run(look_back(folder, gauges=gauges))
     if not past.envelopes:
@@ -116,6 +117,20 @@ def read_events(cluster: str, replay_files: Sequence[Path], *, gauges: bool = Fa
             f"no process of cluster '{cluster}' answers{why}; start it with: {command_line(up)}"
         )
     return EventSource(past.envelopes, past.missing, folder)
+
+
+def _left_out(envelopes: Sequence[Envelope]) -> Iterator[str]:
+    """Say which brokers had more hops than their recordings may take."""
+    for_us: dict[Source, int] = {}
+    for envelope in envelopes:
+        if isinstance(envelope.event, HopsLeftOut):
+            source = envelope.source
+            for_us[source] = for_us.get(source, 0) + envelope.event.for_us
+    for source, us in sorted(for_us.items()):
+        yield (
+            f"{source} left out the hops of {duration(us / 1000)}, because there were too many"
+            " (edu.record.hops.per.second)"
+        )
 
 
 def text_width() -> int:

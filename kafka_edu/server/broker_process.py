@@ -262,7 +262,12 @@ class BrokerProcess:
             tells.append(events.run())
         if config.record_file is not None:
             file = stack.enter_context(open(fresh_recording(config.record_file), "xb"))  # noqa: SIM115 - the stack is the context
-            sink = FileSink(self._tracer, file, Level(config.record_level))
+            sink = FileSink(
+                self._tracer,
+                file,
+                Level(config.record_level),
+                hops_per_second=config.record_hops_per_second,
+            )
             self._tracer.add_sink(sink)
             stack.callback(sink.tick)
             tells.append(self._record(sink))

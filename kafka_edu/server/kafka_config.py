@@ -137,6 +137,7 @@ class KafkaConfig:
     queued_max_requests = Int("queued.max.requests")
     rack = OptionalStr("broker.rack")
     record_file = OptionalStr("edu.record.file")
+    record_hops_per_second = Int("edu.record.hops.per.second")
     record_level = Str("edu.record.level")
     replica_fetch_backoff_ms = Int("replica.fetch.backoff.ms")
     replica_fetch_max_bytes = Int("replica.fetch.max.bytes")

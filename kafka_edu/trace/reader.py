@@ -48,6 +48,7 @@ from kafka_edu.trace.events.supervisor import (
     ProcessResumed,
     ProcessStarted,
 )
+from kafka_edu.trace.events.trace import Gap
 from kafka_edu.trace.events.zk import (
     SessionDisconnected,
     SessionExpired,
@@ -217,6 +218,8 @@ class History:
         if known is None or known.kind is not Kind.FACT:
             self.zookeeper_tells |= envelope.source.kind is SourceKind.ZOOKEEPER
             return
+        if isinstance(event, Gap):
+            return  # it has the number of the fact before it, and changes nothing
         if self._by_number.get(self.ident(envelope)) is envelope:
             return  # the same object: a recording was wound back
         self.events.append(envelope)

@@ -72,7 +72,7 @@ class Tracer:
         """The sinks that want a fact, by the rank of its level."""
         self._mixed: bytearray | None = None
         """The rank of each recent fact's level, by its number, while the sinks want different
-        levels; else None, because then every sink wants every fact.
+        levels, and from then on; else None, because then every sink wants every fact.
         """
         self._snapshots: list[Callable[[], Iterable[Event]]] = []
         self._gauges: list[Callable[[], Iterable[Event]]] = []
@@ -150,11 +150,10 @@ class Tracer:
         """Look at the levels that the sinks want. To be called when a sink changes its level."""
         self.all = any(sink.level is Level.ALL for sink in self._sinks)
         self.hops = self.all or any(sink.level is Level.HOPS for sink in self._sinks)
-        if len({sink.level for sink in self._sinks}) < 2:
-            self._mixed = None
-            self._accepts = (tuple(sink.accept for sink in self._sinks),)
-            return
         if self._mixed is None:
+            if len({sink.level for sink in self._sinks}) < 2:
+                self._accepts = (tuple(sink.accept for sink in self._sinks),)
+                return
             self._mixed = bytearray(FACTS_REMEMBERED)
         self._accepts = tuple(
             tuple(sink.accept for sink in self._sinks if RANKS[sink.level] >= rank)

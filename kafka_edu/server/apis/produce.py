@@ -169,8 +169,12 @@ class ProduceApi:
                 ),
                 self._trace.level_of_cause,
             )
+        response = ProduceResponse(responses=list(topics.values()))
+        if not answered:
+            call.respond(response)
+            return
         with because(self._trace, answered):
-            call.respond(ProduceResponse(responses=list(topics.values())))
+            call.respond(response)
 
     @staticmethod
     def error_response(

@@ -55,3 +55,12 @@ class RingEnds(NamedTuple):
     """The past has been sent. A snapshot of the present follows, and then the facts to come."""
 
     facts: int
+
+
+@event(kind=Kind.SNAPSHOT)
+class HopsLeftOut(NamedTuple):
+    """A broker had more hops than its recording may take, so for this long, up to now, it recorded
+    at level state (edu.record.hops.per.second).
+    """
+
+    for_us: int

@@ -25,7 +25,7 @@ from kafka_edu.trace.event import (
     event,
     value_types,
 )
-from kafka_edu.trace.events.trace import Gap
+from kafka_edu.trace.events.trace import Gap, HopsLeftOut
 from kafka_edu.trace.file_sink import FileSink
 from kafka_edu.trace.reader import read_recording
 from kafka_edu.trace.ring_sink import RingSink
@@ -421,3 +421,47 @@ def test_each_event_and_each_gauge_is_encoded_once_for_all_subscribers(
     assert sorted(encoded) == ["ProbeState"] + ["ProbeZnode"] * 5
     assert len(sampled) == 1
     assert all(wire.sent[-1].endswith(wires[0].sent[-1]) for wire in wires)
+
+
+def test_a_recording_of_hops_has_a_budget_and_says_what_it_left_out() -> None:
+    time = MockTime()
+    tracer = Tracer(Source.of_broker(1), time)
+    file = io.BytesIO()
+    sink = FileSink(tracer, file, Level.HOPS, hops_per_second=100)
+    tracer.add_sink(sink)
+    sink.tick()
+    made = 0
+    for number in range(30):
+        if tracer.hops:
+            made += 1
+            tracer(ProbeHop(number=number))
+        tracer(ProbeZnode(path="/a", zxid=number))
+        time.advance(1)
+    assert made == 5
+    assert not tracer.hops
+    sink.tick()
+    assert tracer.hops
+    tracer(ProbeHop(number=99))
+    sink.tick()
+    file.seek(0)
+    events = [e.event for e in read_recording(file)]
+    assert [e for e in events if isinstance(e, ProbeHop)] == [
+        *(ProbeHop(number=number) for number in range(5)),
+        ProbeHop(number=99),
+    ]
+    assert len([e for e in events if isinstance(e, ProbeZnode)]) == 30
+    assert [e for e in events if isinstance(e, HopsLeftOut)] == [HopsLeftOut(for_us=26_000)]
+
+
+def test_the_level_of_a_fact_is_remembered_after_hops_are_left_out() -> None:
+    tracer = Tracer(Source.of_broker(1), MockTime())
+    state, hops = RingSink(), RingSink(level=Level.HOPS)
+    tracer.add_sink(state)
+    tracer.add_sink(hops)
+    told = tracer(ProbeHop(number=1))
+    hops.level = Level.STATE
+    tracer.levels_changed()
+    assert tracer.level_of(told) is Level.HOPS
+    with tracer.because(told):
+        tracer(ProbeHop(number=2), tracer.level_of_cause)
+    assert list(state.events) == []
