@@ -2,9 +2,11 @@
 
 While nothing is captured, a processor has no FrameCapture, and a request costs one test. A capture
 costs 0.15 µs for a request of another client, 12 µs for one of 1 KB, and 0.3 ms for one of which
-64 KiB are kept. While a capture runs, each frame of the chosen clients is written at once, so that a reader sees it, and so
-that it survives a kill -9. Long frames are cut. When the file holds half of the allowed size, it
-becomes `FILE.1` and a new one begins. Secrets are hidden before anything is written
+64 KiB are kept.
+
+Each frame of the chosen clients is written at once, so that a reader sees it, and so that it
+survives a kill -9. Long frames are cut. When the file holds half of the allowed size, it becomes
+`FILE.1` and a new one begins. Secrets are hidden before anything is written
 (`kafka_edu.protocol.secrets`).
 
 A file that cannot be written ends the capture with an event, and never a request.

@@ -115,6 +115,23 @@ def test_the_old_client_is_found_by_a_key() -> None:
     look(ask)
 
 
+def test_words_find_frames_and_leave_the_chosen_one_whole() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        app._set_filter("produce old-shop")
+        text = await settled(pilot, app)
+        app.look()
+        assert "→ b0 Produce v1" in text
+        assert "← b0 Produce v1" in text
+        assert "Metadata" not in text
+        assert "client_software_name" in text, "the chosen frame is still shown"
+        text = await settled(pilot, app, "end")
+        assert "← Produce v1 response · old-shop" in text
+        await settled(pilot, app, "escape")
+        assert app.filter_words == ()
+
+    look(ask)
+
+
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_the_first_wrong_byte_is_named_and_stands_under_the_cursor(size: tuple[int, int]) -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:

@@ -1,5 +1,6 @@
 """The widgets of the Wire screen: the frames, the chosen one as a tree, and its bytes."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from rich.text import Text
@@ -105,10 +106,18 @@ class _Revealed(Lines):
             self._hidden = True
             self.refresh()
         if self._hidden:
+            row = self._shown_row(line)
             top, height = self.scroll_offset.y, max(self.size.height, 1)
-            self._hidden = not top <= line < top + height
+            self._hidden = not top <= row < top + height
             if self._hidden:
-                self.scroll_to(y=max(line - height // 3, 0), animate=False, force=True)
+                self.scroll_to(y=max(row - height // 3, 0), animate=False, force=True)
+
+
+def search_text(frame: CapturedFrame) -> str:
+    """Return the words by which `/` finds a frame."""
+    kind = "response" if frame.is_response else "request"
+    title, client = title_of(frame), frame.client_id
+    return f"b{frame.broker_id} {title} {kind} {client} #{frame.correlation_id}".lower()
 
 
 class FrameLines(_Revealed):
@@ -126,6 +135,8 @@ class FrameLines(_Revealed):
     def __init__(self, model: Model) -> None:
         super().__init__(id="frames", follow=True)
         self.model = model
+        self._found_for: tuple[tuple[str, ...], int, int] | None = None
+        self._found: list[int] = []
 
     @property
     def view(self) -> WireView:
@@ -133,6 +144,20 @@ class FrameLines(_Revealed):
 
     def count(self) -> int:
         return len(self.view.listed)
+
+    def _let_through(self) -> Sequence[int]:
+        """Return the frames that the words of `/` name, without decoding them."""
+        if not self._words:
+            return super()._let_through()
+        key = self._words, self.view.frames.total, len(self.view.listed)
+        if self._found_for != key:
+            self._found_for = key
+            self._found = [
+                index
+                for index, frame in enumerate(self.view.listed)
+                if all(word in search_text(frame) for word in self._words)
+            ]
+        return self._found
 
     def tick(self) -> None:
         at = self.view.listed_at
@@ -183,6 +208,10 @@ class TreeLines(_Revealed):
     def __init__(self, model: Model) -> None:
         super().__init__(id="wire-tree")
         self.model = model
+
+    def _filter(self) -> tuple[str, ...]:
+        """Return no words: `/` chooses frames, and a frame is shown whole."""
+        return ()
 
     @property
     def view(self) -> WireView:
@@ -236,6 +265,10 @@ class HexLines(_Revealed):
     def __init__(self, model: Model) -> None:
         super().__init__(id="wire-bytes")
         self.model = model
+
+    def _filter(self) -> tuple[str, ...]:
+        """Return no words: `/` chooses frames, and a frame is shown whole."""
+        return ()
 
     @property
     def view(self) -> WireView:
