@@ -6,6 +6,7 @@ has ended, however that came about.
 
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from typing import IO
 
 from kafka_edu.common.python_process import python_command, python_environment
@@ -23,12 +24,17 @@ class LoadProcess:
     def running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def start(self) -> None:
-        """Start it. Raises OSError."""
+    def start(self, options: Sequence[str] = ()) -> None:
+        """Start it, with these options of the command. Raises OSError."""
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - kept for its last line
         self._process = subprocess.Popen(
             python_command(
-                "kafka_edu", "load", "--cluster", self._cluster, "--while-stdin-is-open"
+                "kafka_edu",
+                "load",
+                "--cluster",
+                self._cluster,
+                "--while-stdin-is-open",
+                *options,
             ),
             env=python_environment(),
             stdin=subprocess.PIPE,

@@ -9,7 +9,7 @@ the tape, so that nothing waits for the reader and the way back to now costs not
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from kafka_edu.instruments.replay import Replay
@@ -103,6 +103,8 @@ class Player:
         self.breakpoints = Breakpoints()
         self.hit: Hit | None = None
         """The breakpoint at which the view stands."""
+        self.observer: Callable[[Envelope], bool] | None = None
+        """Called with each event that happens or is played. True stops a recording there."""
         self.tape: list[Envelope] = []
         self._head = model
         """The model of now. While the view is paused it is another one than the view's."""
@@ -121,6 +123,9 @@ class Player:
     def take(self, envelopes: Sequence[Envelope], now_us: int) -> None:
         """Take what a live cluster sent. O(events)."""
         self._now_us = now_us
+        if self.observer is not None:
+            for envelope in envelopes:
+                self.observer(envelope)
         for at, envelope in enumerate(envelopes):
             self._keyframe_of_tape(envelope)
             self._head.apply((envelope,))
@@ -152,8 +157,10 @@ class Player:
             self._keyframe(begin + at, envelope)
             self.model.apply((envelope,))
             self._move(envelope)
+            stop = not self.live and self.observer is not None and self.observer(envelope)
             if (hit := self._met(envelope)) is not None:
                 self.hit = hit
+            if stop or hit is not None:
                 self.replay.stop_at(begin + at)
                 break
         self.model.advance(self.replay.clock_us)

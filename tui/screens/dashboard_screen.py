@@ -37,6 +37,10 @@ _SMALL, _LARGE = 30, 45
 """Below so many rows the time line is small, and from so many rows on it is large."""
 
 
+_LEAST = 18
+"""With a presenter's panel: below so many rows for the rest there is no time line."""
+
+
 class DashboardScreen(Screen[None]):
     """One view of the cluster. The app calls `tick` when events have arrived, and a few times a
     second.
@@ -97,9 +101,12 @@ class DashboardScreen(Screen[None]):
             self.set_class(small, "too-small")
         for motion in self.query(MotionStrip):
             motion.display = self.model.motion.on
+        panels = sum(panel.outer_size.height for panel in self.query("#presenter"))
+        height = self.size.height - panels
         for strip in self.query(TickerLines):
             if strip.id == "ticker":
-                rows = self.strip_rows(self.size.height) + 1
+                strip.display = not panels or height >= _LEAST
+                rows = self.strip_rows(height) + 1
                 if strip.styles.height is None or strip.styles.height.value != rows:
                     strip.styles.height = rows
         for child in self.children:

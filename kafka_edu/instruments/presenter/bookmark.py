@@ -1,0 +1,49 @@
+"""Where the learner stopped, in a file under the state folder, one a script and cluster."""
+
+import contextlib
+import hashlib
+import json
+from pathlib import Path
+
+from kafka_edu.common.user_files import state_folder, write_private_json
+from kafka_edu.instruments.presenter.presentation import Phase, SavedPlace
+
+
+class Bookmark:
+    """The saved place in one script, for one cluster or recording."""
+
+    def __init__(self, script: Path, digest: str, stage: str, home: Path | None = None) -> None:
+        """`stage` is the cluster or the recording. `digest` is the file's: another text is
+        another script, and its place is forgotten.
+        """
+        key = hashlib.sha256(f"{script.resolve()}\0{stage}".encode()).hexdigest()[:16]
+        self.path = (home or state_folder()) / "presenter" / f"{script.stem}-{key}.json"
+        self._digest = digest
+
+    def load(self) -> SavedPlace | None:
+        """Return the place, or None if there is none that fits. A broken file counts as none."""
+        try:
+            fields = json.loads(self.path.read_text(encoding="utf-8"))
+            if fields["digest"] != self._digest:
+                return None
+            return SavedPlace(
+                int(fields["step"]),
+                Phase(fields["phase"]).value,
+                {str(name): str(value) for name, value in fields["names"].items()},
+                {int(step): int(choice) for step, choice in fields["choices"].items()},
+                tuple(map(bool, fields["seen"])),
+                {int(step): int(moment) for step, moment in fields["moments"].items()},
+                int(fields["since_us"]),
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def save(self, place: SavedPlace) -> None:
+        """Write the place. A folder that cannot be written costs the learner only the place."""
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            write_private_json(self.path, {"digest": self._digest, **place._asdict()})
+
+    def forget(self) -> None:
+        with contextlib.suppress(OSError):
+            self.path.unlink(missing_ok=True)

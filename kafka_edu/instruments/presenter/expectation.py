@@ -1,0 +1,69 @@
+"""Compare events and texts with what a step waits for."""
+
+from collections.abc import Mapping
+
+from kafka_edu.instruments.presenter.script import Condition, Expectation, Value
+from kafka_edu.trace.event import Envelope, Event, Source
+
+
+def filled(words: str, names: Mapping[str, str]) -> str:
+    """Put the values of bound names into a text. A name that is not bound stays as it is."""
+    return words.format_map(_Names(names))
+
+
+class _Names(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        return "{" + name + "}"
+
+
+def field_of(event: Event, path: str) -> object:
+    """Return a field of an event, or None if it has no such field."""
+    value: object = event
+    for name in path.split("."):
+        value = getattr(value, name, None)
+    return value
+
+
+def meets(expectation: Expectation, envelope: Envelope, names: Mapping[str, str]) -> bool:
+    """Return whether this event is the expected one."""
+    if not expectation.event or envelope.name != expectation.event:
+        return False
+    if expectation.source and str(envelope.source) != filled(expectation.source, names):
+        return False
+    return all(_holds(envelope.event, condition, names) for condition in expectation.where)
+
+
+def bound_by(expectation: Expectation, envelope: Envelope) -> dict[str, str]:
+    """Return the names that the expected event binds."""
+    return {
+        name: _text(field_of(envelope.event, field)) for name, field in expectation.bind.items()
+    }
+
+
+def _holds(event: Event, condition: Condition, names: Mapping[str, str]) -> bool:
+    value = field_of(event, condition.field)
+    wanted = condition.value
+    match condition.test:
+        case "is":
+            return _equal(value, wanted, names)
+        case "has":
+            return isinstance(value, tuple) and any(_equal(v, wanted, names) for v in value)
+        case "lacks":
+            return isinstance(value, tuple) and not any(_equal(v, wanted, names) for v in value)
+        case "above":
+            return isinstance(value, int | float) and isinstance(wanted, int) and value > wanted
+        case _:
+            return isinstance(value, int | float) and isinstance(wanted, int) and value < wanted
+
+
+def _equal(value: object, wanted: Value, names: Mapping[str, str]) -> bool:
+    if isinstance(wanted, str):
+        return _text(value) == filled(wanted, names)
+    return type(value) is type(wanted) and value == wanted
+
+
+def _text(value: object) -> str:
+    """Return a value as a reader writes it: `broker 1`, `0,1,2`."""
+    if isinstance(value, tuple) and not isinstance(value, Source):
+        return ",".join(map(_text, value))
+    return str(value)

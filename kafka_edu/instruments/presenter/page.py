@@ -1,0 +1,158 @@
+"""The page that the learner reads: the text of the step, the question, what was seen, and hints.
+
+The dashboard's panel and the plain presenter show the same lines.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from kafka_edu.instruments.presenter.expectation import filled
+from kafka_edu.instruments.presenter.presentation import ORDER, Phase, Presentation
+from kafka_edu.instruments.presenter.script import Question
+from kafka_edu.supervisor.act_table import ACTS
+
+
+class Role(StrEnum):
+    """The part that a line plays, which decides its colour."""
+
+    TITLE = "title"
+    NOTE = "note"
+    SAY = "say"
+    QUESTION = "question"
+    CHOICE = "choice"
+    CHOSEN = "chosen"
+    EXPECTED = "expected"
+    SEEN = "seen"
+    ANSWER = "answer"
+    FAILURE = "failure"
+    HINT = "hint"
+
+
+class Line(NamedTuple):
+    role: Role
+    text: str
+
+
+def page(at: Presentation) -> list[Line]:
+    """Return the lines of the shown step."""
+    return list(_lines(at))
+
+
+def _lines(at: Presentation) -> Iterator[Line]:
+    steps = at.script.steps
+    if at.shown >= len(steps):
+        yield Line(Role.TITLE, at.script.title)
+        yield Line(Role.SAY, filled(at.script.end, at.names) or "This was the last step.")
+        yield Line(Role.HINT, "[space] ends · [backspace] an earlier step")
+        return
+    step = steps[at.shown]
+    yield Line(Role.TITLE, f"{at.shown + 1}/{len(steps)} · {step.title}")
+    if at.looking_back:
+        yield Line(Role.NOTE, _note(at))
+    yield Line(Role.SAY, filled(step.say, at.names))
+    reached = len(ORDER) if at.looking_back else ORDER.index(at.phase)
+    if step.ask is not None and reached >= ORDER.index(Phase.QUESTION):
+        yield from _question(at, step.ask, reached > ORDER.index(Phase.QUESTION))
+    if reached >= ORDER.index(Phase.WATCHING):
+        yield from _watched(at)
+    if step.ask is not None and reached >= ORDER.index(Phase.ANSWER):
+        yield Line(Role.ANSWER, _answer(at, step.ask))
+    yield Line(Role.HINT, _hint(at))
+
+
+def in_vain(at: Presentation) -> str:
+    """Return what the present step waited for and did not see."""
+    step = at.present
+    left = [
+        filled(expectation.look, at.names)
+        for expectation, seen in zip(step.expectations, at.seen, strict=True)
+        if not seen
+    ]
+    why = f" ({at.failure})" if at.failure else ""
+    return f"step {at.step + 1} ('{step.title}') waited in vain for: " + (
+        "; ".join(left or ["its act"]) + why
+    )
+
+
+def _note(at: Presentation) -> str:
+    if not at.live:
+        return "an earlier step, at the moment of the recording when it ended"
+    if at.shown not in at.moments:
+        return "an earlier step; its moment is not recorded, and the cluster runs on"
+    return "an earlier step: the screen shows its recorded moment, while the cluster runs on"
+
+
+def _question(at: Presentation, ask: Question, answered: bool) -> Iterator[Line]:
+    yield Line(Role.QUESTION, filled(ask.question, at.names))
+    chosen = at.choices.get(at.shown)
+    for number, choice in enumerate(ask.choices, 1):
+        sign = "▶" if answered and number == chosen else " "
+        yield Line(
+            Role.CHOSEN if number == chosen else Role.CHOICE,
+            f"{sign} {number} {filled(choice, at.names)}",
+        )
+
+
+def _watched(at: Presentation) -> Iterator[Line]:
+    for number, expectation in enumerate(at.script.steps[at.shown].expectations):
+        seen = at.looking_back or (number < len(at.seen) and at.seen[number])
+        words = filled(expectation.look, at.names)
+        yield Line(Role.SEEN if seen else Role.EXPECTED, f"{'✓' if seen else '○'} {words}")
+    if at.failure and not at.looking_back:
+        yield Line(Role.FAILURE, f"✗ {at.failure}")
+
+
+def _answer(at: Presentation, ask: Question) -> str:
+    chosen = at.choices.get(at.shown)
+    if ask.right and chosen:
+        verdict = "Yes. " if chosen == ask.right else f"Not {chosen}, but {ask.right}. "
+    elif ask.right:
+        verdict = f"{ask.right}. "
+    else:
+        verdict = ""
+    return verdict + filled(ask.answer, at.names)
+
+
+def _hint(at: Presentation) -> str:
+    back = " · [backspace] back" if at.shown else ""
+    if at.looking_back:
+        return f"[space] forward to step {at.shown + 2}{back}"
+    if at.can_choose:
+        ask = at.present.ask
+        digits = f"[1]…[{len(ask.choices)}] chooses · " if ask and ask.choices else ""
+        return (
+            f"{digits}[space] shows the answer{back}"
+            if _answer_follows(at)
+            else (f"{digits}[space] lets it happen{back}")
+        )
+    if at.phase is Phase.NARRATION and at.live and at.present.ask is None and at.present.acts:
+        return f"[space] {acts_in_words(at)}{back}"
+    if at.waits and at.failure:
+        again = "tries again" if at.acts_left else "goes on without it"
+        return f"[space] {again}{back}"
+    if at.waits:
+        if at.impatient:
+            return f"not seen yet: [space] again goes on without it{back}"
+        return f"waits until it has happened, however long that takes{back}"
+    return f"[space] goes on{back}"
+
+
+def acts_in_words(at: Presentation) -> str:
+    """Return what the space key will do to the cluster; a dangerous act has a sign."""
+    acts = at.present.acts if at.live else ()
+    if not acts:
+        return "lets it happen"
+    titles = [
+        ("⚠ " if ACTS[act.name].dangerous else "")
+        + ACTS[act.name].title_with(
+            {key: filled(str(value), at.names) for key, value in act.values.items()}
+        )
+        for act in acts
+    ]
+    return "acts: " + "; ".join(titles)
+
+
+def _answer_follows(at: Presentation) -> bool:
+    step = at.present
+    return not (step.acts or step.expectations or step.load is not None or step.stop_load)

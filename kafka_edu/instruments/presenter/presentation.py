@@ -1,0 +1,390 @@
+"""The state of a presentation: which step, which part of it, and what was seen.
+
+    Narration → Question → Watching → Answer → Narration of the next step
+A part that the step does not have is skipped. The watching part begins with the acts and ends when
+everything that the step waits for has happened. No part ends because time has passed.
+
+This module is pure. Its methods return effects, and the dashboard or the plain presenter carries
+them out. Acts are never repeated: who goes back looks at what was.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from kafka_edu.instruments.presenter.expectation import bound_by, filled, meets
+from kafka_edu.instruments.presenter.script import Script, ScriptAct, Step
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
+
+MAX_PAST: Final = 10_000
+
+
+class Phase(StrEnum):
+    NARRATION = "narration"
+    QUESTION = "question"
+    WATCHING = "watching"
+    ANSWER = "answer"
+    END = "end"
+    """After the last step."""
+
+
+ORDER: Final = (Phase.NARRATION, Phase.QUESTION, Phase.WATCHING, Phase.ANSWER)
+
+
+class ShowScreen(NamedTuple):
+    """Go to a screen of the dashboard."""
+
+    name: str
+
+
+class StartLoad(NamedTuple):
+    options: tuple[str, ...]
+
+
+class StopLoad(NamedTuple):
+    pass
+
+
+class Perform(NamedTuple):
+    """Carry out an act; then call `act_done` or `act_failed`."""
+
+    act: ScriptAct
+
+
+class Watch(NamedTuple):
+    """A recording plays from here until the presentation has seen everything."""
+
+
+class ShowMoment(NamedTuple):
+    """Show the view as it was at this time of the monotonic clock."""
+
+    mono_us: int
+
+
+class ShowNow(NamedTuple):
+    """Show the live cluster as it is, or the recording at its furthest place."""
+
+
+class Finish(NamedTuple):
+    """The learner has left the last page."""
+
+
+Effect = ShowScreen | StartLoad | StopLoad | Perform | Watch | ShowMoment | ShowNow | Finish
+
+
+class SavedPlace(NamedTuple):
+    """What is needed to go on later."""
+
+    step: int
+    phase: str
+    names: Mapping[str, str]
+    choices: Mapping[int, int]
+    seen: tuple[bool, ...] = ()
+    """Of the present step's expectations."""
+    moments: Mapping[int, int] = {}
+    since_us: int = 0
+    """When the watching part of the present step began."""
+
+
+class Presentation:
+    """One run of a script, on a live cluster or on a recording."""
+
+    def __init__(self, script: Script, *, live: bool, place: SavedPlace | None = None) -> None:
+        """Begin at the start, or at a saved place."""
+        self.script = script
+        self.live = live
+        self.step = 0
+        """The step at which the presentation is; `shown` is the one that the learner looks at."""
+        self.phase = Phase.NARRATION
+        self.shown = 0
+        self.names: dict[str, str] = {}
+        self.choices: dict[int, int] = {}
+        """Step → the number of the learner's choice."""
+        self.moments: dict[int, int] = {}
+        """Step → when it was over."""
+        self.seen: list[bool] = []
+        self.failure = ""
+        """Why an act could not be carried out, or why nothing more can be seen."""
+        self.impatient = False
+        """Whether the learner wanted to go on before everything was seen."""
+        self.since_us = 0
+        self._acts_left: list[ScriptAct] = []
+        self._past: deque[Envelope] = deque(maxlen=MAX_PAST)
+        """What happened lately in a live cluster. It does not wait for the learner to read."""
+        if place is not None:
+            self._resume(place)
+
+    def _resume(self, place: SavedPlace) -> None:
+        if place.step >= len(self.script.steps):
+            self.step = len(self.script.steps) - 1
+            self.phase = Phase.END
+        else:
+            self.step = place.step
+            self.phase = Phase(place.phase)
+        self.shown = self.reached
+        self.names, self.choices = dict(place.names), dict(place.choices)
+        self.moments, self.since_us = dict(place.moments), place.since_us
+        self.seen = [False] * len(self.present.expectations)
+        for at, was_seen in enumerate(place.seen[: len(self.seen)]):
+            self.seen[at] = was_seen
+
+    def place(self) -> SavedPlace:
+        """Return what is to be saved."""
+        return SavedPlace(
+            self.step,
+            self.phase.value,
+            dict(self.names),
+            dict(self.choices),
+            tuple(self.seen),
+            dict(self.moments),
+            self.since_us,
+        )
+
+    @property
+    def present(self) -> Step:
+        return self.script.steps[self.step]
+
+    @property
+    def reached(self) -> int:
+        """Return the page at which the presentation is; the last words are a page of their own."""
+        return self.step + (self.phase is Phase.END)
+
+    @property
+    def looking_back(self) -> bool:
+        return self.shown < self.reached
+
+    @property
+    def watching(self) -> bool:
+        return self.phase is Phase.WATCHING
+
+    @property
+    def waits(self) -> bool:
+        """Return whether something is still expected."""
+        return self.watching and not (self._all_seen and not self._acts_left)
+
+    @property
+    def acts_left(self) -> bool:
+        """Return whether acts of this step are still to be carried out."""
+        return bool(self._acts_left)
+
+    @property
+    def _all_seen(self) -> bool:
+        return all(self.seen)
+
+    def begin(self) -> list[Effect]:
+        """Show the first page, or the one where the learner left off."""
+        step = self.present
+        effects: list[Effect] = [ShowScreen(step.screen)] if step.screen else []
+        if self.phase is Phase.WATCHING:  # its acts were carried out before
+            effects.append(Watch())
+        return effects
+
+    def go_on(self, now_us: int) -> list[Effect]:
+        """Go on: the learner pressed space. O(expectations)."""
+        if self.looking_back:
+            self.shown += 1
+            return self._show(self.shown)
+        match self.phase:
+            case Phase.WATCHING if self.failure and self._acts_left:
+                self.failure = ""
+                return [Perform(self._acts_left[0])]
+            case Phase.WATCHING if self.waits and not self.impatient and not self.failure:
+                self.impatient = True
+                return []
+            case Phase.END:
+                return [Finish()]
+        return self._enter(self.phase, now_us)
+
+    def choose(self, number: int, now_us: int) -> list[Effect]:
+        """Take the learner's choice, from 1. Nothing happens if there is no such choice."""
+        if not self.can_choose or self.present.ask is None:
+            return []
+        if not 1 <= number <= len(self.present.ask.choices):
+            return []
+        self.choices[self.step] = number
+        return self._enter(self.phase, now_us)
+
+    @property
+    def can_choose(self) -> bool:
+        """Return whether a question waits for a choice."""
+        return self.phase is Phase.QUESTION and not self.looking_back
+
+    def back(self) -> list[Effect]:
+        """Look at the step before. The cluster and the presentation stay where they are."""
+        if self.shown == 0:
+            return []
+        self.shown -= 1
+        return self._show(self.shown)
+
+    def apply(self, envelope: Envelope) -> bool:
+        """Take one event. Return whether it completes what the step waits for."""
+        if self.live and (known := EVENT_TYPES.get(envelope.name)) and known.kind is Kind.FACT:
+            self._past.append(envelope)
+        return self._look_at(envelope)
+
+    def _look_at(self, envelope: Envelope) -> bool:
+        if not self.watching or self._all_seen:
+            return False
+        if self.live and envelope.mono_us < self.since_us:
+            return False  # from before this step
+        for at, expectation in enumerate(self.present.expectations):
+            if not self.seen[at] and meets(expectation, envelope, self.names):
+                self.names |= bound_by(expectation, envelope)
+                self.seen[at] = True
+                if self._all_seen:
+                    self.failure = ""
+                    self.moments[self.step] = envelope.mono_us
+                    return True
+        return False
+
+    def texts(self) -> list[str]:
+        """Return the texts that the step still expects on the screen."""
+        if not self.watching:
+            return []
+        return [
+            filled(expectation.text, self.names)
+            for at, expectation in enumerate(self.present.expectations)
+            if expectation.text and not self.seen[at]
+        ]
+
+    def see(self, text: str, now_us: int) -> bool:
+        """Take the text of the screen. Return whether it completes what the step waits for."""
+        if not self.watching or self._all_seen:
+            return False
+        for at, expectation in enumerate(self.present.expectations):
+            wanted = filled(expectation.text, self.names)
+            if not self.seen[at] and wanted and wanted in text:
+                self.seen[at] = True
+        if self._all_seen:
+            self.failure = ""
+            self.moments[self.step] = now_us
+        return self._all_seen
+
+    def skip_texts(self) -> None:
+        """Expect no texts, because there is no screen."""
+        for at, expectation in enumerate(self.present.expectations):
+            if self.watching and expectation.text:
+                self.seen[at] = True
+
+    def act_done(self) -> list[Effect]:
+        """An act was carried out: go to the next one."""
+        self._acts_left = self._acts_left[1:]
+        return [Perform(self._acts_left[0])] if self._acts_left else []
+
+    def act_failed(self, why: str) -> None:
+        self.failure = why
+
+    def ended(self) -> None:
+        """The recording has ended."""
+        if self.waits:
+            self.failure = "the recording ended without it"
+
+    def after_seen(self, now_us: int) -> list[Effect]:
+        """Go on by itself when everything was seen and an answer is due: the evidence stays."""
+        if self.watching and not self.waits and self.present.ask is not None:
+            return self._enter(self.phase, now_us)
+        return []
+
+    def _enter(self, after: Phase, now_us: int) -> list[Effect]:
+        """Go to the next part that the step has, or to the next step."""
+        for phase in ORDER[ORDER.index(after) + 1 :]:
+            if self._has(phase):
+                self.phase = phase
+                return self._begin_watching(now_us) if phase is Phase.WATCHING else []
+        self.moments.setdefault(self.step, now_us)
+        if self.step + 1 >= len(self.script.steps):
+            self.phase = Phase.END
+            self.shown = self.reached
+            return []
+        self.step += 1
+        self.shown = self.step
+        self.phase = Phase.NARRATION
+        self.seen, self.failure, self.impatient = [], "", False
+        return [ShowScreen(self.present.screen)] if self.present.screen else []
+
+    def _has(self, phase: Phase) -> bool:
+        step = self.present
+        match phase:
+            case Phase.QUESTION | Phase.ANSWER:
+                return step.ask is not None
+            case Phase.WATCHING:
+                return bool(
+                    step.acts or step.expectations or step.load is not None or step.stop_load
+                )
+        return True
+
+    def _begin_watching(self, now_us: int) -> list[Effect]:
+        step = self.present
+        self.seen = [False] * len(step.expectations)
+        self.failure, self.impatient, self.since_us = "", False, now_us
+        effects: list[Effect] = []
+        if self.live:
+            if step.load is not None:
+                effects.append(StartLoad(step.load))
+            if step.stop_load:
+                effects.append(StopLoad())
+            self._acts_left = list(step.acts)
+            effects += [Perform(act) for act in self._acts_left[:1]]
+            if not step.acts:
+                self._look_back()
+        effects.append(Watch())
+        return effects
+
+    def _look_back(self) -> None:
+        """See also what has happened since the step before: the cluster did not wait meanwhile."""
+        if self.step:
+            self.since_us = self.moments[self.step - 1] + 1
+        for envelope in sorted(self._past, key=lambda past: past.mono_us):
+            self._look_at(envelope)
+
+    def _show(self, step: int) -> list[Effect]:
+        """Return the effects that show an earlier step, or the present one again."""
+        screen = self.script.steps[min(step, self.step)].screen
+        effects: list[Effect] = [ShowScreen(screen)] if screen else []
+        if step == self.reached:
+            return [*effects, ShowNow()]
+        return [*effects, ShowMoment(self.moments[step])] if step in self.moments else effects
+
+
+def resolve(act: ScriptAct, names: Mapping[str, str], knows: "Knows") -> dict[str, int | str]:
+    """Return the values of an act with names filled in and brokers found.
+
+    Raises UnknownTargetError if the cluster does not say now who that is.
+    """
+    values: dict[str, int | str] = {}
+    for key, value in act.values.items():
+        values[key] = _find(filled(value, names), knows) if isinstance(value, str) else value
+    return values
+
+
+class UnknownTargetError(Exception):
+    """Nobody is that now. The message says what is not known."""
+
+
+class Knows(NamedTuple):
+    """What is known of the cluster: who leads it, and the leader and ISR of each partition."""
+
+    controller: int
+    partitions: Mapping[str, tuple[int, Sequence[int]]]
+
+
+def _find(words: str, knows: Knows) -> int | str:
+    if words.isdecimal():
+        return int(words)
+    if words == "controller":
+        if knows.controller < 0:
+            raise UnknownTargetError("no broker is the controller now")
+        return knows.controller
+    role, of, partition = words.partition(" of ")
+    if not of or role not in ("leader", "follower"):
+        return words
+    leader, isr = knows.partitions.get(partition, (-1, ()))
+    if leader < 0:
+        raise UnknownTargetError(f"partition {partition} has no leader now")
+    if role == "leader":
+        return leader
+    for replica in isr:
+        if replica != leader:
+            return replica
+    raise UnknownTargetError(f"partition {partition} has no follower in sync now")

@@ -1,0 +1,324 @@
+"""Read a presenter's script from a TOML file. Every error names the file and the line."""
+
+import difflib
+import hashlib
+import re
+import string
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NoReturn, get_type_hints
+
+import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
+from kafka_edu.instruments.presenter.line_index import LineIndex
+from kafka_edu.instruments.presenter.line_index import Path as Place
+from kafka_edu.instruments.presenter.script import (
+    Condition,
+    Expectation,
+    Question,
+    Script,
+    ScriptAct,
+    Step,
+    Value,
+)
+from kafka_edu.supervisor.act_table import ACTS, NUMBERS, Parameter
+from kafka_edu.trace.event import EVENT_TYPES
+
+TESTS: Final = ("is", "has", "lacks", "above", "below")
+#: The keys of [step.load], which are options of the command `load`.
+LOAD_KEYS: Final = (
+    "topic",
+    "rate",
+    "acks",
+    "keys",
+    "record-size",
+    "producers",
+    "consumers",
+    "group",
+)
+MAX_CHOICES: Final = 6
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+_FINDS: Final = re.compile(r"(leader|follower) of .+-\d+|controller|\d+|\{[a-z][a-z0-9_]*\}")
+
+
+class ScriptError(Exception):
+    """The file is not a script. The message is one line: file, line, what is wrong, what to do."""
+
+
+def read_script(path: Path, screens: Collection[str]) -> Script:
+    """Read and check a script; `screens` are the names that a step may show. Raises ScriptError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ScriptError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ScriptError(f"{path}: is not UTF-8 text") from error
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r" \(at line (\d+), column \d+\)", str(error))
+        line = int(where[1]) if where else text.count("\n") + 1
+        what = str(error).partition(" (at ")[0]
+        raise ScriptError(f"{path}:{line}: this is not TOML: {what}") from error
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return _Reader(path, LineIndex(text), screens).script(document, digest)
+
+
+class _Table:
+    """One table of the file: its place, its values, and its keys that were not asked for yet."""
+
+    def __init__(self, reader: "_Reader", place: Place, values: Mapping[str, object]) -> None:
+        self._reader = reader
+        self.place = place
+        self.values = values
+
+    def fail(self, what: str, key: str = "") -> NoReturn:
+        self._reader.fail((*self.place, key) if key else self.place, what)
+
+    def allow(self, *keys: str) -> None:
+        """Refuse every other key."""
+        for key in self.values:
+            if key not in keys:
+                near = difflib.get_close_matches(key, keys, 1)
+                hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(keys)}"
+                self.fail(f"there is no key '{key}': {hint}", key)
+
+    def words(self, key: str, *, needed: bool = False) -> str:
+        value = self.values.get(key, "")
+        if not isinstance(value, str):
+            self.fail(f"'{key}' is a text in quotes", key)
+        if needed and not value.strip():
+            self.fail(f"'{key}' is missing", key)
+        return _flowing(value)
+
+    def number(self, key: str, most: int) -> int:
+        value = self.values.get(key, 0)
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+            self.fail(f"'{key}' is a number up to {most}", key)
+        return value
+
+    def table(self, key: str) -> "_Table | None":
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            self.fail(f"'{key}' is a table", key)
+        return _Table(self._reader, (*self.place, key), value)
+
+    def tables(self, key: str) -> "Iterator[_Table]":
+        """Yield the tables of a list; one table alone counts as a list of one."""
+        value = self.values.get(key, [])
+        rows = value if isinstance(value, list) else [value]
+        for at, row in enumerate(rows):
+            place = (*self.place, key, at) if isinstance(value, list) else (*self.place, key)
+            if not isinstance(row, dict):
+                self._reader.fail(place, f"'{key}' is a table, or a list of tables")
+            yield _Table(self._reader, place, row)
+
+
+class _Reader:
+    def __init__(self, path: Path, lines: LineIndex, screens: Collection[str]) -> None:
+        self._path = path
+        self._lines = lines
+        self._screens = screens
+        self._names: set[str] = set()
+        """Names that an earlier wait has bound."""
+
+    def fail(self, place: Place, what: str) -> NoReturn:
+        raise ScriptError(f"{self._path}:{self._lines.line(place)}: {what}")
+
+    def script(self, document: Mapping[str, object], digest: str) -> Script:
+        table = _Table(self, (), document)
+        table.allow("title", "step", "end")
+        title = table.words("title", needed=True)
+        steps = tuple(self._step(step) for step in table.tables("step"))
+        if not steps:
+            table.fail("the script has no [[step]]")
+        return Script(title, steps, self._text(table, "end"), digest)
+
+    def _step(self, table: _Table) -> Step:
+        table.allow("title", "say", "screen", "load", "act", "ask", "wait")
+        say = self._text(table, "say", needed=True)
+        screen = table.words("screen")
+        if screen and screen not in self._screens:
+            table.fail(f"there is no screen '{screen}': {', '.join(self._screens)}", "screen")
+        load, stop_load = self._load(table)
+        acts = tuple(self._act(act) for act in table.tables("act"))
+        ask = table.table("ask")
+        question = self._question(ask) if ask is not None else None
+        expectations = tuple(self._expectation(wait) for wait in table.tables("wait"))
+        if question is not None and ask is not None:
+            question = question._replace(answer=self._text(ask, "answer", needed=True))
+        return Step(
+            table.words("title", needed=True),
+            say,
+            screen,
+            load,
+            stop_load,
+            acts,
+            question,
+            expectations,
+            self._lines.line(table.place),
+        )
+
+    def _text(self, table: _Table, key: str, *, needed: bool = False) -> str:
+        """Return a text. The names in its braces must be bound by now."""
+        words = table.words(key, needed=needed)
+        self._check_names(table, key, words)
+        return words
+
+    def _check_names(self, table: _Table, key: str, words: str) -> None:
+        try:
+            names = [name for _, name, _, _ in string.Formatter().parse(words) if name is not None]
+        except ValueError as error:
+            table.fail(f"'{key}': {error}; write {{{{ and }}}} for braces", key)
+        for name in names:
+            if name not in self._names:
+                known = ", ".join(sorted(self._names)) or "none yet"
+                table.fail(f"no wait before this binds '{{{name}}}' (bound: {known})", key)
+
+    def _load(self, table: _Table) -> tuple[tuple[str, ...] | None, bool]:
+        value = table.values.get("load")
+        if value is None:
+            return None, False
+        if value == "stop":
+            return None, True
+        if value == "start":
+            return (), False
+        if not isinstance(value, dict):
+            table.fail('\'load\' is "start", "stop", or a table of its options', "load")
+        options = _Table(self, (*table.place, "load"), value)
+        options.allow(*LOAD_KEYS)
+        words: list[str] = []
+        for key, option in value.items():
+            if not isinstance(option, str | int) or isinstance(option, bool):
+                options.fail(f"'{key}' is a text or a number", key)
+            words += [f"--{key}", str(option)]
+        return tuple(words), False
+
+    def _act(self, table: _Table) -> ScriptAct:
+        name = table.words("name", needed=True)
+        act = ACTS.get(name)
+        if act is None:
+            near = difflib.get_close_matches(name, ACTS, 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(ACTS)}"
+            table.fail(f"there is no act '{name}': {hint}", "name")
+        table.allow("name", *(parameter.value for parameter in act.parameters))
+        values: dict[str, Value] = {}
+        for parameter in act.parameters:
+            value = table.values.get(parameter.value)
+            if not isinstance(value, str | int):
+                table.fail(f"act '{name}' needs '{parameter.value}'", "name")
+            if isinstance(value, str):
+                self._check_names(table, parameter.value, value)
+                self._check_target(table, parameter, value)
+            values[parameter.value] = value
+        return ScriptAct(name, values, self._lines.line(table.place))
+
+    def _check_target(self, table: _Table, parameter: Parameter, value: str) -> None:
+        if parameter in NUMBERS and not _FINDS.fullmatch(value):
+            table.fail(
+                f"'{parameter.value}' is a number, 'leader of TOPIC-0', 'follower of TOPIC-0',"
+                " 'controller', or a bound name in braces",
+                parameter.value,
+            )
+
+    def _question(self, table: _Table) -> Question:
+        table.allow("question", "choices", "right", "answer")
+        choices = table.values.get("choices", [])
+        if not isinstance(choices, list) or not all(isinstance(each, str) for each in choices):
+            table.fail("'choices' is a list of texts", "choices")
+        if len(choices) == 1 or len(choices) > MAX_CHOICES:
+            table.fail(f"'choices' holds 2 to {MAX_CHOICES} texts, or is left out", "choices")
+        return Question(
+            self._text(table, "question", needed=True),
+            tuple(choices),
+            table.number("right", len(choices)),
+            table.words("answer", needed=True),
+        )
+
+    def _expectation(self, table: _Table) -> Expectation:
+        table.allow("look", "event", "from", "where", "bind", "text")
+        look = self._text(table, "look", needed=True)
+        event, text = table.words("event"), self._text(table, "text")
+        if bool(event) == bool(text):
+            table.fail("a wait has either an 'event' or a 'text'")
+        if text:
+            for key in ("from", "where", "bind"):
+                if key in table.values:
+                    table.fail(f"'{key}' belongs to an event", key)
+            return Expectation(look, text=text)
+        if event not in EVENT_TYPES:
+            near = difflib.get_close_matches(event, EVENT_TYPES, 1)
+            hint = f"did you mean {near[0]}?" if near else "docs/events.md lists them"
+            table.fail(f"there is no event '{event}': {hint}", "event")
+        where = tuple(self._conditions(table, event))
+        return Expectation(
+            look, event, self._text(table, "from"), where, self._bindings(table, event)
+        )
+
+    def _check_field(self, table: _Table, event: str, field: str) -> None:
+        kind: object = EVENT_TYPES[event].cls
+        for name in field.split("."):
+            fields = _fields(kind)
+            if name not in fields:
+                known = ", ".join(fields) or "none within it"
+                table.fail(f"{event} has no field '{field}', only: {known}", field)
+            kind = fields[name]
+
+    def _conditions(self, table: _Table, event: str) -> Iterator[Condition]:
+        where = table.table("where")
+        if where is None:
+            return
+        for field, value in _flat(where.values, EVENT_TYPES[event].cls):
+            self._check_field(where, event, field)
+            if isinstance(value, dict):
+                for test, wanted in value.items():
+                    yield self._condition(where, field, test, wanted)
+            else:
+                yield self._condition(where, field, "is", value)
+
+    def _condition(self, where: _Table, field: str, test: str, value: object) -> Condition:
+        if test not in TESTS:
+            where.fail(f"'{field}' knows no test '{test}': {', '.join(TESTS)}", field)
+        if not isinstance(value, str | int):
+            where.fail(f"'{field}' is compared with a text, a number, true or false", field)
+        if test in ("above", "below") and (not isinstance(value, int) or isinstance(value, bool)):
+            where.fail(f"'{field}': '{test}' needs a number", field)
+        if isinstance(value, str):
+            self._check_names(where, field, value)
+        return Condition(field, test, value)
+
+    def _bindings(self, table: _Table, event: str) -> dict[str, str]:
+        bind = table.table("bind")
+        if bind is None:
+            return {}
+        for name in bind.values:
+            if not _NAME.fullmatch(name):
+                bind.fail(f"'{name}' is not a name: letters, digits and _", name)
+            self._check_field(bind, event, bind.words(name, needed=True))
+            self._names.add(name)
+        return {name: bind.words(name) for name in bind.values}
+
+
+def _flowing(text: str) -> str:
+    """Join the lines of each paragraph. An empty line, or one that is indented, stays a line."""
+    paragraphs = re.split(r"\n\s*\n|\n(?=[ \t])", text.strip())
+    return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+def _fields(kind: object) -> dict[str, object]:
+    """Return the fields of an event or of a value within one, with their types."""
+    return get_type_hints(kind) if isinstance(kind, type) and hasattr(kind, "_fields") else {}
+
+
+def _flat(
+    values: Mapping[str, object], kind: object, before: str = ""
+) -> Iterator[tuple[str, object]]:
+    """Yield dotted fields with their values. A table of tests stays a table."""
+    for key, value in values.items():
+        inner = _fields(kind).get(key)
+        if isinstance(value, dict) and _fields(inner):
+            yield from _flat(value, inner, f"{before}{key}.")
+        else:
+            yield before + key, value

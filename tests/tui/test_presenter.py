@@ -1,0 +1,194 @@
+"""The presenter: a script on a recording by keys, and the same script on a real cluster."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from kafka_edu.instruments.presenter.bookmark import Bookmark
+from kafka_edu.instruments.presenter.presentation import Phase, Presentation
+from kafka_edu.instruments.presenter.script_reader import read_script
+from kafka_edu.instruments.recording import read_recordings
+from kafka_edu.instruments.replay import Replay
+from kafka_edu.supervisor.cluster import running_cluster
+from tui.presenter.panel import PresenterPanel
+from tui.presenter.presenter_app import PresenterApp
+from tui.screens.registry import DECLARATIONS
+
+pytestmark = pytest.mark.tui
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "chapters" / "ch10_replication" / "leader_killed.toml"
+RECORDING = Path(__file__).parent / "recordings" / "leader-killed.jsonl.gz"
+Show = Callable[[Pilot[None], PresenterApp], Awaitable[None]]
+
+
+def present(tmp_path: Path, show: Show, size: tuple[int, int] = (120, 40)) -> None:
+    """Present the chapter's script on the committed recording."""
+
+    async def run() -> None:
+        script = read_script(SCRIPT, [each.name for each in DECLARATIONS])
+        bookmark = Bookmark(SCRIPT, script.digest, "recording", tmp_path)
+        presentation = Presentation(script, live=False, place=bookmark.load())
+        replay = Replay(read_recordings([RECORDING]))
+        app = PresenterApp(presentation, bookmark, "demo", replay=replay)
+        async with app.run_test(size=size) as pilot:
+            app.tick()
+            await pilot.pause()
+            await show(pilot, app)
+
+    asyncio.run(run())
+
+
+def text(app: PresenterApp) -> str:
+    strips = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+async def press(pilot: Pilot[None], app: PresenterApp, key: str) -> str:
+    """Press a key, let the recording play until the step has what it waits for, and draw."""
+    await pilot.press(key)
+    while app.presentation.waits and not app.presentation.failure:
+        app.player.tick(1_000_000)
+        app.tick()
+        await pilot.pause()
+    for _ in range(3):
+        app.tick()
+        await pilot.pause()
+    return text(app)
+
+
+def test_the_question_stands_before_the_answer_and_the_way_back_shows_the_moment(
+    tmp_path: Path,
+) -> None:
+    async def show(pilot: Pilot[None], app: PresenterApp) -> None:
+        assert "1/5 · Records arrive" in text(app)
+        assert "✓ the HW of a partition" in await press(pilot, app, "space")
+        assert "2/5 · Kill a leader" in await press(pilot, app, "space")
+        asked = await press(pilot, app, "space")
+        assert "Who will notice first" in asked
+        assert "Only the session in ZooKeeper" not in asked
+        assert "killed (SIGKILL)" not in asked
+        answered = await press(pilot, app, "1")
+        assert "Not 1, but 3. The connections break at once" in answered
+        assert "✓ the process has gone" in answered
+        assert "killed (SIGKILL)" in answered, "the card of the dead broker"
+        assert "3/5 · Nobody leads" in await press(pilot, app, "space")
+        assert "Broker 1 is dead" in text(app)
+
+        await press(pilot, app, "backspace")
+        before = await press(pilot, app, "backspace")
+        assert "1/5 · Records arrive" in before
+        assert "an earlier step, at the moment of the recording" in before
+        assert "killed (SIGKILL)" not in before, "the screen shows that moment"
+        assert "all is well" in before
+        await press(pilot, app, "space")
+        assert "killed (SIGKILL)" in await press(pilot, app, "space")
+        assert app.presentation.shown == app.presentation.step == 2
+
+    present(tmp_path, show)
+
+
+def test_digits_jump_to_screens_while_no_question_is_open(tmp_path: Path) -> None:
+    async def show(pilot: Pilot[None], app: PresenterApp) -> None:
+        await press(pilot, app, "2")
+        assert app.screen is not app.get_screen("cluster")
+        assert app.screen.query(PresenterPanel), "the panel is on every screen"
+        assert "1/5 · Records arrive" in text(app)
+
+    present(tmp_path, show)
+
+
+def test_it_resumes_where_it_stopped(tmp_path: Path) -> None:
+    async def first(pilot: Pilot[None], app: PresenterApp) -> None:
+        for key in ("space", "space", "space", "3", "space"):
+            await press(pilot, app, key)
+        assert app.presentation.step == 2
+
+    async def again(pilot: Pilot[None], app: PresenterApp) -> None:
+        assert app.presentation.step == 2
+        shown = text(app)
+        assert "3/5 · Nobody leads" in shown
+        app.tick()
+        await pilot.pause()
+        assert "Broker 1 is dead" in text(app), "the name that an earlier step bound"
+        assert "killed (SIGKILL)" in text(app), "the moment of the recording"
+
+    present(tmp_path, first)
+    present(tmp_path, again)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+def test_the_page_ends_in_view_at_each_size(tmp_path: Path, size: tuple[int, int]) -> None:
+    async def show(pilot: Pilot[None], app: PresenterApp) -> None:
+        for key in ("space", "space", "space", "3"):
+            shown = await press(pilot, app, key)
+        assert app.presentation.phase is Phase.ANSWER
+        assert "[space] goes on · [backspace] back" in shown
+        assert "killed (SIGKILL)" in shown
+
+    present(tmp_path, show, size)
+
+
+def run_present(*words: str, home: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kafka_edu", "present", *words],
+        env={**os.environ, "KAFKA_EDU_HOME": str(home), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_plain_and_fast_on_the_recording(tmp_path: Path) -> None:
+    words = (str(SCRIPT), "--plain", "--fast", "--replay", str(RECORDING))
+    done = run_present(*words, home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "✓ web-2 gets a leader out of its ISR" in lines
+    assert "✓ the ISR of web-2 grows by broker 1" in lines
+    asked = next(i for i, line in enumerate(lines) if line.startswith("Who will notice"))
+    answered = next(i for i, line in enumerate(lines) if "a broken connection proves" in line)
+    assert asked < answered
+    assert done.stdout.index("broker 1 killed by SIGKILL") > done.stdout.index("Who will notice")
+
+
+def test_a_recording_without_what_the_script_waits_for_is_an_error(tmp_path: Path) -> None:
+    script = tmp_path / "never.toml"
+    script.write_text(
+        'title = "Never"\n[[step]]\ntitle = "Wait"\nsay = "Look."\n[[step.wait]]\n'
+        'look = "broker 7 comes"\nevent = "BrokerJoined"\nwhere = { broker_id = 7 }\n',
+        encoding="utf-8",
+    )
+    done = run_present(str(script), "--plain", "--fast", "--replay", str(RECORDING), home=tmp_path)
+    assert done.returncode == 1
+    assert "step 1 ('Wait') waited in vain for: broker 7 comes" in done.stderr
+    assert "the recording ended without it" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.timeout(300)
+def test_the_script_on_a_real_cluster(tmp_path: Path) -> None:
+    """The dashboard and the text, one after the other: the script leaves the cluster whole."""
+    home = tmp_path / "home"
+    with running_cluster("presented", home=home) as cluster:
+        before = {broker: cluster.pid(broker) for broker in cluster.broker_ids}
+        done = run_present(str(SCRIPT), "--fast", "--cluster", cluster.name, home=home)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "all 5 steps were seen" in done.stdout
+        after = {broker: cluster.pid(broker) for broker in cluster.broker_ids}
+        assert sum(before[i] != after[i] for i in before) == 1, "one broker was killed and started"
+
+        cluster.wait_ready()
+        plain = run_present(str(SCRIPT), "--plain", "--fast", "--cluster", cluster.name, home=home)
+        assert plain.returncode == 0, plain.stdout + plain.stderr
+        assert "✓ web-2 gets a leader out of its ISR" in plain.stdout
+        assert "Broker" in plain.stdout
+        assert "{victim}" not in plain.stdout

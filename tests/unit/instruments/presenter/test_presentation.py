@@ -1,0 +1,213 @@
+"""The presentation as a machine: what each key and each event does to it."""
+
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.instruments.presenter.bookmark import Bookmark
+from kafka_edu.instruments.presenter.page import Role, page
+from kafka_edu.instruments.presenter.presentation import (
+    Finish,
+    Knows,
+    Perform,
+    Phase,
+    Presentation,
+    ShowMoment,
+    ShowNow,
+    ShowScreen,
+    StartLoad,
+    UnknownTargetError,
+    Watch,
+    resolve,
+)
+from kafka_edu.instruments.presenter.script import (
+    Condition,
+    Expectation,
+    Question,
+    Script,
+    ScriptAct,
+    Step,
+)
+from kafka_edu.trace.event import SUPERVISOR, Envelope, Event, Source
+from kafka_edu.trace.events.controller import BrokerFailed
+from kafka_edu.trace.events.supervisor import ProcessEnded
+
+KILL = ScriptAct("kill", {"broker": "leader of web-0"}, 9)
+DEAD = Expectation("it is dead", "ProcessEnded", bind={"victim": "child.id"})
+GONE = Expectation(
+    "{victim} is gone", "BrokerFailed", where=(Condition("broker_id", "is", "{victim}"),)
+)
+ASK = Question("Who?", ("nobody", "the controller"), 2, "It was broker {victim}.")
+SCRIPT = Script(
+    "Kill",
+    (
+        Step("Look", "Look at it.", "cluster", load=("--topic", "web")),
+        Step("Kill", "Now.", "controller", acts=(KILL,), ask=ASK, expectations=(DEAD, GONE)),
+    ),
+    end="Broker {victim} is dead.",
+)
+
+
+def happened(event: Event, at_us: int) -> Envelope:
+    return Envelope(SUPERVISOR, 1, 0, 0, at_us, event)
+
+
+def ended(broker: int) -> ProcessEnded:
+    return ProcessEnded(
+        process=f"broker-{broker}",
+        child=Source.of_broker(broker),
+        pid=1,
+        code=0,
+        signal="SIGKILL",
+        asked=True,
+    )
+
+
+def texts(at: Presentation, role: Role) -> list[str]:
+    return [line.text for line in page(at) if line.role is role]
+
+
+def at_the_question(live: bool = True) -> Presentation:
+    at = Presentation(SCRIPT, live=live)
+    assert at.begin() == [ShowScreen("cluster")]
+    at.go_on(10)
+    at.go_on(20)
+    at.go_on(30)
+    assert at.phase is Phase.QUESTION
+    return at
+
+
+def test_narration_load_question_acts_evidence_answer() -> None:
+    at = Presentation(SCRIPT, live=True)
+    at.begin()
+    assert at.go_on(10) == [StartLoad(("--topic", "web")), Watch()]
+    assert not at.waits, "a load is waited for by nobody"
+    assert at.go_on(20) == [ShowScreen("controller")]
+    assert at.go_on(30) == []
+    assert at.can_choose
+    assert texts(at, Role.QUESTION) == ["Who?"]
+    assert not texts(at, Role.ANSWER), "the question comes before the answer"
+    assert at.choose(3, 40) == [], "there is no third choice"
+    assert at.choose(1, 40) == [Perform(KILL), Watch()]
+
+    assert not at.apply(happened(ended(1), 39)), "that was before the act"
+    assert at.apply(happened(BrokerFailed(broker_id=1, shutting_down=False), 41)) is False
+    assert not at.apply(happened(ended(1), 42))
+    assert at.names == {"victim": "1"}
+    assert not at.apply(happened(BrokerFailed(broker_id=2, shutting_down=False), 43))
+    assert texts(at, Role.EXPECTED) == ["○ 1 is gone"]
+    assert at.apply(happened(BrokerFailed(broker_id=1, shutting_down=False), 44))
+    assert at.waits, "the act itself is not done yet"
+    assert at.after_seen(45) == []
+    at.act_done()
+    at.after_seen(46)
+    assert at.phase is Phase.ANSWER
+    assert texts(at, Role.ANSWER) == ["Not 1, but 2. It was broker 1."]
+    assert at.go_on(50) == []
+    assert at.phase is Phase.END
+    assert texts(at, Role.SAY) == ["Broker 1 is dead."]
+    assert at.go_on(60) == [Finish()]
+
+
+def test_what_happens_while_the_learner_reads_counts() -> None:
+    gone = Expectation("broker 1 is gone", "BrokerFailed")
+    script = Script("T", (SCRIPT.steps[0], Step("Gone", "Read this slowly.", expectations=(gone,))))
+    at = Presentation(script, live=True)
+    at.apply(happened(BrokerFailed(broker_id=1, shutting_down=False), 5))
+    at.go_on(10)
+    at.go_on(20)
+    at.go_on(30)
+    assert at.waits, "that was before the step before"
+    at = Presentation(script, live=True)
+    at.go_on(10)
+    at.go_on(20)
+    at.apply(happened(BrokerFailed(broker_id=1, shutting_down=False), 25))
+    at.go_on(30)
+    assert not at.waits
+
+
+def test_no_time_ends_a_wait_but_the_learner_may() -> None:
+    at = at_the_question()
+    at.go_on(40)
+    at.act_done()
+    at.after_seen(10**12)
+    assert at.waits
+    at.go_on(10**12)
+    assert at.waits
+    assert "again goes on without it" in texts(at, Role.HINT)[0]
+    at.go_on(10**12 + 1)
+    assert at.phase is Phase.ANSWER
+
+
+def test_an_act_that_is_refused_is_tried_again_by_the_same_key() -> None:
+    at = at_the_question()
+    at.go_on(40)
+    at.act_failed("broker 1 is stopped")
+    assert texts(at, Role.FAILURE) == ["✗ broker 1 is stopped"]
+    assert at.go_on(50) == [Perform(KILL)]
+    assert not at.failure
+
+
+def test_a_recording_gets_no_acts_and_says_when_it_ends_too_early() -> None:
+    at = at_the_question(live=False)
+    assert at.go_on(40) == [Watch()]
+    assert not at.apply(happened(ended(1), 3)), "one of two"
+    at.ended()
+    assert texts(at, Role.FAILURE) == ["✗ the recording ended without it"]
+    at.go_on(50)
+    assert at.phase is Phase.ANSWER
+
+
+def test_back_shows_the_recorded_moment_and_forth_acts_no_second_time() -> None:
+    at = at_the_question()
+    at.go_on(40)
+    at.act_done()
+    assert at.back() == [ShowScreen("cluster"), ShowMoment(20)]
+    assert "the cluster runs on" in texts(at, Role.NOTE)[0]
+    assert at.back() == [], "there is nothing before the first step"
+    at.apply(happened(ended(1), 41))
+    assert at.seen == [True, False], "what happens meanwhile counts"
+    assert at.go_on(50) == [ShowScreen("controller"), ShowNow()]
+    assert at.phase is Phase.WATCHING
+
+
+def test_a_text_on_the_screen() -> None:
+    step = Step("Look", "Look.", expectations=(Expectation("it leads", text="✕ killed"),))
+    at = Presentation(Script("T", (step,)), live=True)
+    at.go_on(10)
+    assert at.texts() == ["✕ killed"]
+    assert not at.see("all is well", 11)
+    assert at.see("broker 1 ✕ killed (SIGKILL)", 12)
+
+
+def test_a_place_is_saved_and_resumed(tmp_path: Path) -> None:
+    at = at_the_question()
+    at.go_on(40)
+    at.apply(happened(ended(1), 41))
+    script = tmp_path / "kill.toml"
+    bookmark = Bookmark(script, "abc", "default", tmp_path)
+    assert bookmark.load() is None
+    bookmark.save(at.place())
+    again = Presentation(SCRIPT, live=True, place=bookmark.load())
+    assert again.place() == at.place()
+    assert again.begin() == [ShowScreen("controller"), Watch()], "its act is not repeated"
+    assert again.apply(happened(BrokerFailed(broker_id=1, shutting_down=False), 44))
+    assert Bookmark(script, "other text", "default", tmp_path).load() is None
+    bookmark.path.write_text("{}", encoding="utf-8")
+    assert bookmark.load() is None, "a broken file counts as none"
+
+
+def test_targets_are_found_when_the_act_is_due() -> None:
+    knows = Knows(2, {"web-0": (1, (1, 2, 0)), "web-1": (-1, (0,))})
+
+    def broker(words: str) -> int | str:
+        return resolve(ScriptAct("kill", {"broker": words}, 1), {"v": "0"}, knows)["broker"]
+
+    assert broker("leader of web-0") == 1
+    assert broker("follower of web-0") == 2
+    assert broker("controller") == 2
+    assert broker("{v}") == 0
+    with pytest.raises(UnknownTargetError, match="web-1 has no leader now"):
+        broker("leader of web-1")
+    with pytest.raises(UnknownTargetError, match="web-9"):
+        broker("follower of web-9")

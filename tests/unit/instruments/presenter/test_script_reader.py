@@ -1,0 +1,130 @@
+"""Scripts of the presenter: what is read, and the one line that each error is."""
+
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.instruments.presenter.script import Condition
+from kafka_edu.instruments.presenter.script_reader import ScriptError, read_script
+
+ROOT = Path(__file__).resolve().parents[4]
+SCREENS = ("cluster", "controller", "replication")
+
+GOOD = """\
+title = "A title"
+
+[[step]]
+title = "One"
+say = \"\"\"
+Two lines
+are one paragraph.
+
+This is another.\"\"\"
+screen = "cluster"
+load = { topic = "web", rate = 50 }
+
+[[step.act]]
+name = "kill"
+broker = "leader of web-0"
+
+[[step.wait]]
+look = "it is dead"
+event = "ProcessEnded"
+where = { child.id = 1, signal = "SIGKILL" }
+bind = { victim = "child.id" }
+
+[[step]]
+title = "Two"
+say = "Broker {victim} is dead."
+
+[step.ask]
+question = "Why {victim}?"
+choices = ["a", "b"]
+right = 2
+answer = "Because."
+
+[[step.wait]]
+look = "the ISR lacks {victim}"
+event = "IsrShrunk"
+where = { after = { lacks = "{victim}" }, leader_epoch = { above = 0 } }
+"""
+
+
+def read(tmp_path: Path, text: str) -> object:
+    path = tmp_path / "script.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_script(path, SCREENS)
+
+
+def test_a_whole_script(tmp_path: Path) -> None:
+    path = tmp_path / "script.toml"
+    path.write_text(GOOD, encoding="utf-8")
+    script = read_script(path, SCREENS)
+    one, two = script.steps
+    assert script.title == "A title"
+    assert one.say == "Two lines are one paragraph.\nThis is another."
+    assert one.load == ("--topic", "web", "--rate", "50")
+    assert one.acts[0].values == {"broker": "leader of web-0"}
+    wait = one.expectations[0]
+    assert wait.where == (
+        Condition("child.id", "is", 1),
+        Condition("signal", "is", "SIGKILL"),
+    )
+    assert wait.bind == {"victim": "child.id"}
+    assert two.ask is not None
+    assert two.ask.right == 2
+    assert two.expectations[0].where == (
+        Condition("after", "lacks", "{victim}"),
+        Condition("leader_epoch", "above", 0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ('title = "A title"', 'title = "A title', 1, "this is not TOML"),
+        ('screen = "cluster"', 'scren = "cluster"', 10, "did you mean 'screen'?"),
+        ('screen = "cluster"', 'screen = "clutter"', 10, "there is no screen 'clutter'"),
+        ('name = "kill"', 'name = "kil"', 14, "there is no act 'kil': did you mean 'kill'?"),
+        ('broker = "leader of web-0"', 'topic = "web"', 15, "there is no key 'topic'"),
+        ('broker = "leader of web-0"', "", 14, "act 'kill' needs 'broker'"),
+        ("leader of web-0", "the leader", 15, "'leader of TOPIC-0'"),
+        ('event = "ProcessEnded"', 'event = "ProcessEnd"', 19, "did you mean ProcessEnded?"),
+        ("child.id = 1", "chid.id = 1", 20, "ProcessEnded has no field 'chid'"),
+        ('bind = { victim = "child.id" }', "", 25, "no wait before this binds '{victim}'"),
+        ("right = 2", "right = 3", 30, "'right' is a number up to 2"),
+        ("lacks =", "misses =", 36, "no test 'misses'"),
+        ("above = 0", 'above = "x"', 36, "needs a number"),
+        ('event = "IsrShrunk"\n', "", 33, "either an 'event' or a 'text'"),
+        ('load = { topic = "web"', 'load = { topics = "web"', 11, "there is no key 'topics'"),
+        ('say = "Broker', 'sag = "Broker', 25, "did you mean 'say'?"),
+    ],
+)
+def test_an_error_is_one_line_with_its_place(
+    tmp_path: Path, old: str, new: str, line: int, words: str
+) -> None:
+    assert GOOD.count(old) >= 1
+    with pytest.raises(ScriptError) as caught:
+        read(tmp_path, GOOD.replace(old, new, 1))
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(f"{tmp_path}/script.toml:{line}: "), message
+    assert words in message
+
+
+def test_an_empty_file_and_one_that_is_no_text(tmp_path: Path) -> None:
+    with pytest.raises(ScriptError, match=r":1: 'title' is missing"):
+        read(tmp_path, "")
+    with pytest.raises(ScriptError, match=r"has no \[\[step\]\]"):
+        read(tmp_path, 'title = "x"\n')
+    path = tmp_path / "script.toml"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ScriptError, match="not UTF-8"):
+        read_script(path, SCREENS)
+
+
+def test_each_script_of_the_chapters_is_right() -> None:
+    found = sorted((ROOT / "chapters").glob("*/*.toml"))
+    assert found
+    for path in found:
+        assert read_script(path, SCREENS).steps

@@ -1,0 +1,1 @@
+"""The presenter: `kafka-edu present FILE.toml` (docs/presenter.md)."""

@@ -1,0 +1,63 @@
+"""The panel below each screen: narration, question, what to look for, and the answer."""
+
+from typing import Final
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from kafka_edu.instruments.presenter.page import Line, Role, page
+from kafka_edu.instruments.presenter.presentation import Presentation
+
+from ..palette import Palette
+from ..widgets.drawn import palette_of
+
+_BOLD: Final = {Role.TITLE, Role.QUESTION, Role.SEEN, Role.CHOSEN, Role.FAILURE}
+
+
+class PresenterPanel(VerticalScroll):
+    """Shows the page of the presentation, and follows it to its end."""
+
+    def __init__(self, presentation: Presentation) -> None:
+        super().__init__(id="presenter")
+        self.presentation = presentation
+        self._lines: list[Line] = []
+        self._palette: Palette | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="presenter-page")
+
+    def tick(self) -> None:
+        """Look at the presentation, and show the page if it differs."""
+        if not self.is_mounted or not self.query("#presenter-page"):
+            return
+        lines, palette = page(self.presentation), palette_of(self)
+        if (lines, palette) == (self._lines, self._palette):
+            return
+        new_step = lines[0] != (self._lines[0] if self._lines else None)
+        self._lines, self._palette = lines, palette
+        self.query_one("#presenter-page", Static).update(draw(lines, palette))
+        (self.scroll_home if new_step else self.scroll_end)(animate=False)
+
+
+def draw(lines: list[Line], palette: Palette) -> Text:
+    """Return the page with colours. Each line also has its own sign, so none depends on colour."""
+    colours = {
+        Role.TITLE: palette.text,
+        Role.NOTE: palette.warning,
+        Role.SAY: palette.text,
+        Role.QUESTION: palette.warning,
+        Role.CHOICE: palette.text,
+        Role.CHOSEN: palette.warning,
+        Role.EXPECTED: palette.dim,
+        Role.SEEN: palette.ok,
+        Role.ANSWER: palette.ok,
+        Role.FAILURE: palette.error,
+        Role.HINT: palette.dim,
+    }
+    text = Text()
+    for at, line in enumerate(lines):
+        style = f"{'bold ' if line.role in _BOLD else ''}{colours[line.role]}"
+        text.append(line.text + ("\n" if at < len(lines) - 1 else ""), style=style)
+    return text

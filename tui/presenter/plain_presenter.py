@@ -1,0 +1,310 @@
+"""The presenter without the dashboard: pages as text, and what happens as lines between them."""
+
+import asyncio
+import contextlib
+import os
+import sys
+import termios
+import threading
+import time
+import tty
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rich.console import Console
+
+from kafka_edu.instruments.look_back import look_back
+from kafka_edu.instruments.presenter.bookmark import Bookmark
+from kafka_edu.instruments.presenter.page import Line, Role, in_vain, page
+from kafka_edu.instruments.presenter.presentation import (
+    Effect,
+    Finish,
+    Perform,
+    Presentation,
+    ShowMoment,
+    ShowNow,
+    ShowScreen,
+    StartLoad,
+    StopLoad,
+    Watch,
+)
+from kafka_edu.instruments.replay import Replay
+from kafka_edu.instruments.sentences import sentence, teller
+from kafka_edu.instruments.trace_feed import TraceFeed, now_us
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
+
+from ..load_process import LoadProcess
+from ..model import Model
+from .stage import Stage, StageError, at_last, to_ms
+
+TICK_S: Final = 0.1
+#: With --fast: how long a step may wait for what it expects.
+FAST_PATIENCE_S: Final = 120.0
+ACT_AGAIN_S: Final = 0.5
+MAX_FACTS: Final = 12
+"""So many lines of facts a step. The rest is counted."""
+REPLAY_CHUNK_US: Final = 100_000
+
+_STYLES: Final = {
+    Role.TITLE: "bold",
+    Role.NOTE: "yellow",
+    Role.QUESTION: "bold yellow",
+    Role.CHOSEN: "bold",
+    Role.EXPECTED: "dim",
+    Role.SEEN: "bold green",
+    Role.ANSWER: "green",
+    Role.FAILURE: "bold red",
+    Role.HINT: "dim",
+}
+
+
+class PlainError(Exception):
+    """A fast presentation cannot go on. The message names the step and what it waited for."""
+
+
+class PlainPresenter:
+    """Runs one presentation in a shell."""
+
+    def __init__(
+        self,
+        presentation: Presentation,
+        bookmark: Bookmark,
+        name: str,
+        *,
+        folder: ClusterFolder | None = None,
+        replay: Replay | None = None,
+        fast: bool = False,
+    ) -> None:
+        self.presentation = presentation
+        self._bookmark = bookmark
+        self._folder = folder
+        self._replay = replay
+        self._fast = fast
+        self._model = Model(name)
+        self._console = Console(highlight=False, soft_wrap=False)
+        self._load = LoadProcess(name) if folder is not None else None
+        self._stage = (
+            Stage(folder, self._load, self._model)
+            if folder is not None and self._load is not None
+            else None
+        )
+        self._printed: list[Line] = []
+        self._shown = -1
+        self._facts = 0
+        self._told: set[str] = set()
+        """The facts that the learner has read in this step."""
+        self._playing = False
+        self._acts: list[Perform] = []
+        self._finished = False
+
+    @property
+    def _clock_us(self) -> int:
+        return self._replay.clock_us if self._replay is not None else now_us()
+
+    async def run(self) -> None:
+        """Present until the learner has seen the end or leaves. Raises PlainError."""
+        feed = TraceFeed(self._folder) if self._folder is not None else None
+        reading = asyncio.create_task(feed.run()) if feed is not None else None
+        try:
+            with _keys(self._fast) as keys:
+                await self._present(feed, keys)
+        finally:
+            if reading is not None:
+                reading.cancel()
+                await asyncio.gather(reading, return_exceptions=True)
+            if self._load is not None:
+                self._load.stop()
+
+    async def _present(self, feed: TraceFeed | None, keys: "asyncio.Queue[str]") -> None:
+        at = self.presentation
+        if self._replay is not None:
+            self._rewind(self._replay)
+        elif self._folder is not None and at.moments:
+            past = await look_back(self._folder, since_us=at_last(at))
+            self._take(past.envelopes)
+        self._perform(at.begin())
+        patience, seen = time.monotonic(), at.place()
+        while not self._finished:
+            self._show()
+            if feed is not None:
+                self._take(feed.drain())
+            elif self._replay is not None:
+                self._play(self._replay)
+            at.skip_texts()
+            await self._act()
+            self._perform(at.after_seen(self._clock_us))
+            self._show()
+            if (place := at.place()) != seen:
+                patience, seen = time.monotonic(), place
+                self._bookmark.save(place)
+            if self._fast:
+                self._go_on_fast(patience)
+                await asyncio.sleep(TICK_S if feed is not None else 0)
+            elif not await self._take_key(keys):
+                return
+
+    def _rewind(self, replay: Replay) -> None:
+        """Go to where the learner was, at the first start to the beginning."""
+        replay.playing = False
+        at = self.presentation
+        self._model.apply(replay.wind_to(to_ms(at_last(at) - replay.begin_us)))
+        self._model.advance(replay.clock_us)
+
+    def _take(self, envelopes: Iterable[Envelope]) -> None:
+        """Take what happened: into the model, to the learner, and to the presentation."""
+        for envelope in envelopes:
+            self._model.apply((envelope,))
+            watching = self.presentation.waits
+            done = self.presentation.apply(envelope)
+            if watching:
+                self._tell(envelope)
+            if done and self._replay is not None:
+                self._playing = False
+                at = self._replay.index_at(envelope.mono_us) - 1
+                self._replay.stop_at(at)
+                return
+
+    def _play(self, replay: Replay) -> None:
+        """Hand out a piece of the recording, as fast as it can be read."""
+        if not self._playing:
+            return
+        replay.playing = True
+        self._take(replay.advance(int(REPLAY_CHUNK_US / replay.speed)))
+        replay.playing = False
+        if replay.ended and self.presentation.waits:
+            self._playing = False
+            self.presentation.ended()
+
+    def _tell(self, envelope: Envelope) -> None:
+        """Print a fact that deserves a line."""
+        known = EVENT_TYPES.get(envelope.name)
+        if known is None or known.kind is not Kind.FACT:
+            return
+        said = sentence(envelope.event)
+        if not said.loud:
+            return
+        because = f"  because {said.reason}" if said.reason else ""
+        line = f"  {teller(envelope.source):>4}  {said.text()}{because}"
+        if line in self._told:
+            return
+        self._told.add(line)
+        self._facts += 1
+        if self._facts <= MAX_FACTS:
+            self._console.print(line, style="cyan", markup=False)
+
+    async def _act(self) -> None:
+        """Carry out the act that is due, if the cluster says now who is meant."""
+        if not self._acts or self._stage is None:
+            return
+        act = self._acts[0].act
+        try:
+            values = self._stage.target(act, self.presentation.names)
+            await asyncio.to_thread(self._stage.perform, act, values)
+        except StageError as error:
+            self.presentation.act_failed(str(error))
+            self._acts.clear()
+        else:
+            self._acts.pop(0)
+            self._perform(self.presentation.act_done())
+
+    def _perform(self, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case StartLoad(options) if self._stage is not None:
+                    try:
+                        self._stage.start_load(options)
+                    except StageError as error:
+                        self.presentation.act_failed(str(error))
+                case StopLoad() if self._stage is not None:
+                    self._stage.stop_load()
+                case Perform() as act:
+                    self._acts.append(act)
+                case Watch():
+                    self._playing = self.presentation.waits
+                case Finish():
+                    self._bookmark.forget()
+                    self._finished = True
+                case ShowScreen() | ShowMoment() | ShowNow() | StartLoad() | StopLoad():
+                    pass  # there is no screen, and a recording has no load
+
+    def _show(self) -> None:
+        """Print the lines of the page that are not printed yet."""
+        lines = page(self.presentation)
+        if self.presentation.shown != self._shown:
+            if self._shown >= 0:
+                self._console.print()
+            self._shown, self._printed, self._facts = self.presentation.shown, [], 0
+            self._told.clear()
+        for line in lines:
+            if line in self._printed or (line.role is Role.HINT and self._fast):
+                continue
+            if line.role in (Role.QUESTION, Role.ANSWER) and self._facts > MAX_FACTS:
+                self._console.print(f"    … and {self._facts - MAX_FACTS} more facts", style="dim")
+                self._facts = 0
+            self._printed.append(line)
+            self._console.print(line.text, style=_STYLES.get(line.role, ""), markup=False)
+
+    async def _take_key(self, keys: "asyncio.Queue[str]") -> bool:
+        """Take a key if there is one. Return whether the learner stays."""
+        try:
+            async with asyncio.timeout(TICK_S):
+                key = await keys.get()
+        except TimeoutError:
+            return True
+        at = self.presentation
+        match key:
+            case " " | "\r" | "\n":
+                self._perform(at.go_on(self._clock_us))
+            case "b" | "\x7f" | "\x08":
+                self._perform(at.back())
+            case "q" | "\x04" | "\x1b" | "":
+                self._console.print("[dim]stopped here; the same command goes on from here[/]")
+                return False
+            case digit if digit.isdecimal():
+                self._perform(at.choose(int(digit), self._clock_us))
+        return True
+
+    def _go_on_fast(self, patience: float) -> None:
+        at = self.presentation
+        if self._acts:
+            return
+        late = time.monotonic() - patience > FAST_PATIENCE_S
+        if at.waits and (late or (self._replay is not None and at.failure)):
+            raise PlainError(in_vain(at))
+        if not at.waits or at.failure:
+            self._perform(at.go_on(self._clock_us))
+
+
+@contextlib.contextmanager
+def _keys(fast: bool) -> Iterator["asyncio.Queue[str]"]:
+    """Read keys of a terminal, one by one, or lines of a pipe: an empty line is the space key."""
+    keys: asyncio.Queue[str] = asyncio.Queue()
+    if fast:
+        yield keys
+        return
+    loop = asyncio.get_running_loop()
+    fd = sys.stdin.fileno()
+    terminal = os.isatty(fd)
+
+    def read() -> None:
+        while True:
+            if terminal:
+                key = os.read(fd, 1).decode("utf-8", "replace")
+            else:
+                line = sys.stdin.readline()
+                key = line.strip()[:1] or (" " if line else "")
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(keys.put_nowait, key)
+            if not key:
+                return
+
+    before = termios.tcgetattr(fd) if terminal else None
+    if terminal:
+        tty.setcbreak(fd)
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        yield keys
+    finally:
+        if before is not None:
+            termios.tcsetattr(fd, termios.TCSADRAIN, before)

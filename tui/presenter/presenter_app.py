@@ -1,0 +1,282 @@
+"""The dashboard with a presentation: a panel below each screen, driven by the space key."""
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+from textual.binding import Binding, BindingType
+
+from kafka_edu.instruments.look_back import look_back
+from kafka_edu.instruments.presenter.bookmark import Bookmark
+from kafka_edu.instruments.presenter.page import in_vain
+from kafka_edu.instruments.presenter.presentation import (
+    Effect,
+    Finish,
+    Perform,
+    Phase,
+    Presentation,
+    ShowMoment,
+    ShowNow,
+    ShowScreen,
+    StartLoad,
+    StopLoad,
+    Watch,
+)
+from kafka_edu.instruments.presenter.script import ScriptAct
+from kafka_edu.instruments.presenter.script_reader import MAX_CHOICES
+from kafka_edu.instruments.replay import Replay
+from kafka_edu.instruments.trace_feed import now_us
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.trace.event import Envelope
+
+from ..app import DashboardApp
+from ..screens.dashboard_screen import DashboardScreen
+from ..screens.registry import DECLARATIONS
+from .panel import PresenterPanel
+from .stage import Stage, StageError, at_last, to_ms
+
+#: With --fast: how long a step may wait for what it expects, and how much of a recording passes
+#: at each tick.
+FAST_PATIENCE_S: Final = 120.0
+FAST_PLAY_US: Final = 1_000_000
+
+_DIGITS: Final = {each.key: each for each in DECLARATIONS}
+
+
+def _digit_bindings() -> Iterable[BindingType]:
+    """A digit chooses while a question is open, and else jumps to a screen."""
+    for number in range(1, MAX_CHOICES + 1):
+        yield Binding(str(number), f"choose({number})", show=False, priority=True)
+        if (screen := _DIGITS.get(str(number))) is not None:
+            yield Binding(str(number), f"look('{screen.name}')", screen.title, show=False)
+
+
+class PresenterApp(DashboardApp):
+    """The dashboard application that presents a script."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "go_on", "go on", priority=True),
+        Binding("backspace", "page_back", "back", priority=True),
+        *_digit_bindings(),
+    ]
+
+    def __init__(
+        self,
+        presentation: Presentation,
+        bookmark: Bookmark,
+        name: str,
+        *,
+        folder: ClusterFolder | None = None,
+        replay: Replay | None = None,
+        fast: bool = False,
+    ) -> None:
+        """Give it the `folder` of a live cluster, or a `replay`. `fast` needs no keys."""
+        super().__init__(name, folder, replay)
+        self.presentation = presentation
+        self.trouble = ""
+        """Why a fast presentation could not go on."""
+        self._bookmark = bookmark
+        self._fast = fast
+        self._stage = (
+            Stage(folder, self._load, self.model)
+            if folder is not None and self._load is not None
+            else None
+        )
+        self._acting = False
+        self._begun = False
+        self._front_us = 0
+        """Where a recording was before the learner went back."""
+        self._patience_from = time.monotonic()
+        self._last: tuple[int, Phase, tuple[bool, ...]] = (0, Phase.NARRATION, ())
+        self.player.observer = self._observe
+        if replay is not None:
+            replay.playing = False
+
+    @property
+    def clock_us(self) -> int:
+        return self.replay.clock_us if self.replay is not None else now_us()
+
+    def _observe(self, envelope: Envelope) -> bool:
+        before = self.presentation.seen.count(True)
+        done = self.presentation.apply(envelope)
+        if self.presentation.seen.count(True) != before:
+            self._changed()
+        return done
+
+    def _changed(self) -> None:
+        """The presentation has moved: save the place."""
+        self._bookmark.save(self.presentation.place())
+        self.refresh_bindings()
+
+    def tick(self) -> None:
+        super().tick()
+        if not self._begun:
+            self._begin()
+            return
+        self._present()
+
+    def _begin(self) -> None:
+        """Show the first page; after a resumption go to where the learner was."""
+        self._begun = True
+        at = self.presentation
+        if self.replay is not None:
+            self.player.wind_to(to_ms(at_last(at) - self.replay.begin_us))
+        elif self._folder is not None and at.moments:
+            self.run_worker(self._catch_up(self._folder), group="past")
+        self._perform(at.begin())
+
+    async def _catch_up(self, folder: ClusterFolder) -> None:
+        """Take what happened while the presentation was closed, out of the processes' rings."""
+        for envelope in (await look_back(folder, since_us=at_last(self.presentation))).envelopes:
+            self._observe(envelope)
+
+    def _present(self) -> None:
+        """Look at the screen and at the recording, and go on where no key is needed."""
+        at = self.presentation
+        if self._fast and self.replay is not None and self.replay.playing:
+            self.player.tick(FAST_PLAY_US)
+        if at.texts():
+            self._read_screen()
+        if self.replay is not None and at.waits and self.replay.ended:
+            at.ended()
+        self._perform(at.after_seen(self.clock_us))
+        if self._fast:
+            self._go_on_fast()
+
+    def _go_on_fast(self) -> None:
+        at = self.presentation
+        if self._acting:
+            return
+        if (now := (at.step, at.phase, tuple(at.seen))) != self._last:
+            self._last, self._patience_from = now, time.monotonic()
+        late = time.monotonic() - self._patience_from > FAST_PATIENCE_S
+        if at.waits and (late or (self.replay is not None and at.failure)):
+            self.trouble = in_vain(at)
+            self.exit()
+        elif at.failure or not at.waits:  # an act that was refused may have come too early
+            self.action_go_on()
+
+    def _read_screen(self) -> None:
+        """Give the presentation the text of the screen, without the panel's own."""
+        strips = self.screen._compositor.render_strips()
+        rows = ["".join(segment.text for segment in strip) for strip in strips]
+        for panel in self.screen.query(PresenterPanel):
+            rows[panel.region.y : panel.region.bottom] = []
+        seen = self.presentation.seen.count(True)
+        if self.presentation.see("\n".join(rows), self.clock_us) and self.replay is not None:
+            self.replay.playing = False
+        if self.presentation.seen.count(True) != seen:
+            self._changed()
+
+    def _perform(self, effects: Iterable[Effect]) -> None:
+        """Carry out what the presentation decided."""
+        for effect in effects:
+            match effect:
+                case ShowScreen(name):
+                    self.action_look(name)
+                case StartLoad(options) if self._stage is not None:
+                    try:
+                        self._stage.start_load(options)
+                    except StageError as error:
+                        self.presentation.act_failed(str(error))
+                case StopLoad() if self._stage is not None:
+                    self._stage.stop_load()
+                case Perform(act):
+                    self._act(act)
+                case Watch():
+                    self._watch()
+                case ShowMoment(mono_us):
+                    self._show_moment(mono_us)
+                case ShowNow():
+                    self._show_now()
+                case Finish():
+                    self._bookmark.forget()
+                    self.exit()
+                    return
+        if effects:
+            self._changed()
+        self.look()
+
+    def _act(self, act: ScriptAct) -> None:
+        if self._stage is None or self._acting:
+            return
+        try:
+            values = self._stage.target(act, self.presentation.names)
+        except StageError as error:
+            self.presentation.act_failed(str(error))
+            return
+        self._acting = True
+        self.run_worker(self._act_in_thread(self._stage, act, values), group="script-act")
+
+    async def _act_in_thread(
+        self, stage: Stage, act: ScriptAct, values: dict[str, int | str]
+    ) -> None:
+        try:
+            await asyncio.to_thread(stage.perform, act, values)
+        except StageError as error:
+            self._acting = False
+            self.presentation.act_failed(str(error))
+        else:
+            self._acting = False
+            self._perform(self.presentation.act_done())
+
+    def _watch(self) -> None:
+        """Let a recording play until everything was seen."""
+        if self.replay is not None and self.presentation.waits:
+            if self.replay.ended:
+                self.presentation.ended()
+            else:
+                self.replay.playing = True
+
+    def _show_moment(self, mono_us: int) -> None:
+        if self.player.replay is None:
+            self.player.toggle()
+        replay = self.player.replay
+        if replay is None:
+            return
+        self._front_us = max(self._front_us, replay.clock_us)
+        self.player.wind_to(to_ms(mono_us - replay.begin_us))
+        replay.playing = False
+
+    def _show_now(self) -> None:
+        if self.player.live:
+            self.player.to_now()
+        elif self.replay is not None:
+            self.player.wind_to(to_ms(self._front_us - self.replay.begin_us))
+            self._watch()
+
+    def look(self) -> None:
+        """Let the present screen draw, with the panel below it."""
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, DashboardScreen) and screen.is_mounted:
+                if not screen.query(PresenterPanel):
+                    screen.mount(PresenterPanel(self.presentation), before=screen.acts)
+                break
+        super().look()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Digits choose only while a question is open."""
+        if action == "choose":
+            return self.presentation.can_choose
+        if action == "page_back":
+            return self.presentation.shown > 0
+        return super().check_action(action, parameters)
+
+    def action_go_on(self) -> None:
+        if not self._acting:
+            effects = self.presentation.go_on(self.clock_us)
+            self._changed()
+            self._perform(effects)
+
+    def action_page_back(self) -> None:
+        self._perform(self.presentation.back())
+
+    def action_choose(self, number: int) -> None:
+        effects = self.presentation.choose(number, self.clock_us)
+        self._changed()
+        self._perform(effects)
+
+    @property
+    def finished(self) -> bool:
+        return self.presentation.phase is Phase.END

@@ -1,0 +1,75 @@
+"""The live cluster of a presentation: acts and the load. A recording has no stage."""
+
+from collections.abc import Mapping
+
+from kafka_edu.instruments.presenter.presentation import (
+    Knows,
+    Presentation,
+    UnknownTargetError,
+    resolve,
+)
+from kafka_edu.instruments.presenter.script import ScriptAct
+from kafka_edu.supervisor.action_client import (
+    ActionAddress,
+    ActionClient,
+    ActionRefusedError,
+    NoSupervisorError,
+)
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+
+from ..load_process import LoadProcess
+from ..model import Model
+
+
+def to_ms(since_us: int) -> int:
+    """Return a position in ms that lies not before this one, so that its event is included."""
+    return max(-(-since_us // 1000), 0)
+
+
+def at_last(presentation: Presentation) -> int:
+    """Return the time up to which the learner has seen everything."""
+    return max(presentation.moments.values(), default=presentation.since_us)
+
+
+class StageError(Exception):
+    """An act cannot be carried out now. The message says why."""
+
+
+class Stage:
+    """Carries out what a script asks of its cluster."""
+
+    def __init__(self, folder: ClusterFolder, load: LoadProcess, model: Model) -> None:
+        self._folder = folder
+        self._load = load
+        self._model = model
+
+    def target(self, act: ScriptAct, names: Mapping[str, str]) -> dict[str, int | str]:
+        """Return the values of an act; the model says who leads what. Raises StageError."""
+        cluster = self._model.cluster
+        partitions = {
+            str(key): (row.leader, row.isr) for key, row in cluster.partitions.by_key.items()
+        }
+        try:
+            return resolve(act, names, Knows(cluster.controller, partitions))
+        except UnknownTargetError as error:
+            raise StageError(str(error)) from error
+
+    def perform(self, act: ScriptAct, values: Mapping[str, int | str]) -> None:
+        """Carry out an act and wait for its result. Blocking. Raises StageError."""
+        try:
+            with ActionClient(ActionAddress.read(self._folder.action_address)) as client:
+                client.ask(act.name, **values)
+        except (NoSupervisorError, ActionRefusedError) as error:
+            raise StageError(str(error)) from error
+
+    def start_load(self, options: tuple[str, ...]) -> None:
+        """Start a load, unless one of this presentation runs. Raises StageError."""
+        if self._load.running:
+            return
+        try:
+            self._load.start(options)
+        except OSError as error:
+            raise StageError(f"the load cannot be started: {error}") from error
+
+    def stop_load(self) -> None:
+        self._load.stop()
