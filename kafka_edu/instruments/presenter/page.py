@@ -139,18 +139,18 @@ def _hint(at: Presentation) -> str:
 
 
 def acts_in_words(at: Presentation) -> str:
-    """Return what the space key will do to the cluster; a dangerous act has a sign."""
+    """Return what the space key will do to the cluster; a dangerous act is marked."""
     acts = at.present.acts if at.live else ()
     if not acts:
         return "lets it happen"
     titles = [
-        ("⚠ " if ACTS[act.name].dangerous else "")
+        ("dangerous: " if ACTS[act.name].dangerous else "")
         + ACTS[act.name].title_with(
             {key: filled(str(value), at.names) for key, value in act.values.items()}
         )
         for act in acts
     ]
-    return "acts: " + "; ".join(titles)
+    return "does it: " + "; ".join(titles)
 
 
 def _answer_follows(at: Presentation) -> bool:
