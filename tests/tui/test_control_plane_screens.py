@@ -261,6 +261,28 @@ def test_znodes_open_and_close_by_keys() -> None:
     look("zookeeper", moments(LeaderElected)[-1][0], ask, (160, 50))
 
 
+def test_the_filter_finds_znodes_that_are_not_open_and_events_by_name() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        app.filter_words = ("web", "state")
+        text = shown(app)
+        assert text.count("/brokers/topics/web/partitions/") >= 6
+        tree = app.screen.query_one(ZnodeLines)
+        assert all("web" in row.label for row in tree.rows)
+        app.filter_words = ()
+        shown(app)
+        assert "controller_epoch" in [row.label for row in tree.rows]
+        app.action_look("controller")
+        await pilot.pause()
+        app.filter_words = ("controlledshutdown",)
+        lines = app.screen.query_one(EventLines)
+        shown(app)
+        assert lines.chosen is not None
+        assert lines.chosen.name == "ControlledShutdown"
+        assert "may go" in shown(app)
+
+    look("zookeeper", moments(ControllerElected)[-1][0], ask, (160, 50))
+
+
 def test_the_selected_session_stays_when_others_come_and_go() -> None:
     at_ms, _ = moments(SessionExpired)[0]
 

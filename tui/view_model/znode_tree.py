@@ -16,6 +16,8 @@ PAGE: Final = 100
 GHOST_US: Final = 10_000_000
 """A deleted znode is still drawn for so long, struck through."""
 MAX_GHOSTS: Final = 200
+MAX_FOUND: Final = 200
+"""A search lists so many znodes at most."""
 FOLDED: Final = "…"
 """The last part of the path of the row that stands for children that are not listed."""
 _OPEN_AT_FIRST: Final = ("/", "/brokers", "/brokers/ids", "/brokers/topics", "/admin")
@@ -168,6 +170,20 @@ class ZnodeTree:
         """Open or close the znode of a row; nothing if it is so already."""
         if row.is_open != is_open or (row.hidden and is_open):
             self.toggle(row)
+
+    def found(self, words: tuple[str, ...]) -> list[Row]:
+        """Return the znodes that hold all these words in path or data, open or not, up to MAX_FOUND
+        of them. O(znodes).
+        """
+        rows = []
+        for path in self.by_path:
+            node = self.by_path[path]
+            text = f"{path} {node.data}".lower()
+            if all(word in text for word in words):
+                rows.append(Row(node, 0, path, False))
+                if len(rows) == MAX_FOUND:
+                    break
+        return rows
 
     def reveal(self, path: str) -> None:
         """Open all that stands above a znode."""

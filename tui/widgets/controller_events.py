@@ -97,12 +97,12 @@ class EventLines(Lines):
 
     def action_move(self, by: int) -> None:
         super().action_move(by)
-        self._following = self.cursor >= self.newest()
+        self._following = self.cursor >= self.newest() and not self._words
 
     def tick(self) -> None:
         super().tick()
         stamp, newest = self._of, self.newest()
-        if self._following:
+        if self._following and not self._words:
             if (stamp, newest) != self._followed:
                 super().action_move(newest - self.cursor)
             top = max(min(self.count() - self.size.height, self.cursor), 0)

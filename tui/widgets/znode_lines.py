@@ -79,10 +79,19 @@ class ZnodeLines(Lines):
     def __init__(self, model: Model) -> None:
         super().__init__(id="znodes")
         self.model = model
+        self._found: list[Row] = []
+        self._found_for: tuple[int, int, tuple[str, ...]] = (-1, -1, ())
 
     @property
     def rows(self) -> list[Row]:
-        return self.model.zookeeper.tree.rows()
+        """The rows of the tree; with a filter, the znodes that it finds, wherever they are."""
+        tree, words = self.model.zookeeper.tree, self._filter()
+        if not words:
+            return tree.rows()
+        if (id(tree), tree.version, words) != self._found_for:
+            self._found = tree.found(words)
+            self._found_for = id(tree), tree.version, words
+        return self._found
 
     @property
     def chosen(self) -> Row | None:
