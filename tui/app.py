@@ -21,7 +21,6 @@ from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
-from kafka_edu.protocol.capture_format import CapturedFrame
 from kafka_edu.supervisor.act_table import ACTS
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope, Level
@@ -37,6 +36,7 @@ from .screens.breakpoint_screen import BreakpointScreen
 from .screens.dashboard_screen import DashboardScreen
 from .screens.filter_screen import FilterScreen
 from .screens.registry import DECLARATIONS, SCREENS
+from .view_model.wire_view import WireView
 
 TICK_S: Final = 0.1
 TAKING_US: Final = 50_000
@@ -102,10 +102,10 @@ class DashboardApp(App[None]):
         screen: str = DECLARATIONS[0].name,
         ascii_only: bool = False,
         light: bool = False,
-        frames: Sequence[CapturedFrame] = (),
+        wire: WireView | None = None,
         feed: Feed | None = None,
     ) -> None:
-        """`frames` were captured before, and the Wire screen shows them."""
+        """`wire` holds frames that were captured before."""
         super().__init__()
         self._first = screen
         self.filter_words: tuple[str, ...] = ()
@@ -113,7 +113,8 @@ class DashboardApp(App[None]):
         self._light = light
         self.ascii_filter = AsciiFilter(enabled=ascii_only)
         self.model = Model(name)
-        self.model.wire.add(frames)
+        if wire is not None:
+            self.model.wire = wire
         self.replay = replay
         self.player = Player(self.model, replay)
         self._folder = folder
@@ -316,16 +317,16 @@ async def picture(
     screen: str,
     size: tuple[int, int],
     light: bool,
-    frames: Sequence[CapturedFrame] = (),
+    wire: WireView | None = None,
     ascii_only: bool = False,
 ) -> str:
     """Return the dashboard as an SVG, at one moment of a recording, without a terminal.
 
-    Without a recording only `frames` are shown.
+    Without a recording only the frames of `wire` are shown.
     """
     if replay is not None:
         replay.playing = False
-    app = DashboardApp(name, replay=replay, frames=frames, ascii_only=ascii_only)
+    app = DashboardApp(name, replay=replay, wire=wire, ascii_only=ascii_only)
     async with app.run_test(size=size) as pilot:
         if replay is not None:
             app.model.apply(replay.wind_to(at_ms))

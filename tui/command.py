@@ -66,6 +66,13 @@ def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
     help="Frames that brokers captured, for the Wire screen; with or without a recording.",
 )
 @click.option(
+    "--frame",
+    "frame_number",
+    type=int,
+    metavar="N",
+    help="With --capture: begin with frame N, counted as `wire show` does.",
+)
+@click.option(
     "--screen",
     default="cluster",
     metavar="NAME",
@@ -110,6 +117,7 @@ def dashboard(
     replay_files: tuple[Path, ...],
     record_file: Path | None,
     capture_files: tuple[Path, ...],
+    frame_number: int | None,
     screen: str,
     svg_file: Path | None,
     at_s: float | None,
@@ -129,11 +137,20 @@ def dashboard(
 
     from .app import DashboardApp, live_picture, picture
     from .ascii import terminal_is_ascii
+    from .view_model.wire_view import WireView
 
+    wire = WireView()
     try:
-        frames = [frame for path in capture_files for frame in read_capture(path)]
+        for path in capture_files:
+            wire.add(read_capture(path))
     except CaptureError as error:
         raise click.ClickException(str(error)) from error
+    if frame_number is not None:
+        if not 0 < frame_number <= len(wire.listed):
+            raise click.ClickException(
+                f"there is no frame {frame_number}; --capture gives {len(wire.listed)}"
+            )
+        wire.choose(wire.listed[frame_number - 1])
     if replay_files or capture_files:
         try:
             replay = Replay(read_recordings(replay_files)) if replay_files else None
@@ -143,7 +160,7 @@ def dashboard(
         if svg_file is not None:
             end_ms = replay.length_ms if replay is not None else 0
             at_ms = end_ms if at_s is None else int(at_s * 1000)
-            svg = picture(name, replay, at_ms, screen, size, light, frames, ascii_only)
+            svg = picture(name, replay, at_ms, screen, size, light, wire, ascii_only)
             _write(svg_file, asyncio.run(svg))
             return
         _require_terminal()
@@ -151,7 +168,7 @@ def dashboard(
             name,
             replay=replay,
             screen=screen,
-            frames=frames,
+            wire=wire,
             ascii_only=ascii_only or terminal_is_ascii(),
             light=light,
         ).run()

@@ -11,6 +11,7 @@ from textual.strip import Strip
 
 from kafka_edu.instruments.wire.capture import read_capture
 from tui.app import DashboardApp
+from tui.view_model.wire_view import WireView
 from tui.widgets.wire_board import FrameLines, HexLines, TreeLines
 
 pytestmark = pytest.mark.tui
@@ -31,7 +32,9 @@ def look(
     """Run the dashboard on the captured frames alone, on the Wire screen."""
 
     async def run() -> None:
-        app = DashboardApp("wire", screen="wire", frames=read_capture(CAPTURE))
+        view = WireView()
+        view.add(read_capture(CAPTURE))
+        app = DashboardApp("wire", screen="wire", wire=view)
         async with app.run_test(size=size) as pilot:
             await pilot.pause()
             app.look()

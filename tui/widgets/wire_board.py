@@ -37,7 +37,8 @@ class WireAnswer(Drawn):
         text = self._said(frame)
         text.append("\n")
         if decoded.problems and not frame.is_cut:
-            text.append(f"✗ {verdict(decoded)}", style=f"bold {colours.error}")
+            words = f"✗ {verdict(decoded, with_path=False)}"
+            text.append(words, style=f"bold {colours.error}")
         elif frame.is_cut:
             text.append(f"the first {len(frame.data):,} bytes were kept, and each is explained")
         else:
@@ -349,7 +350,8 @@ class FieldDetail(Drawn):
         is_inner = view.rows[view.row].is_inner
         of = " of the unpacked bytes" if is_inner else ""
         place = f"{node.start:,}" if node.size == 1 else f"{node.start:,}-{node.end - 1:,}"
-        where = f"bytes {place}{of}" if node.size else "no bytes"
+        bytes_ = "byte" if node.size == 1 else "bytes"
+        where = f"{bytes_} {place}{of}" if node.size else "no bytes"
         text = ink(view.path, "bold")
         text.append(f"  {where}  {node.type}", style=colours.dim)
         if node.type.startswith("compact"):

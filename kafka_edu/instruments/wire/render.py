@@ -84,7 +84,7 @@ def tree_lines(decoded: Decoded, *, unfold: bool = False, docs: bool = False) ->
     return lines
 
 
-def verdict(decoded: Decoded) -> str:
+def verdict(decoded: Decoded, *, with_path: bool = True) -> str:
     """Return one sentence: is the frame right, and if not, which byte is the first wrong one."""
     first = decoded.first_problem
     if first is None:
@@ -92,7 +92,9 @@ def verdict(decoded: Decoded) -> str:
     at = first.at
     where = f"byte {at} (0x{at:04x})" if at < len(decoded.data) else f"byte {at} is missing"
     value = f" is 0x{decoded.data[at]:02x}" if at < len(decoded.data) else ""
-    return f"first wrong byte: {where}{value}: {first.reason}, in {first.path}"
+    return f"first wrong byte: {where}{value}: {first.reason}" + (
+        f", in {first.path}" if with_path else ""
+    )
 
 
 def _title(decoded: Decoded) -> str:
