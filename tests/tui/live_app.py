@@ -36,6 +36,10 @@ class LiveApp:
             await self._pilot.pause(LOOK_EVERY_S)  # nothing reports what a screen shows
         return text
 
+    async def shows(self, *texts: str) -> str:
+        """Look until the screen shows all of these texts; return it. On failure show the screen."""
+        return await self.see(lambda s: all(text in s for text in texts), " and ".join(texts))
+
     async def select(self, broker: int) -> None:
         """Go to the Cluster screen and select a broker's card."""
         await self.press("1")

@@ -4,7 +4,6 @@ The members are unmodified clients in processes of their own. One more joins, fa
 back and leaves by the screen's keys. Then a silent member keeps the others waiting.
 """
 
-import asyncio
 import re
 import signal
 import subprocess
@@ -17,7 +16,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
-from tests.tui.live_screen import live_screen
+from tests.tui.live_app import LiveApp, run_live
 from tui.guest_consumers import MODULE
 
 pytestmark = [pytest.mark.tui, pytest.mark.timeout(300)]
@@ -55,35 +54,36 @@ def readers(cluster: Cluster) -> Iterator[list[subprocess.Popen[bytes]]]:
 def test_the_screen_names_who_caused_each_rebalance_and_who_was_waited_for(
     cluster: Cluster, readers: list[subprocess.Popen[bytes]]
 ) -> None:
-    async def look() -> None:
-        async with live_screen(cluster, "groups") as screen:
-            await screen.shows("reader-1", "reader-2", "Stable", "2 members")
+    async def look(screen: LiveApp) -> None:
+        await screen.press("7")
+        await screen.shows("reader-1", "reader-2", "Stable", "2 members")
 
-            await screen.press("j")
-            text = await screen.shows("guest-1 joined", "3 members", "Stable", "moved")
-            assert re.search(r"waited .* for reader-[12], the last to join again", text), text
-            assert re.search(r"\+ guest-1 .*– +→ web-\d,\d", text), text
+        await screen.press("j")
+        text = await screen.shows("guest-1 joined", "3 members", "Stable", "moved")
+        assert re.search(r"waited .* for reader-[12], the last to join again", text), text
+        assert re.search(r"\+ guest-1 .*– +→ web-\d,\d", text), text
 
-            await screen.press("p")
-            text = await screen.shows(
-                "guest-1 fell silent: no heartbeat within the session time-out", "2 members"
-            )
-            assert re.search(r"✕ guest-1 .*web-\d,\d .*removed", text), text
+        await screen.press("p")
+        text = await screen.shows(
+            "guest-1 fell silent: no heartbeat within the session time-out", "2 members"
+        )
+        assert re.search(r"✕ guest-1 .*web-\d,\d .*removed", text), text
 
-            await screen.press("r")
-            await screen.shows("guest-1 is back: it joined under a new member id", "3 members")
-            await screen.press("x")
-            await screen.shows(
-                lambda s: re.search(r"last rebalance, .*: guest-1 left", s) is not None
-            )
+        await screen.press("r")
+        await screen.shows("guest-1 is back: it joined under a new member id", "3 members")
+        await screen.press("x")
+        await screen.see(
+            lambda s: re.search(r"last rebalance, .*: guest-1 left", s) is not None,
+            "the rebalance of a member that left",
+        )
 
-            readers[0].send_signal(signal.SIGSTOP)
-            await screen.press("j")
-            text = await screen.shows("rebalances: guest-2 joined", "waits for reader-1 to join")
-            assert re.search(r"◌ reader-1", text), text
-            text = await screen.shows("which never came", "Stable")
-            assert re.search(r"waited .* for reader-1, which never came", text), text
-            readers[0].send_signal(signal.SIGCONT)
-            await screen.shows("reader-1 is back")
+        readers[0].send_signal(signal.SIGSTOP)
+        await screen.press("j")
+        text = await screen.shows("rebalances: guest-2 joined", "waits for reader-1 to join")
+        assert re.search(r"◌ reader-1", text), text
+        text = await screen.shows("which never came", "Stable")
+        assert re.search(r"waited .* for reader-1, which never came", text), text
+        readers[0].send_signal(signal.SIGCONT)
+        await screen.shows("reader-1 is back")
 
-    asyncio.run(look())
+    run_live(cluster, look)

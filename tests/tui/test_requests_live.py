@@ -4,7 +4,6 @@ The broker has one io thread, which the screen's key sets. Topics are created al
 each occupies that thread until ZooKeeper has answered. The produces wait for it in the queue.
 """
 
-import asyncio
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
-from tests.tui.live_screen import live_screen
+from tests.tui.live_app import LiveApp, run_live
 from tests.tui.record_groups import TOPIC, create_topics, produce
 
 pytestmark = [pytest.mark.tui, pytest.mark.timeout(300)]
@@ -39,30 +38,30 @@ def test_with_few_io_threads_the_time_goes_to_the_queue(cluster: Cluster) -> Non
         threading.Thread(target=create_topics, args=(bootstrap, stop)),
     ]
 
-    async def look() -> None:
-        async with live_screen(cluster, "requests") as screen:
-            await screen.shows("b0 queue 0/500", "handlers 0/8")
-            await screen.press("i")
-            await screen.shows(lambda s: "handlers 0/1" in s or "handlers 1/1" in s)
-            for thread in backlog:
-                thread.start()
-            await screen.shows(
-                "of the time goes to the request queue",
-                "1 handler, 8 before num.io.threads was changed",
-                "CreateTopics occupies",
-                "b0 Produce",
-            )
-            await screen.press("h")
-            await screen.shows("Produce till-", "the latest requests, hop by hop")
-            await screen.press("enter")
-            await screen.shows("where its time went", "request queue", "takes ", "answers ")
-            await screen.press("escape")
-            await screen.press("h")
-            await screen.press("i")
-            await screen.shows(lambda s: "/8" in s)
+    async def look(screen: LiveApp) -> None:
+        await screen.press("8")
+        await screen.shows("b0 queue 0/500", "handlers 0/8")
+        await screen.press("i")
+        await screen.see(lambda s: "handlers 0/1" in s or "handlers 1/1" in s, "one handler")
+        for thread in backlog:
+            thread.start()
+        await screen.shows(
+            "of the time goes to the request queue",
+            "1 handler, 8 before num.io.threads was changed",
+            "CreateTopics occupies",
+            "b0 Produce",
+        )
+        await screen.press("h")
+        await screen.shows("Produce till-", "the latest requests, hop by hop")
+        await screen.press("enter")
+        await screen.shows("where its time went", "request queue", "takes ", "answers ")
+        await screen.press("escape")
+        await screen.press("h")
+        await screen.press("i")
+        await screen.see(lambda s: "/8" in s, "eight handlers again")
 
     try:
-        asyncio.run(look())
+        run_live(cluster, look)
     finally:
         stop.set()
         for thread in backlog:

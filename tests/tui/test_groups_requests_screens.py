@@ -1,0 +1,208 @@
+"""The text of the Groups and Requests screens, from recordings of real clusters.
+
+Groups: a third consumer joined and was stopped with SIGSTOP. Requests: a backlog of produces while
+each broker had one io thread (record_groups.py).
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from kafka_edu.instruments.recording import cluster_of, read_recordings
+from kafka_edu.instruments.replay import Replay
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.group import GroupAssigned, MemberJoined, RebalanceStarted
+from tests.tui.test_screens import shown
+from tui.app import DashboardApp
+from tui.screens.chain_screen import ChainScreen
+from tui.screens.requests_screen import HopsScreen
+from tui.widgets.group_board import RebalanceLines
+
+pytestmark = pytest.mark.tui
+
+FOLDER = Path(__file__).parent / "recordings"
+GROUPS, REQUESTS = FOLDER / "third-consumer.jsonl.gz", FOLDER / "few-io-threads.jsonl.gz"
+SIZES = [(80, 24), (120, 40), (200, 60)]
+
+Ask = Callable[[Pilot[None], DashboardApp], Awaitable[None]]
+
+
+@cache
+def recording(path: Path) -> tuple[Envelope, ...]:
+    return tuple(read_recordings([path]))
+
+
+def after_last(cls: type[tuple[object, ...]]) -> int:
+    """Return the ms from the beginning to just after the last event of this type in GROUPS."""
+    begin_us = recording(GROUPS)[0].mono_us
+    last = [e for e in recording(GROUPS) if isinstance(e.event, cls)][-1]
+    return -(-(last.mono_us - begin_us) // 1000)
+
+
+def look(screen: str, at_ms: int | None, ask: Ask, size: tuple[int, int] = (120, 40)) -> None:
+    """Run the dashboard on one screen, paused at a moment of its recording; None: at its end."""
+    path = GROUPS if screen == "groups" else REQUESTS
+
+    async def run() -> None:
+        replay = Replay(recording(path))
+        app = DashboardApp(cluster_of(path), replay=replay, screen=screen)
+        async with app.run_test(size=size) as pilot:
+            app.model.reset()
+            app.model.apply(replay.wind_to(replay.length_ms if at_ms is None else at_ms))
+            app.model.advance(replay.clock_us)
+            replay.playing = False
+            await pilot.pause()
+            await ask(pilot, app)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_who_fell_silent_and_what_moved(size: tuple[int, int]) -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        text = shown(app)
+        assert "guest-3 fell silent: no heartbeat within the" in text
+        assert "coordinator broker" in text
+        assert "(__consumer_offsets-" in text
+        assert re.search(r"✕ guest-3 .*web-\d,\d .*→ – .*removed", text)
+        assert re.search(r"● guest-1 +leader", text)
+        assert "Preparing" in text
+        assert max(map(len, text.splitlines())) <= size[0]
+        if size[1] >= 32:
+            assert re.search(r"web-\d guest-\d .* of \d+ .*lag \d+", text)
+
+    look("groups", None, ask, size)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_for_whom_the_group_waits_while_it_gathers(size: tuple[int, int]) -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        text = shown(app)
+        assert "rebalances: guest-3 joined" in text
+        assert re.search(r"waits for guest-\d, guest-\d to join, \d+ ms so far", text)
+        assert text.count("◌ guest-") == 2
+        assert re.search(r"\+ guest-3 .*– +→ not yet", text)
+
+    joined = after_last(MemberJoined)
+    look("groups", joined + 20, ask, size)
+
+
+def test_an_older_rebalance_can_be_chosen_and_its_causes_followed() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        rebalances = app.screen.query_one(RebalanceLines)
+        rebalances.focus()
+        await pilot.press("down")
+        text = shown(app)
+        assert re.search(r"\+ guest-3 .*– +→ web-4,5", text), text
+        assert "✕ guest-3" not in text
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.screen, ChainScreen)
+        assert "rebalances" in shown(app)
+
+    look("groups", None, ask)
+
+
+def test_offsets_take_the_members_place_on_a_small_terminal() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        assert "offsets: committed of" not in shown(app)
+        await pilot.press("t")
+        await pilot.pause()
+        assert re.search(r"web-\d guest-\d .* of \d+ .*lag \d+", shown(app))
+        await pilot.press("t")
+        await pilot.pause()
+        assert "members: before → after" in shown(app)
+
+    look("groups", None, ask, (80, 24))
+
+
+def test_before_any_group_there_is_a_hint() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        assert "no broker coordinates a group yet" in shown(app)
+
+    look("groups", 200, ask)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_time_goes_to_the_queue_and_who_occupies_the_handlers(size: tuple[int, int]) -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        text = shown(app)
+        assert "of the time goes to the request queue: 1 handler, 8 before" in text
+        assert "CreateTopics" in text
+        assert "occupies them for" in " ".join(text.split())
+        assert re.search(r"b0 Produce .*ms .*µs", text)
+        assert re.search(r"Fetch \(follower\)", text)
+        assert "CreateTopics rdkafka#" in text
+        assert max(map(len, text.splitlines())) <= size[0]
+        if size[0] >= 120:
+            assert "throttle" in text
+            assert "req/s" in text
+
+    look("requests", None, ask, size)
+
+
+def test_one_broker_and_one_request_hop_by_hop() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("right")
+        text = shown(app)
+        assert "[b0]" in text
+        assert "b1 Produce" not in text
+        await pilot.press("left", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, HopsScreen)
+        text = shown(app)
+        assert "where its time went" in text
+        assert "request queue" in text
+        assert "█" in text
+        assert re.search(r"total +\d+ ms", text)
+        assert "receives CreateTopics" in text, "the control plane's hops are always recorded"
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not isinstance(app.screen, HopsScreen)
+
+    look("requests", None, ask)
+
+
+@pytest.mark.parametrize("screen", ["groups", "requests"])
+@pytest.mark.parametrize("size", [(20, 5), (40, 12), (80, 24)])
+def test_small_and_light_terminals_and_going_through_a_whole_recording(
+    screen: str, size: tuple[int, int]
+) -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        replay = app.replay
+        assert replay is not None
+        await pilot.press("d")
+        for part in range(8):
+            app.model.reset()
+            app.model.apply(replay.wind_to(replay.length_ms * part // 8))
+            app.model.advance(replay.clock_us)
+            app.look()
+            await pilot.pause()
+        assert shown(app)
+
+    look(screen, None, ask, size)
+
+
+def test_a_rebalance_without_its_cause_is_told_in_the_coordinators_words() -> None:
+    """A recording that begins late has the rebalance and not the member's fact."""
+    events = [e for e in recording(GROUPS) if not isinstance(e.event, MemberJoined)]
+    assert any(isinstance(e.event, RebalanceStarted | GroupAssigned) for e in events)
+
+    async def run() -> None:
+        replay = Replay(events)
+        app = DashboardApp("demo", replay=replay, screen="groups")
+        async with app.run_test(size=(120, 40)) as pilot:
+            app.model.reset()
+            app.model.apply(replay.wind_to(after_last(MemberJoined) + 20))
+            app.model.advance(replay.clock_us)
+            replay.playing = False
+            await pilot.pause()
+            assert "guest-3" in shown(app)
+            assert "joined" in shown(app)
+
+    asyncio.run(run())
