@@ -35,7 +35,15 @@ _CONFIG_APIS: Final = frozenset(
         ApiKey.CREATE_TOPICS,
     }
 )
-_SECRET_WORDS: Final = ("password", "secret", "jaas", "token", "credential", "ssl.keystore.key")
+_SECRET_WORDS: Final = (
+    "password",
+    "secret",
+    "jaas",
+    "token",
+    "credential",
+    "ssl.keystore.",
+    "ssl.truststore.",
+)
 
 
 def is_secret_config(name: str) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_edu.common.config_def import ConfigType
 from kafka_edu.common.errors import Errors
 from kafka_edu.instruments.wire.capture import (
     CaptureError,
@@ -53,9 +54,10 @@ from kafka_edu.protocol.messages.sasl_authenticate import (
     SaslAuthenticateResponse,
 )
 from kafka_edu.protocol.schema import Message, structs_of
-from kafka_edu.protocol.secrets import SECRET_FIELDS, without_secrets
+from kafka_edu.protocol.secrets import SECRET_FIELDS, is_secret_config, without_secrets
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
+from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.events.network import FrameCaptureStarted, FrameCaptureStopped
@@ -156,6 +158,14 @@ def test_each_secret_field_exists() -> None:
         structs = [pair.request, pair.response]
         structs += [*structs_of(pair.request), *structs_of(pair.response)]
         assert names <= {field.name for struct in structs for field in struct.FIELDS}
+
+
+def test_each_config_that_is_a_password_counts_as_a_secret() -> None:
+    passwords = [key.name for key in CONFIG_DEF if key.type is ConfigType.PASSWORD]
+    assert passwords
+    assert [name for name in passwords if not is_secret_config(name)] == []
+    assert is_secret_config("listener.name.inside.ssl.key.password")
+    assert not is_secret_config("num.io.threads")
 
 
 def test_a_line_gives_the_frame_again_and_nonsense_gives_none() -> None:
