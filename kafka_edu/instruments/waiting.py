@@ -30,7 +30,7 @@ class Missing(NamedTuple):
     behind: int
     """Records that it has yet to fetch."""
     last_fetch_ms: int | None
-    """On the timer's clock; -1: it has not fetched from this leader yet; None: not known."""
+    """On the timer's clock; -1: not yet in this leader epoch; None: not known."""
 
 
 def title(operation: WaitingOperation) -> str:
@@ -167,11 +167,11 @@ def _replicated(need: Requirement, now_ms: int) -> list[str]:
         if need.max_lag_ms:
             every = f"every {duration(need.max_lag_ms // 2)}"
             when = (
-                f"at the check in {duration(max(leaves_ms - now_ms, 0))}, {every}"
+                f"check in {duration(max(leaves_ms - now_ms, 0))}, {every}"
                 if leaves_ms
-                else f"checked {every}"
+                else f"a check {every}"
             )
-            sentence += f" ({when}; sooner if its session expires)"
+            sentence += f" ({when}; or its session expires)"
         if need.min_isr and len(need.holders) - 1 < need.min_isr:
             sentence += f": then an error, because min.insync.replicas is {need.min_isr}"
         sentences.append(sentence)
@@ -182,7 +182,7 @@ def _deadline(operation: WaitingOperation, now_ms: int) -> str:
     left = duration(left_ms(operation, now_ms))
     needs = operation.why[0].needs if operation.why else ""
     if needs == HIGH_WATERMARK:
-        return f"the deadline in {left}: REQUEST_TIMED_OUT, though the records stay in the log"
+        return f"the deadline in {left}: REQUEST_TIMED_OUT, but the records stay"
     if needs.startswith(_BYTES):
         return f"the deadline in {left}: then it sends what there is"
     if needs in ("a sign of life", "JoinGroup", "members joined", "members synced"):
@@ -197,7 +197,7 @@ def since(one: Missing, now_ms: int) -> str:
     if one.last_fetch_ms is None:
         return ""
     if one.last_fetch_ms < 0:
-        return "has not fetched from this leader yet"
+        return "no fetch in this leader epoch"
     return f"last fetch {duration(max(now_ms - one.last_fetch_ms, 0))} ago"
 
 

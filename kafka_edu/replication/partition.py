@@ -687,7 +687,7 @@ class Partition:
             ReplicaProgress(
                 broker=f.broker_id,
                 log_end_offset=f.log_end_offset.message_offset,
-                last_fetch_ms=max(f.last_fetch_time_ms, -1),
+                last_fetch_ms=f.last_fetch_time_ms if f.has_fetched else -1,
                 caught_up_ms=max(f.last_caught_up_time_ms, -1),
             )
             for f in self._followers.values()

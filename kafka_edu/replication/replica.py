@@ -36,6 +36,7 @@ class Replica:
         "_caught_up_ms",
         "_clock",
         "_fetched_ms",
+        "_reset_ms",
         "broker_id",
         "last_fetch_leader_log_end_offset",
         "log_end_offset",
@@ -53,6 +54,8 @@ class Replica:
         """The leader's LEO when this follower fetched last."""
         self._fetched_ms = NEVER_MS
         self._caught_up_ms = NEVER_MS
+        self._reset_ms = NEVER_MS
+        """When the leader's epoch began; `_fetched_ms` too begins there, as in Kafka."""
         self._clock: FetchClock | None = None
         """Of the session that leaves out this follower because nothing has changed for it."""
 
@@ -64,6 +67,11 @@ class Replica:
             if self._clock is None
             else max(self._fetched_ms, self._clock.last_fetch_ms)
         )
+
+    @property
+    def has_fetched(self) -> bool:
+        """Whether the follower has fetched since the leader's epoch began."""
+        return self.last_fetch_time_ms > self._reset_ms
 
     @property
     def last_caught_up_time_ms(self) -> int:
@@ -125,7 +133,7 @@ class Replica:
         caught up.
         """
         self.last_fetch_leader_log_end_offset = leader_end_offset
-        self._fetched_ms = now_ms
+        self._fetched_ms = self._reset_ms = now_ms
         self._caught_up_ms = now_ms if in_sync else NEVER_MS
         self._clock = None
 

@@ -394,6 +394,8 @@ class ReplicationView:
         if replica.last_fetch_ms >= 0:
             ago_ms = max(self.now_us // 1000 - replica.last_fetch_ms, 0)
             parts.append(f"last fetch {duration(ago_ms)} ago")
+        elif replica.caught_up_ms >= 0:
+            parts.append("no fetch in this epoch")
         return ", ".join(parts)
 
     def answer(self) -> tuple[str, str]:

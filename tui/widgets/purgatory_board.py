@@ -29,6 +29,8 @@ from .ticker_lines import coloured, wall_clock
 
 _BAR: Final = 12
 _NEEDS_SHOWN: Final = 3
+_ROOMY: Final = 90
+"""From this width on, sentences stand in a column of their own."""
 
 
 class PurgatoryChoice:
@@ -93,6 +95,8 @@ class PurgatoryTabs(Drawn):
         for name in [ALL, *view.names(choice.broker)]:
             begin = second.cell_len
             waits = view.delayed(choice.broker, name)
+            if narrow and not waits and name not in (ALL, choice.name):
+                continue
             style = "" if waits else colours.dim
             _tab(second, f"{name or 'all'} {waits:,}", name == choice.name, style)
             places.append((1, begin, second.cell_len, choice.broker, name))
@@ -138,10 +142,10 @@ class PurgatoryAnswer(Drawn):
         line = coloured(ink(words, f"bold {colours.verdict(kind)}"), colours)
         for broker in view.brokers():
             if silent_us := view.silent_us(broker):
-                line.append(
-                    f"   broker {broker} is silent: its list is {duration(silent_us / 1000)} old",
-                    style=colours.dim,
-                )
+                old = duration(silent_us / 1000)
+                note = f"   broker {broker} is silent: its list is {old} old"
+                if line.cell_len + len(note) <= self.size.width:
+                    line.append(note, style=colours.dim)
         line.truncate(self.size.width, overflow="ellipsis")
         return line
 
@@ -254,11 +258,16 @@ class OperationDetail(Drawn):
         lines = [head, bar]
         *finishes, deadline = what_would_finish(told, now_ms)
         sentences = [*finishes[:_NEEDS_SHOWN], f"or {deadline}" if finishes else deadline]
+        label = "would finish it: "
+        indent = len(label) if width >= _ROOMY else 2
         for number, sentence in enumerate(sentences):
-            label = "would finish it: " if number == 0 else " " * 17
-            for at, text in enumerate(folded(sentence, width - 17, 0)):
-                line = ink(label if at == 0 else " " * 17, f"bold {colours.ok}")
-                lines.append(line.append_text(coloured(Text(text), colours)))
+            first = label if number == 0 else " " * indent
+            words = folded(first + sentence, width, 0, indent)
+            line = Text(words[0] if number == 0 else first + words[0].lstrip())
+            if number == 0:
+                line.stylize(f"bold {colours.ok}", 0, len(label) - 1)
+            lines.append(coloured(line, colours))
+            lines += [coloured(Text(text), colours) for text in words[1:]]
         for need in told.why[:_NEEDS_SHOWN]:
             lines += self._need(need, now_ms)
         if len(told.why) > _NEEDS_SHOWN:

@@ -267,11 +267,12 @@ class ReplicaBoard(Drawn, can_focus=True):
         cut = view.recent_cut(p.key)
         low = min([*ends, p.hw if p.hw >= 0 else ends[0], cut.after if cut else ends[0]])
         high = max([*ends, p.hw, cut.before if cut is not None else 0])
-        notes = 48 if width >= 110 else 34
+        notes = 62 if width >= 150 else 48 if width >= 110 else 34
         scale = scale_of(low, high, max(width - _LABEL - notes - 2, 10))
         lines = [self._ruler(p, scale)]
         for broker in p.replicas:
-            lines.append(self._bar(p, known, broker, scale))
+            glyph = COMMITTED if rows == 1 else "█"
+            lines.append(self._bar(p, known, broker, scale, glyph))
             if rows > 1:
                 lines.append(self._below(p, known[broker], scale))
         return lines
@@ -294,7 +295,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         return line
 
     def _bar(
-        self, p: PartitionView, known: PartitionReplication, broker: int, scale: Scale
+        self, p: PartitionView, known: PartitionReplication, broker: int, scale: Scale, glyph: str
     ) -> Text:
         view, colours = self.model.replication, self.palette
         partitions, replica = self.model.cluster.partitions, known[broker]
@@ -302,7 +303,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         line = ink(f"broker {broker} ", f"bold {colours.broker(broker)}")
         line.append(f"{sign}", style=sign_style(sign, broker, colours, p.key, self.model))
         line.pad_right(max(_LABEL - line.cell_len, 0))
-        self._shape(line, p, replica, scale, COMMITTED)
+        self._shape(line, p, replica, scale, glyph)
         line.append("  ")
         if replica.end < 0:
             return line.append("not known how far", style=colours.dim)

@@ -278,6 +278,9 @@ def test_what_ended_a_fetch_is_named() -> None:
 def test_a_waiting_produce_tells_when_its_leader_will_drop_who_is_missing() -> None:
     cluster = Cluster(2)
     cluster.elect(0, (0, 1))
+    remote = cluster.leader.partition.remote_progress()
+    assert [one.last_fetch_ms for one in remote] == [-1], "not in this leader epoch"
+    cluster.time.advance(10)
     for _ in range(2):
         cluster.fetch(1)
     begin_ms = cluster.time.hi_res_clock_ms()

@@ -259,6 +259,7 @@ def test_snapshots_and_gauges_tell_what_a_dashboard_shows() -> None:
     cluster = Cluster()
     cluster.elect(0, (0, 1))
     cluster.produce("a", "b", acks=1)
+    cluster.time.advance(10)
     cluster.fetch(1)
     now_ms = cluster.time.hi_res_clock_ms()
     progress = PartitionProgress(
@@ -267,7 +268,7 @@ def test_snapshots_and_gauges_tell_what_a_dashboard_shows() -> None:
         leo=2,
         remote_leos=((1, 0),),
         min_isr=1,
-        remote_times=((1, now_ms, now_ms),),
+        remote_times=((1, now_ms, now_ms - 10),),
     )
     [snapshot] = [e.event for e in cluster.leader.trace.snapshot() if e.name == "PartitionSnapshot"]
     assert snapshot == ("t", 0, 0, 0, (0, 1), (0, 1), progress, 1, (), ())
