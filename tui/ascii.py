@@ -61,6 +61,7 @@ SYMBOLS: Final[Mapping[str, str]] = {
     "≠": "!",
     "≤": "<",
     "≥": ">",
+    "━": "=",  # the filled part of a bar; the rest is -
     "▁": "_",
     "▂": ".",
     "▃": ":",

@@ -23,7 +23,7 @@ ERRORS_IN_WORDS: Final = {
     Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "too few replicas left in the ISR",
     Errors.UNKNOWN_TOPIC_OR_PARTITION: "the partition was deleted",
     Errors.KAFKA_STORAGE_ERROR: "the disk failed",
-    Errors.FENCED_LEADER_EPOCH: "a new leader epoch began",
+    Errors.FENCED_LEADER_EPOCH: "new leader epoch",
 }
 
 

@@ -240,7 +240,7 @@ class Partition:
             )
         self.first_ack_pending = True
         self.committed_alone = self._moved_by = -1
-        self._moved_because = "a leader epoch began"
+        self._moved_because = "new leader epoch"
         with because(self._trace, self.role_told):
             if self._maybe_increment_leader_hw(log, now_ms):
                 self._check_and_complete_all()
@@ -385,7 +385,7 @@ class Partition:
         advanced = self._maybe_increment_leader_hw(log, now_ms)
         if advanced:
             self._moved_by = -1
-            self._moved_because = "the leader alone is in the ISR"
+            self._moved_because = "leader alone in ISR"
         trace = self._trace
         if trace is not None and trace.hops:
             tp, hw = self.topic_partition, self.high_watermark.message_offset

@@ -61,7 +61,7 @@ def test_a_paused_follower_is_named_with_the_records_that_it_lacks(cluster: Clus
         assert at_least - leo == missing > 0
 
         text = await app.see(
-            lambda s: "HW moved: a leader epoch began" in s or "HW moved: the ISR changed" in s,
+            lambda s: "HW moved: new leader epoch" in s or "HW moved: the ISR changed" in s,
             "that the waits ended when the broker had left the ISR",
         )
         await app.see(

@@ -140,25 +140,31 @@ class PurgatoryView:
 
     def waiting(self, broker: int | None = None, name: str = ALL) -> list[WaitingView]:
         """Return the operations that wait: the longest waiting first, those that wait because they
-        want to after the others.
+        want to after the others, and those of a silent broker last.
         """
         found = [w for one in self.chosen(broker, name) for w in one.waiting]
-        return sorted(found, key=lambda w: (w.patient, w.begun_ms, w.key))
+        silent = {b for b in self.brokers() if self.silent_us(b)}
+        return sorted(found, key=lambda w: (w.broker in silent, w.patient, w.begun_ms, w.key))
 
     def ended(self, broker: int | None = None, name: str = ALL) -> list[Ended]:
         """Return what ended the others in the last ten seconds, the most frequent cause first.
 
-        Of several purgatories with the same cause the typical wait is the one of most operations.
+        Causes that ended only waits of patient clients come last: they are many, and rarely the
+        answer. Of several purgatories with the same cause the typical wait is the one of most
+        operations.
         """
         by_cause: dict[str, list[Ended]] = {}
+        unwilling: set[str] = set()
         for one in self.chosen(broker, name):
             for ended in one.ended.recent(self.glow.now_us):
                 by_cause.setdefault(ended.cause, []).append(ended)
+                if one.name not in PATIENT:
+                    unwilling.add(ended.cause)
         merged = [
             Ended(cause, sum(e.times for e in ends), max(ends, key=lambda e: e.times).typical_ms)
             for cause, ends in by_cause.items()
         ]
-        return sorted(merged, key=lambda e: (-e.times, e.cause))
+        return sorted(merged, key=lambda e: (e.cause not in unwilling, -e.times, e.cause))
 
     def counts_causes(self, broker: int | None = None, name: str = ALL) -> bool:
         """Return whether the brokers count causes; those of older recordings do not."""

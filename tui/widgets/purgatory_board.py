@@ -349,7 +349,7 @@ class EndedCounts(Drawn):
         for end in ends[: max(self.size.height - 1, 1)]:
             line = ink(*_cause_sign(end.cause, colours))
             line.append_text(coloured(Text(end.cause), colours))
-            figures = f"{end.times:>7,} {duration(end.typical_ms):>8}"
+            figures = f"{end.times:>6,} {duration(end.typical_ms):>8}"
             line.truncate(max(width - len(figures) - 1, 8), overflow="ellipsis")
             line.pad_right(max(width - len(figures) - line.cell_len, 0))
             lines.append(line.append(figures, style="bold"))

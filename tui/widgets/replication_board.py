@@ -36,7 +36,7 @@ from ..view_model.replication_view import (
 from .drawn import Drawn, Lines, ink
 from .ticker_lines import coloured
 
-COMMITTED, WRITTEN, CUT, TRACK = "▇", "░", "╳", "·"
+COMMITTED, WRITTEN, CUT, TRACK = "▇", "▒", "╳", "·"
 _LABEL: Final = 13
 _EPOCHS_SHOWN: Final = 8
 

@@ -152,6 +152,20 @@ def test_what_ended_the_others_is_counted_over_all_brokers() -> None:
     assert view.ended() == []
 
 
+def test_what_ended_patient_waits_comes_last() -> None:
+    story = Story()
+    for name, cause, waits in (
+        ("Fetch", "bytes for follower 2", (0, 900)),
+        ("Fetch", "new leader epoch", (0, 0, 5)),
+        ("Produce", "HW moved: new leader epoch", (0,) * 13 + (4,)),
+    ):
+        ends = OperationsEnded(purgatory=name, ended=(EndedBy(cause=cause, waits=waits),))
+        story.tell(0, OperationsEndedSampled(state=ends))
+    ended = reduced(story).ended()
+    assert [end.cause for end in ended[:1]] == ["HW moved: new leader epoch"]
+    assert (ended[0].times, ended[0].typical_ms) == (4, 6_144)
+
+
 def test_the_end_of_an_operation_is_found_again() -> None:
     story = Story()
     done = OperationCompleted(
