@@ -106,6 +106,7 @@ class Lines(ScrollView, can_focus=True):
         self._words: tuple[str, ...] = ()
         self._shown_lines: Sequence[int] = range(0)
         """The indices of the lines that the filter lets through, in order."""
+        self._height = 0
         self._last = 0
         """The last of them at the last tick."""
 
@@ -167,6 +168,10 @@ class Lines(ScrollView, can_focus=True):
                 self.cursor = self._shown_lines[self._shown_row(self.cursor)]
             else:
                 self.cursor = 0
+        if self._height != self.size.height:
+            self._height = self.size.height
+            if self._follow and self.cursor >= self._last:
+                self.scroll_to(y=max(count - self._height, 0), animate=False, force=True)
         seen = self._visible()
         if seen != self._seen or changed:
             self._seen = seen

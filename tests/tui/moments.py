@@ -1,0 +1,99 @@
+"""The moment of a committed recording at which each screen answers its question.
+
+The snapshot tests and the pictures of docs/dashboard.md show these moments. Draw both again with
+
+    PYTHONPATH=. python -m tests.tui.snapshots
+    PYTHONPATH=. python -m tests.tui.pictures
+"""
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_edu.instruments.recording import cluster_of, read_recordings
+from kafka_edu.instruments.replay import Replay
+from kafka_edu.instruments.wire.capture import read_capture
+from tui.app import DashboardApp
+
+RECORDINGS: Final = Path(__file__).parent / "recordings"
+
+
+class Moment(NamedTuple):
+    """A recording and a time in it. A capture of frames has no time."""
+
+    recording: str
+    at_ms: int = 0
+    keys: tuple[str, ...] = ()
+    """Keys that are pressed there."""
+    shows: str = ""
+    """What is to be seen, for the caption of the picture."""
+
+
+MOMENTS: Final[dict[str, Moment]] = {
+    "cluster": Moment(
+        "leader-killed.jsonl.gz",
+        17_000,
+        shows="A leader was killed. Its session has expired, and its partitions have new leaders.",
+    ),
+    "wheels": Moment(
+        "leader-killed.jsonl.gz",
+        14_500,
+        shows="Produce requests with acks=all wait for a dead broker that is still in the ISR.",
+    ),
+    "purgatory": Moment(
+        "follower-paused.jsonl.gz",
+        13_000,
+        shows="A follower is paused. Each produce with acks=all waits for it, by name.",
+    ),
+    "replication": Moment(
+        "replica-truncated.jsonl.gz",
+        15_500,
+        shows="The old follower is back, and has thrown away what the new leader does not have.",
+    ),
+    "controller": Moment(
+        "controller-killed.jsonl.gz",
+        9_200,
+        shows="The controller was killed. The next one elects leaders, and says why these.",
+    ),
+    "zookeeper": Moment(
+        "controller-paused.jsonl.gz",
+        7_000,
+        shows="A paused broker sends nothing, and its session dies in about a second.",
+    ),
+    "groups": Moment(
+        "third-consumer.jsonl.gz",
+        16_000,
+        shows="A third consumer has joined: who caused the rebalance, and what moved.",
+    ),
+    "requests": Moment(
+        "few-io-threads.jsonl.gz",
+        7_000,
+        shows="One io thread and a backlog: the time goes into the request queue.",
+    ),
+    "timeline": Moment(
+        "leader-killed.jsonl.gz",
+        17_000,
+        shows="From kill -9 to the new leaders, one lane a process.",
+    ),
+    "wire": Moment(
+        "wire-session.capture.gz",
+        shows="A request of a real client, field by field and byte by byte.",
+    ),
+}
+
+
+def app_at(moment: Moment) -> tuple[DashboardApp, Replay | None]:
+    """Return the dashboard for a moment, and the replay that `settle` must wind."""
+    path = RECORDINGS / moment.recording
+    if ".capture" in path.name:
+        return DashboardApp("capture", frames=list(read_capture(path))), None
+    replay = Replay(read_recordings([path]))
+    return DashboardApp(cluster_of(path), replay=replay), replay
+
+
+def settle(app: DashboardApp, replay: Replay | None, moment: Moment) -> None:
+    """Go to the moment, and stay there."""
+    if replay is not None:
+        app.model.reset()
+        app.model.apply(replay.wind_to(moment.at_ms))
+        replay.playing = False
+        app.model.advance(replay.clock_us)

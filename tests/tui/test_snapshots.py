@@ -1,0 +1,44 @@
+"""Every screen at 80 × 24, 120 × 40 and 200 × 60, dark, light and in ASCII, from recordings of real
+clusters.
+
+A difference is a failure: look at it, and if it is meant, draw again (tests/tui/snapshots.py).
+"""
+
+import pytest
+
+from tests.tui import pictures
+from tests.tui.moments import MOMENTS
+from tests.tui.snapshots import SIZES, draw, path_of
+from tui.screens.registry import DECLARATIONS
+
+pytestmark = pytest.mark.tui
+AGAIN = "draw it again: PYTHONPATH=. python -m tests.tui.snapshots"
+
+
+def test_each_screen_has_a_moment_and_its_snapshots() -> None:
+    names = {each.name for each in DECLARATIONS}
+    assert set(MOMENTS) == names
+    paths = [path_of(name, size) for name in names for size in SIZES]
+    missing = [path.name for path in paths if not path.exists()]
+    assert not missing, f"{missing}: {AGAIN}"
+
+
+@pytest.mark.parametrize("screen", [each.name for each in DECLARATIONS])
+def test_a_screen_looks_as_it_did(screen: str) -> None:
+    for size, text in draw(screen).items():
+        path = path_of(screen, size)
+        assert path.exists(), f"{path.name} is not there; {AGAIN} {screen}"
+        assert text == path.read_text(encoding="utf-8"), f"{path.name}: {AGAIN} {screen}"
+        for section in text.split("== ")[1:]:
+            name, _, body = section.partition(" ==\n")
+            if name == "ascii":
+                assert body.isascii()
+
+
+def test_the_page_lists_the_screens_as_they_declare_themselves() -> None:
+    page = pictures.PAGE.read_text(encoding="utf-8")
+    assert page == pictures.page_with_table(page), "run python -m tests.tui.pictures --table"
+    for each in DECLARATIONS:
+        assert (pictures.PICTURES / f"{each.name}.svg").exists(), (
+            f"{each.name}: run python -m tests.tui.pictures"
+        )
