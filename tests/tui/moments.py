@@ -13,6 +13,7 @@ from kafka_edu.instruments.recording import cluster_of, read_recordings
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.instruments.wire.capture import read_capture
 from tui.app import DashboardApp
+from tui.view_model.wire_view import WireView
 
 RECORDINGS: Final = Path(__file__).parent / "recordings"
 
@@ -81,11 +82,19 @@ MOMENTS: Final[dict[str, Moment]] = {
 }
 
 
+def captured(path: Path) -> WireView:
+    """Return the frames of a capture, a produce request chosen."""
+    view = WireView()
+    view.add(read_capture(path))
+    view.choose(next(frame for frame in view.listed if frame.api_key == 0))
+    return view
+
+
 def app_at(moment: Moment) -> tuple[DashboardApp, Replay | None]:
     """Return the dashboard for a moment, and the replay that `settle` must wind."""
     path = RECORDINGS / moment.recording
     if ".capture" in path.name:
-        return DashboardApp("capture", frames=list(read_capture(path))), None
+        return DashboardApp("capture", wire=captured(path)), None
     replay = Replay(read_recordings([path]))
     return DashboardApp(cluster_of(path), replay=replay), replay
 

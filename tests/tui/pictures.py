@@ -1,7 +1,7 @@
 """Draw the pictures of docs/dashboard.md, and its table of screens, from the declarations.
 
-    PYTHONPATH=. python -m tests.tui.pictures              # all pictures and the table
-    PYTHONPATH=. python -m tests.tui.pictures --table      # the table alone
+PYTHONPATH=. python -m tests.tui.pictures              # all pictures and the table
+PYTHONPATH=. python -m tests.tui.pictures --table      # the table alone
 """
 
 import asyncio
@@ -13,8 +13,7 @@ from typing import Final
 
 from kafka_edu.instruments.recording import cluster_of, read_recordings
 from kafka_edu.instruments.replay import Replay
-from kafka_edu.instruments.wire.capture import read_capture
-from tests.tui.moments import MOMENTS, RECORDINGS
+from tests.tui.moments import MOMENTS, RECORDINGS, captured
 from tui.app import picture
 from tui.screens.registry import DECLARATIONS
 
@@ -31,7 +30,7 @@ def draw(screen: str, light: bool = False) -> str:
     moment = MOMENTS[screen]
     path = RECORDINGS / moment.recording
     if ".capture" in path.name:
-        drawn = picture("capture", None, 0, screen, SIZE, light, list(read_capture(path)))
+        drawn = picture("capture", None, 0, screen, SIZE, light, captured(path))
     else:
         replay = Replay(read_recordings([path]))
         drawn = picture(cluster_of(path), replay, moment.at_ms, screen, SIZE, light)
