@@ -16,6 +16,8 @@ from kafka_edu.supervisor.action_client import ActionAddress, ActionClient
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.waiting import wait_for
 
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+
 ROOT = Path(__file__).parents[2]
 NAME = "captured"
 
@@ -48,7 +50,6 @@ def produce(cluster: Cluster, client: str, count: int) -> None:
     assert producer.flush(60) == 0
 
 
-@pytest.mark.timeout(240)
 def test_a_capture_is_followed_and_survives_a_kill(cluster: Cluster, tmp_path: Path) -> None:
     switch = wire(tmp_path, "capture", "shop")
     output, _ = switch.communicate(timeout=60)
