@@ -562,6 +562,10 @@ def _broker(event: Event) -> Sentence | None:
             )
         case network.ConnectionRefused() as e:
             return Sentence(f"refused a connection of {e.peer}", reason=e.reason)
+        case network.FrameCaptureStarted() as e:
+            return Sentence(f"captures the frames of {', '.join(e.clients)} (key 0, Wire)")
+        case network.FrameCaptureStopped() as e:
+            return Sentence(f"has captured {plural(e.frames, 'frame')} and stops", reason=e.reason)
         case timer.WheelCreated() as e:
             made = f"level {e.level} ({span(e.tick_ms)} × {e.wheel_size})"
             return Sentence(
