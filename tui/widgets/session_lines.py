@@ -12,6 +12,7 @@ from .controller_head import took
 from .drawn import Drawn, Lines, ink
 
 _NAME: Final = 11
+_WIDE: Final = 76
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 #: type of a watch → its change in words
 _TYPES: Final = {
@@ -163,6 +164,7 @@ class SessionLines(Lines):
             line.append(f"  {session.watches} watches", colours.dim)
         if not narrow:
             line.append(f" · {session.ephemerals} ⚡", colours.dim)
+        if self.size.width >= _WIDE:
             line.append(f" · time-out {duration(session.timeout_ms)}", colours.dim)
         return line
 

@@ -14,7 +14,7 @@ from ..view_model.figures import count, duration
 from ..view_model.znode_tree import PAGE, Row, Znode
 from .drawn import Drawn, Lines, ink
 
-_LABEL: Final = 32
+_LABEL: Final = 31
 EPHEMERAL: Final = "⚡"
 WATCHED: Final = "⊙"
 _DULL: Final = (
@@ -40,6 +40,7 @@ def readable(data: str) -> str:
         return " ".join(data.split())
     if isinstance(value, dict):
         value = {key: each for key, each in value.items() if key not in _DULL} or value
+        return plain(value)[1:-1]  # the line itself says that these belong together
     return plain(value)
 
 
@@ -157,7 +158,7 @@ class ZnodeLines(Lines):
             glow = f" on {colours.glow}" if view.glow.glows("watched", node.path) else ""
             line.append(f"{WATCHED} ", colours.dim + glow)
             for broker, _ in watchers[:4]:
-                name = f"b{broker}" if broker is not None else "?"
+                name = str(broker) if broker is not None else "?"
                 line.append(f"{name} ", f"bold {colours.broker(broker)}{glow}")
             if len(watchers) > 4:
                 line.append(f"+{len(watchers) - 4} ", colours.dim)
