@@ -35,6 +35,7 @@ from .screens.act_screen import ActScreen
 from .screens.breakpoint_screen import BreakpointScreen
 from .screens.dashboard_screen import DashboardScreen
 from .screens.filter_screen import FilterScreen
+from .screens.glossary_screen import GlossaryScreen
 from .screens.registry import DECLARATIONS, SCREENS
 from .view_model.wire_view import WireView
 
@@ -87,6 +88,7 @@ class DashboardApp(App[None]):
         Binding("z", "now", "to now"),
         Binding("m", "motion", "slow motion"),
         Binding("b", "breakpoints", "breakpoints"),
+        Binding("g", "glossary", "中文", show=False),
         Binding("slash", "filter", "filter", key_display="/"),
         Binding("escape", "clear_filter", "all lines", key_display="esc"),
         Binding("d", "dark", "light/dark", show=False),
@@ -108,6 +110,8 @@ class DashboardApp(App[None]):
         """`wire` holds frames that were captured before."""
         super().__init__()
         self._first = screen
+        self.chinese = False
+        """Whether titles are in Chinese."""
         self.filter_words: tuple[str, ...] = ()
         """What a line of a list must hold to be shown."""
         self._light = light
@@ -216,6 +220,14 @@ class DashboardApp(App[None]):
             self.notify(f"the load cannot be started: {error}", severity="error")
         else:
             self.notify("a load begins: 500 records a second to the topic 'load'", timeout=5)
+
+    def action_glossary(self) -> None:
+        """Switch the titles between English and Chinese."""
+        self.chinese = not self.chinese
+        self.look()
+
+    def show_words(self) -> None:
+        self.push_screen(GlossaryScreen())
 
     def action_filter(self) -> None:
         """Ask for words; lists show only lines that hold them all."""

@@ -13,7 +13,9 @@ from textual.widgets.option_list import Option
 
 from kafka_edu.trace.event import EVENT_TYPES
 
+from ..glossary import terms_in
 from ..subjects import Subject
+from .declaration import ScreenDeclaration
 from .source_screen import SourceScreen
 
 
@@ -25,9 +27,10 @@ class AboutScreen(ModalScreen[None]):
         Binding("o", "open", "open the module"),
     ]
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: Subject, screen: ScreenDeclaration | None = None) -> None:
+        """`screen` is the screen whose widget this is: its question comes first."""
         super().__init__()
-        self._subject = subject
+        self._subject, self._screen = subject, screen
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):
@@ -49,7 +52,15 @@ class AboutScreen(ModalScreen[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def _words(self) -> Text:
-        text = Text(self._subject.words + "\n\nEvents that feed it:\n")
+        text = Text()
+        if self._screen is not None:
+            text.append(f"{self._screen.title}: {self._screen.question}\n", style="bold")
+            text.append(f"Try: {self._screen.break_}.\n\n")
+        text.append(self._subject.words + "\n")
+        for term in terms_in(self._subject.words):
+            text.append(f"\n{term.english} {term.chinese}", style="bold")
+            text.append(f"  {term.means}")
+        text.append("\n\nEvents that feed it:\n")
         for cls in self._subject.events:
             known = EVENT_TYPES[cls.__name__]
             first = (inspect.getdoc(cls) or "").partition("\n")[0]

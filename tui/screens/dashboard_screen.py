@@ -156,7 +156,7 @@ class DashboardScreen(Screen[None]):
         raise NotImplementedError
 
     def action_about(self) -> None:
-        self.app.push_screen(AboutScreen(self.subject()))
+        self.app.push_screen(AboutScreen(self.subject(), self.declaration))
 
     def action_source(self) -> None:
         self.app.push_screen(SourceScreen(self.subject().sources[0]))
