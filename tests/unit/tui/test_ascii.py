@@ -15,11 +15,8 @@ ROOT = Path(__file__).parents[3]
 def symbols_in_use() -> set[str]:
     """The symbols of all strings that screens and instruments draw."""
     files = [*(ROOT / "tui").rglob("*.py"), *(ROOT / "kafka_edu" / "instruments").rglob("*.py")]
-    text = "".join(
-        path.read_text(encoding="utf-8")
-        for path in files
-        if path.name not in ("ascii.py", "glossary_page.py")
-    )
+    others = [path for path in files if path.name not in ("ascii.py", "glossary_page.py")]
+    text = "".join(path.read_text(encoding="utf-8") for path in others)
     return {c for c in text if not c.isascii()}
 
 
