@@ -44,6 +44,7 @@ KEPT_GROUPS: Final = 500
 KEPT_REBALANCES: Final = 20
 KEPT_STEPS: Final = 40
 KEPT_FACTS: Final = 2_000
+KEPT_PARTITIONS: Final = 20_000
 KEPT_NAMES: Final = 500
 SHORT_MS: Final = 20
 """Nobody was waited for if all came within this time."""
@@ -301,6 +302,7 @@ class Rebalances:
     def __init__(self) -> None:
         self.groups: dict[str, GroupStory] = {}
         self.ends: dict[Partition, PartitionEnd] = {}
+        """The partitions that were heard of last, at most KEPT_PARTITIONS."""
         self.now_us = 0
         self._facts: OrderedDict[tuple[object, int], Event] = OrderedDict()
 
@@ -324,16 +326,11 @@ class Rebalances:
                 self._lost(broker)
             case PartitionSnapshot() as e:
                 if e.leader == broker or (e.topic, e.partition) not in self.ends:
-                    self.ends[e.topic, e.partition] = PartitionEnd(
-                        e.leader, e.progress.hw, e.progress.leo
-                    )
+                    end = PartitionEnd(e.leader, e.progress.hw, e.progress.leo)
+                    self._end(e.topic, e.partition, end)
             case BecameLeader() as e if broker is not None:
-                known = self.ends.get((e.topic, e.partition))
-                self.ends[e.topic, e.partition] = (
-                    known._replace(leader=broker)
-                    if known is not None
-                    else PartitionEnd(broker, 0, 0)
-                )
+                known = self.ends.get((e.topic, e.partition), PartitionEnd(broker, 0, 0))
+                self._end(e.topic, e.partition, known._replace(leader=broker))
             case PartitionOffsets() as e:
                 known = self.ends.get((e.topic, e.partition))
                 if known is not None and known.leader == broker:
@@ -346,6 +343,12 @@ class Rebalances:
                 self._of_group(envelope, broker)
             case _:
                 pass
+
+    def _end(self, topic: str, partition: int, end: PartitionEnd) -> None:
+        """Remember a partition. Those of deleted topics are forgotten as new ones come."""
+        if (topic, partition) not in self.ends and len(self.ends) >= KEPT_PARTITIONS:
+            del self.ends[next(iter(self.ends))]
+        self.ends[topic, partition] = end
 
     def _lost(self, broker: int) -> None:
         for story in self.groups.values():

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from kafka_edu.coordinator.group.group_metadata_manager import SAMPLE_EVERY_MS
 from kafka_edu.instruments.rebalances import (
     KEPT_GROUPS,
+    KEPT_PARTITIONS,
     KEPT_REBALANCES,
     GroupStory,
     Move,
@@ -275,3 +276,11 @@ def test_memory_is_bounded() -> None:
         for envelope in _envelopes([state_changed(f"g{i}", "Empty", "Stable")], 1):
             watched.rebalances.apply(envelope)
     assert len(watched.rebalances.groups) == KEPT_GROUPS
+    progress = PartitionProgress(0, 1, 1, (), 1)
+    snapshots = (
+        PartitionSnapshot(f"t{i}", 0, 1, 0, (1,), (1,), progress, 0, ())
+        for i in range(KEPT_PARTITIONS + 5)
+    )
+    for envelope in _envelopes(snapshots, 1):
+        watched.rebalances.apply(envelope)
+    assert len(watched.rebalances.ends) == KEPT_PARTITIONS
