@@ -16,7 +16,9 @@ MODULE: Final = "kafka_edu.clients.load.guest_consumer"
 class GuestConsumers:
     """The consumers started here, the newest last. They end with the dashboard."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, commit: bool = False) -> None:
+        """With `commit`, they commit offsets, and so take records away from the other members."""
+        self._commit = commit
         self._processes: list[tuple[str, subprocess.Popen[bytes]]] = []
         self._started = 0
         self._stopped: set[int] = set()
@@ -35,7 +37,7 @@ class GuestConsumers:
         self._started += 1
         name = f"guest-{self._started}"
         process = subprocess.Popen(
-            python_command(MODULE, bootstrap, group, topic, name),
+            python_command(MODULE, bootstrap, group, topic, name, *["commit"] * self._commit),
             env=python_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,

@@ -329,8 +329,8 @@ class Rebalances:
                     end = PartitionEnd(e.leader, e.progress.hw, e.progress.leo)
                     self._end(e.topic, e.partition, end)
             case BecameLeader() as e if broker is not None:
-                known = self.ends.get((e.topic, e.partition), PartitionEnd(broker, 0, 0))
-                self._end(e.topic, e.partition, known._replace(leader=broker))
+                before = self.ends.get((e.topic, e.partition), PartitionEnd(broker, 0, 0))
+                self._end(e.topic, e.partition, before._replace(leader=broker))
             case PartitionOffsets() as e:
                 known = self.ends.get((e.topic, e.partition))
                 if known is not None and known.leader == broker:

@@ -95,7 +95,7 @@ def assigned(generation: int) -> Callable[[Envelope], bool]:
 
 
 async def groups(recording: Recording, cluster: Cluster) -> None:
-    guests = GuestConsumers()
+    guests = GuestConsumers(commit=True)
     try:
         for generation in (1, 2, 3):
             await asyncio.to_thread(guests.join, cluster.bootstrap_servers, GROUP, TOPIC)

@@ -28,7 +28,7 @@ from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
 _DONE: Final = {
-    "join": "joins: its session time-out is 6 s",
+    "join": "joins; it commits no offsets, and its session time-out is 6 s",
     "silence": "is stopped with SIGSTOP: it sends no heartbeat any more",
     "wake": "goes on (SIGCONT)",
     "leave": "leaves the group and ends",

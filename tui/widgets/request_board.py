@@ -3,6 +3,7 @@
 from typing import Final
 
 from rich.text import Text
+from textual.events import Click
 
 from kafka_edu.instruments.hop_sentences import fact_text
 from kafka_edu.instruments.request_times import (
@@ -20,7 +21,7 @@ from kafka_edu.trace.events.network import REQUEST_PARTS
 from ..model import Model
 from ..subjects import REQUESTS, SLOW_REQUESTS
 from ..view_model.figures import count, per_second
-from ..view_model.requests_view import ApiRow, RequestsView, id_of
+from ..view_model.requests_view import ApiRow, RequestId, RequestsView, id_of
 from .drawn import Drawn, Lines, ink
 from .prose import folded
 from .ticker_lines import coloured, wall_clock
@@ -190,6 +191,8 @@ class SlowLines(Lines):
         self.model = model
         self.choice = choice
         self.rows: list[SlowRequest] = []
+        self._chosen: RequestId | None = None
+        """The request under the cursor. The cursor stays on it while others come above it."""
 
     def tick(self) -> None:
         view, broker = self.model.requests, self.choice.broker
@@ -197,7 +200,22 @@ class SlowLines(Lines):
             self.rows = [r for r in reversed(view.latest) if broker in (None, r.broker)]
         else:
             self.rows = view.times.slowest(50, broker=broker)
+        ids = [id_of(row) for row in self.rows]
+        if self._chosen in ids:
+            self.cursor = ids.index(self._chosen)
         super().tick()
+
+    def action_move(self, by: int) -> None:
+        super().action_move(by)
+        self._choose()
+
+    def on_click(self, event: Click) -> None:
+        super().on_click(event)
+        self._choose()
+
+    def _choose(self) -> None:
+        """Stay on this request; on the first line show always the first one."""
+        self._chosen = id_of(self.rows[self.cursor]) if 0 < self.cursor < len(self.rows) else None
 
     def count(self) -> int:
         return len(self.rows)
@@ -247,8 +265,11 @@ class HopPicture(Drawn):
             style = colours.warning if part == request.most else colours.ok
             line.append(" " * min(first, room - 1))
             line.append("█" * min(long, room - min(first, room - 1)), style=style)
+            words = part_words(request.sent.api_key, part)
             if took and part == request.most:
-                line.append(f"  {part_words(request.sent.api_key, part)}", style="bold")
+                line.append(f"  {words}", style="bold")
+            elif took and part == REMOTE and request.api.is_patient:
+                line.append(f"  {words}, as it wanted", style=colours.dim)
             lines.append(line)
             if REQUEST_PARTS[part] != "throttle":
                 begins += took

@@ -3,7 +3,10 @@
 The dashboard starts it to show a rebalance, and stops it with SIGSTOP to show a silent member. On
 Linux the kernel kills it with its parent, even while it is stopped.
 
-    python -m kafka_edu.clients.load.guest_consumer BOOTSTRAP GROUP TOPIC CLIENT-ID
+    python -m kafka_edu.clients.load.guest_consumer BOOTSTRAP GROUP TOPIC CLIENT-ID [commit]
+
+Without `commit` it commits no offsets. So the group's other members read again all that it read,
+and a load that counts its records misses none.
 """
 
 import contextlib
@@ -28,7 +31,7 @@ def die_with_parent() -> None:
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def run(bootstrap: str, group: str, topic: str, client_id: str) -> None:
+def run(bootstrap: str, group: str, topic: str, client_id: str, *, commit: bool) -> None:
     """Read until standard input is closed; then leave the group."""
     consumer = Consumer(
         {
@@ -36,6 +39,7 @@ def run(bootstrap: str, group: str, topic: str, client_id: str) -> None:
             "group.id": group,
             "client.id": client_id,
             "auto.offset.reset": "latest",
+            "enable.auto.commit": commit,
             "session.timeout.ms": SESSION_TIMEOUT_MS,
             "heartbeat.interval.ms": 1_000,
         }
@@ -52,4 +56,4 @@ def run(bootstrap: str, group: str, topic: str, client_id: str) -> None:
 
 if __name__ == "__main__":
     die_with_parent()
-    run(*sys.argv[1:5])
+    run(*sys.argv[1:5], commit="commit" in sys.argv[5:])
