@@ -23,6 +23,7 @@ MAX_FRAMES: Final = 5_000
 #: At most this many bytes of frames are kept.
 MAX_BYTES: Final = 32 * 1024 * 1024
 _MAX_LINE: Final = 1024 * 1024
+_CHUNKS_A_POLL: Final = 2
 _KEYS: Final = {int(key): key for key in ApiKey}
 
 ConnectionKey = tuple[int, str, int]
@@ -151,14 +152,20 @@ class CaptureFollower:
         self._inode = 0
         self._rest = b""
         self._header_read = False
+        self._is_behind = False
+        """Whether there was more in the file than the last poll has read."""
 
     def poll(self) -> list[CapturedFrame]:
-        """Return the frames that are new. Raises CaptureError for a file of another format."""
+        """Return the frames that are new: at most 2 MiB of the file at a time, so that a caller
+        who draws is not held up. Raises CaptureError for a file of another format.
+        """
         frames: list[CapturedFrame] = []
         try:
             if self._file is None:
                 self._open()
-            frames += self._read()
+            frames += self._read(_CHUNKS_A_POLL)
+            if self._is_behind:
+                return frames
             if self._has_rotated():
                 frames += self._read()
                 self.close()
@@ -182,10 +189,15 @@ class CaptureFollower:
         except FileNotFoundError:
             return False
 
-    def _read(self) -> Iterator[CapturedFrame]:
+    def _read(self, chunks: int | None = None) -> Iterator[CapturedFrame]:
+        """Read to the end of the file, or so many chunks."""
+        self._is_behind = False
         if self._file is None:
             return
         while chunk := self._file.read(_MAX_LINE):
+            if chunks is not None:
+                chunks -= 1
+                self._is_behind = chunks == 0
             *lines, self._rest = (self._rest + chunk).split(b"\n")
             if len(self._rest) > _MAX_LINE:
                 self._rest = b""
@@ -195,6 +207,8 @@ class CaptureFollower:
                     self._header_read = True
                 elif (frame := decode_frame(line)) is not None:
                     yield frame
+            if self._is_behind:
+                return
 
     def close(self) -> None:
         file, self._file = self._file, None

@@ -193,6 +193,18 @@ def test_the_file_is_bounded_and_a_follower_misses_nothing_when_it_rotates(tmp_p
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_follower_that_comes_late_reads_in_pieces_and_misses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "frames"
+    file = CaptureFile(path, 64 * MIB, 0)
+    for number in range(1, 801):
+        file.write(encode_frame(frame(number, bytes(4096))))
+    assert path.stat().st_size > 6 * MIB
+    follower = CaptureFollower(path)
+    polls = [[one.number for one in follower.poll()] for _ in range(6)]
+    assert 0 < len(polls[0]) < 400
+    assert [number for poll in polls for number in poll] == list(range(1, 801))
+
+
 def test_what_a_killed_broker_left_is_read_up_to_its_last_whole_line(tmp_path: Path) -> None:
     path = tmp_path / "frames"
     path.write_bytes(encode_header(0) + encode_frame(frame(1)) + encode_frame(frame(2))[:-30])
