@@ -35,12 +35,11 @@ def test_what_a_killed_leader_throws_away_is_shown_in_numbers(cluster: Cluster) 
         await app.see(
             lambda s: "every replica keeps up" in s and "LEO 200" in s, "that all is well"
         )
-        await app.select(follower)
+        await app.see(lambda s: f"▶ broker {follower}" in s, "the follower selected")
         await app.press("p")
-        await app.see(lambda s: "paused" in s, "that the follower is paused")
+        await app.see(lambda s: f"broker {follower} is paused" in s, "that it is paused")
         await asyncio.to_thread(produce, bootstrap, "web", 6, "1")
 
-        await app.press("4")
         text = await app.see(
             lambda s: f"broker {follower} lags in web-0: 60 behind" in s and "LEO 260" in s,
             "that the follower lags",

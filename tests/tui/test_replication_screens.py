@@ -24,6 +24,8 @@ from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessPaused
 from tests.tui.test_screens import shown
 from tui.app import DashboardApp
 from tui.screens.chain_screen import ChainScreen
+from tui.screens.purgatory_screen import PurgatoryScreen
+from tui.screens.replication_screen import ReplicationScreen
 from tui.view_model.partition_view import PartitionKey
 from tui.widgets.purgatory_board import EndedLines, OperationLines, PurgatoryTabs
 from tui.widgets.replication_board import TroubleLines
@@ -220,7 +222,7 @@ def test_a_lagging_follower_as_a_bar_that_ends_early(size: tuple[int, int]) -> N
         assert f"broker {follower} lags in web-0:" in text
         bars = {
             int(found[1]): found[2]
-            for found in re.finditer(r"^ *broker (\d) \S+ +([▇█▒]+)", text, re.MULTILINE)
+            for found in re.finditer(r"^[ ▶]*broker (\d) \S+ +([▇█▒]+)", text, re.MULTILINE)
         }
         assert sorted(bars) == [0, 1, 2], text
         shortest = min(bars, key=lambda broker: len(bars[broker]))
@@ -282,6 +284,40 @@ def test_without_a_live_leader_it_says_who_led() -> None:
         assert not isinstance(app.screen, ChainScreen), "its ISR has not changed yet"
 
     look(TRUNCATED, "replication", killed_ms + 2_000, ask)
+
+
+def test_left_and_right_select_a_replica_for_the_acts() -> None:
+    killed_ms = moment(TRUNCATED, lambda e: isinstance(e.event, ProcessPaused))
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        p = app.model.cluster.partitions.by_key[WEB]
+        screen = app.screen
+        assert isinstance(screen, ReplicationScreen)
+        follower = next(broker for broker in p.replicas if broker != p.leader)
+        assert screen.act_values() == {"broker": follower}, "it can be paused"
+        assert f"▶ broker {follower}" in shown(app)
+        await pilot.press("right")
+        assert screen.act_values() == {"broker": p.leader}
+        assert f"▶ broker {p.leader}" in shown(app)
+        await pilot.press("p")
+        assert app.model.cluster.brokers[p.leader].process == "running", (
+            "a recording stays as it is"
+        )
+
+    look(TRUNCATED, "replication", killed_ms - 500, ask)
+
+
+def test_the_acts_are_for_the_broker_that_is_missing() -> None:
+    at_ms, follower = paused()
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        screen = app.screen
+        assert isinstance(screen, PurgatoryScreen)
+        assert screen.act_values() == {"broker": follower}
+        await pilot.press("right")
+        assert screen.act_values() == {"broker": 0}, "the selected one goes first"
+
+    look(PAUSED, "purgatory", at_ms + 4_000, ask)
 
 
 def test_enter_follows_the_causes_of_the_last_change() -> None:

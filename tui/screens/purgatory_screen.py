@@ -7,6 +7,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.events import Resize
 
+from kafka_edu.instruments.waiting import missing
+
 from ..subjects import ENDED, PURGATORY
 from ..widgets.drawn import Lines
 from ..widgets.purgatory_board import (
@@ -43,6 +45,10 @@ class PurgatoryScreen(DashboardScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "purgatory(1)", "purgatory"),
         Binding("T", "purgatory(-1)", "purgatory before", show=False),
+        Binding("p", "act('pause')", "pause"),
+        Binding("r", "act('resume')", "resume"),
+        Binding("k", "act('kill')", "kill"),
+        Binding("s", "act('start')", "start", show=False),
     ]
 
     def body(self) -> ComposeResult:
@@ -84,6 +90,14 @@ class PurgatoryScreen(DashboardScreen):
         for widget in (self._operations, self._detail, self._counts, self._ended):
             if widget.is_mounted:
                 widget.tick()
+
+    def act_values(self) -> dict[str, int | str]:
+        """Return the selected broker; else the one for which the chosen operation waits."""
+        if self._choice.broker is not None:
+            return {"broker": self._choice.broker}
+        chosen = self._choice.operation_of(self.model.purgatory)
+        late = [one for need in chosen.told.why for one in missing(need)] if chosen else []
+        return {"broker": late[0].broker} if late else {}
 
     def action_broker(self, by: int) -> None:
         self._choice.move_broker(self.model.purgatory, by)

@@ -37,9 +37,11 @@ class ReplicationScreen(DashboardScreen):
     )
     default_subject = REPLICAS
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "broker(-1)", "partition", key_display="←→"),
-        Binding("right", "broker(1)", "partition", show=False),
         Binding("w", "worst", "worst first"),
+        Binding("p", "act('pause')", "pause"),
+        Binding("r", "act('resume')", "resume"),
+        Binding("k", "act('kill')", "kill"),
+        Binding("s", "act('start')", "start", show=False),
     ]
 
     def body(self) -> ComposeResult:
@@ -71,9 +73,14 @@ class ReplicationScreen(DashboardScreen):
             self._listed.styles.height = rows
         super().tick()
 
+    def act_values(self) -> dict[str, int | str]:
+        """Return the selected replica's broker."""
+        broker = self._choice.selected(self.model)
+        return {"broker": broker} if broker is not None else {}
+
     def action_broker(self, by: int) -> None:
-        """Choose the next partition of the list."""
-        self._lines.action_move(by)
+        """Select another replica of the chosen partition."""
+        self._choice.move(self.model, by)
         self.tick()
 
     def action_worst(self) -> None:

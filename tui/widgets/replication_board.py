@@ -37,7 +37,7 @@ from .drawn import Drawn, Lines, ink
 from .ticker_lines import coloured
 
 COMMITTED, WRITTEN, CUT, TRACK = "▇", "▒", "╳", "·"
-_LABEL: Final = 13
+_LABEL: Final = 14
 _EPOCHS_SHOWN: Final = 8
 
 
@@ -50,6 +50,23 @@ class ReplicationChoice:
         """Somebody has chosen it. Before that the worst partition is shown."""
         self.unfolded = False
         """Internal topics without trouble are listed too."""
+        self._broker: int | None = None
+
+    def selected(self, model: Model) -> int | None:
+        """Return the broker of the selected replica: at first a follower, for it can be paused."""
+        p = model.cluster.partitions.by_key.get(self.key) if self.key is not None else None
+        if p is None or not p.replicas:
+            return None
+        if self._broker in p.replicas:
+            return self._broker
+        return next((broker for broker in p.replicas if broker != p.leader), p.replicas[0])
+
+    def move(self, model: Model, by: int) -> None:
+        """Select the next replica, in the order in which they are assigned."""
+        selected = self.selected(model)
+        if selected is not None and self.key is not None:
+            replicas = model.cluster.partitions.by_key[self.key].replicas
+            self._broker = replicas[(replicas.index(selected) + by) % len(replicas)]
 
 
 class ReplicationAnswer(Drawn):
@@ -300,7 +317,8 @@ class ReplicaBoard(Drawn, can_focus=True):
         view, colours = self.model.replication, self.palette
         partitions, replica = self.model.cluster.partitions, known[broker]
         sign = partitions.sign(p, broker)
-        line = ink(f"broker {broker} ", f"bold {colours.broker(broker)}")
+        line = ink("▶ " if broker == self.choice.selected(self.model) else "  ", "bold")
+        line.append(f"broker {broker} ", style=f"bold {colours.broker(broker)}")
         line.append(f"{sign}", style=sign_style(sign, broker, colours, p.key, self.model))
         line.pad_right(max(_LABEL - line.cell_len, 0))
         self._shape(line, p, replica, scale, glyph)
