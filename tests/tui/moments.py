@@ -48,7 +48,7 @@ MOMENTS: Final[dict[str, Moment]] = {
     "replication": Moment(
         "replica-truncated.jsonl.gz",
         15_500,
-        shows="The old follower is back, and has thrown away what the new leader does not have.",
+        shows="The old leader is back, and has thrown away what the new leader does not have.",
     ),
     "controller": Moment(
         "controller-killed.jsonl.gz",

@@ -247,7 +247,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         needed = 4 + len(p.replicas) + min(len(cuts), 2)
         spare = self.size.height - needed
         high = spare >= 2 * len(p.replicas) + 4
-        bars = self._bars(p, known, rows=2 if high else 1)
+        bars = self._bars(p, known, rows=2 if high else 1, cut_row=spare > 2)
         steps = [self._isr(p, known)] if spare < 4 else self._isr_steps(known, 6 if high else 4)
         lines = [self._title(p), *bars, *steps, self._epochs(p, known), *cuts]
         for line in lines:
@@ -272,10 +272,13 @@ class ReplicaBoard(Drawn, can_focus=True):
             line.append(f"  log start {count(p.log_start)}", style=colours.dim)
         return line
 
-    def _bars(self, p: PartitionView, known: PartitionReplication, rows: int) -> list[Text]:
+    def _bars(
+        self, p: PartitionView, known: PartitionReplication, rows: int, cut_row: bool
+    ) -> list[Text]:
         """Draw one bar for each replica, all on one scale, under the offsets of the scale.
 
-        With two rows each, the bars are higher, and stand apart.
+        With two rows each, the bars are higher, and stand apart. `cut_row`: what was cut off gets
+        a row anyway.
         """
         view, colours, width = self.model.replication, self.palette, self.size.width
         ends = [known[b].end for b in p.replicas if known[b].end >= 0]
@@ -290,7 +293,8 @@ class ReplicaBoard(Drawn, can_focus=True):
         for broker in p.replicas:
             glyph = COMMITTED if rows == 1 else "█"
             lines.append(self._bar(p, known, broker, scale, glyph))
-            if rows > 1:
+            is_cut = cut is not None and cut.broker == broker
+            if rows > 1 or (is_cut and cut_row):
                 lines.append(self._below(p, known[broker], scale))
         return lines
 
@@ -333,8 +337,6 @@ class ReplicaBoard(Drawn, can_focus=True):
             return line
         if broker == p.leader:
             return line.append(f"led it, last LEO {count(replica.end)}", style=colours.error)
-        if self.size.width < 100 and (cut := view.recent_cut(p.key)) and cut.broker == broker:
-            line.append(f"{CUT} {cut.records:,} cut off, ", style=f"bold {colours.error}")
         words = view.lag_words(p, broker)
         line.append(words, style=f"bold {colours.warning}" if view.lags(p, broker) else "")
         left_us = known.left_isr_us(broker)
