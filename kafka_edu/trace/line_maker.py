@@ -2,7 +2,7 @@
 
 A line is that of `wire_format`. The general encoder of JSON takes 1.9 µs for a hop, and a request
 has ten of them. A function that knows the fields takes 0.8 µs: numbers are formatted in place, and
-a text is quoted once, because connections, clients and topics occur again and again. Fields of
+a text is quoted once, because connections, clients and topics occur again and again. Values of
 other types go through the general encoder.
 """
 
@@ -62,7 +62,7 @@ def line_of(envelope: Envelope) -> str:
 def _compile(cls: type[Event]) -> LineOf:
     """Return a function that makes the lines of one event class."""
     names = list(get_type_hints(cls))
-    fields = ",".join(_placed(name, hint) for name, hint in get_type_hints(cls).items())
+    fields = ",".join(_placed(f"f_{name}", hint) for name, hint in get_type_hints(cls).items())
     assert all(name.isidentifier() for name in names)
     source = (
         "def make(envelope):\n"
@@ -77,12 +77,15 @@ def _compile(cls: type[Event]) -> LineOf:
     return made
 
 
-def _placed(name: str, hint: object) -> str:
-    """Return the part of the f-string that writes one field."""
+def _placed(value: str, hint: object) -> str:
+    """Return the part of the f-string that writes one value. `value` is its expression."""
     if hint is int:
-        return f"{{f_{name}}}"
+        return f"{{{value}}}"
     if hint is str:
-        return f"{{quoted[f_{name}]}}"
+        return f"{{quoted[{value}]}}"
     if hint is bool:
-        return f'{{"true" if f_{name} else "false"}}'
-    return f"{{to_json(f_{name})}}"
+        return f'{{"true" if {value} else "false"}}'
+    if isinstance(hint, type) and hasattr(hint, "_fields"):  # a value within an event
+        inner = enumerate(get_type_hints(hint).values())
+        return f"[{','.join(_placed(f'{value}[{index}]', of) for index, of in inner)}]"
+    return f"{{to_json({value})}}"
