@@ -42,6 +42,8 @@ from .view_model.wire_view import WireView
 TICK_S: Final = 0.1
 TAKING_US: Final = 50_000
 """Of each frame so much time at most goes into events."""
+FLOOD: Final = 500
+"""So many events at once are drawn with every tick. Else every second one is enough."""
 _SLICE: Final = 100
 #: How long a picture of a live cluster waits for the first events of its processes.
 LINK_TIMEOUT_S: Final = 10.0
@@ -130,6 +132,8 @@ class DashboardApp(App[None]):
         }
         self._last_us = now_us()
         self._arrived: deque[Envelope] = deque()
+        self._flooded = False
+        self._ticks = 0
 
     def on_mount(self) -> None:
         for theme in THEMES:
@@ -150,7 +154,9 @@ class DashboardApp(App[None]):
         if self._feed is not None:
             self._take(self._feed, now)
             self._look_at_load()
-        self.look()
+        self._ticks += 1
+        if self._flooded or self.model.motion.on or self._ticks % 2:
+            self.look()
 
     def _take(self, feed: Feed, now: int) -> None:
         """Give the model what has arrived, for as long as a frame may wait.
@@ -163,6 +169,7 @@ class DashboardApp(App[None]):
             if self._recorder is not None:
                 self._recorder.write(envelopes)
         until = now_us() + TAKING_US
+        self._flooded = len(self._arrived) >= FLOOD
         while self._arrived and now_us() < until:
             self.player.take(
                 [self._arrived.popleft() for _ in range(min(_SLICE, len(self._arrived)))], now

@@ -84,4 +84,11 @@ def test_the_arrows_lead_from_a_kill_to_the_new_leaders_and_time_stands_still(
     )
     terminal.keys("z")
     terminal.wait_for(lambda s: "left the cluster" in s, "that now went on meanwhile")
+
+    terminal.keys(*["<"] * 60)
+    terminal.wait_for(
+        lambda s: "out of the processes' rings" in s, "facts from before it began to look"
+    )
+    terminal.keys("9")
+    terminal.wait_for(lambda s: "creates topic web" in s, "what happened before")
     terminal.keys("q")

@@ -99,6 +99,7 @@ class DashboardScreen(Screen[None]):
         small = self.size.width < LEAST_COLUMNS or self.size.height < LEAST_ROWS
         if small != self.has_class("too-small"):
             self.set_class(small, "too-small")
+        self.model.motion.tasks_first = self.declaration.name == "wheels"
         for motion in self.query(MotionStrip):
             motion.display = self.model.motion.on
         panels = sum(panel.outer_size.height for panel in self.query("#presenter"))
