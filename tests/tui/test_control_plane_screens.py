@@ -307,9 +307,13 @@ def test_without_zookeepers_events_the_screen_says_so_and_shows_what_brokers_tol
     begin_us = events[0].mono_us
     at_ms = moments(ControllerElected)[0][0] - (begin_us - recording()[0].mono_us) // 1000
 
-    async def ask(_: Pilot[None], app: DashboardApp) -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         app.model.zookeeper.kind = "apache"
+        app.model.zookeeper.modes = {1: "follower", 2: "leader", 3: ""}
+        shown(app)
+        await pilot.pause()
         text = shown(app)
+        assert "server 1 follower · server 2 leader · server 3 serves nobody" in text
         assert "Apache ZooKeeper emits no events" in text
         assert "below is what the brokers told" in text
         assert "alive, brokers say" in text

@@ -62,6 +62,7 @@ class ZookeeperScreen(DashboardScreen):
         self._detail.display = event.size.height >= 30
 
     def tick(self) -> None:
+        self._head.styles.height = 2 if self.model.zookeeper.modes else 1
         latest = self.model.zookeeper.tree.latest if self._tree.cursor == 0 else None
         chosen = self._tree.chosen
         self._detail.node = latest or (chosen.node if chosen is not None else None)

@@ -557,11 +557,12 @@ class ZookeeperView:
                 if node is not None and node.owner:
                     self._end(node.owner, "expired", now_us)
             case ControllerSnapshot(active=True) as e:
-                self.tree.put(CONTROLLER_PATH).data = f'{{"brokerid":{envelope.source.id}}}'
+                self.tree.put(CONTROLLER_PATH)
+                self._is_controller(envelope.source.id)
                 self._epoch(e.epoch, e.epoch_zk_version)
             case ControllerElected() as e:
-                node = self.tree.change(CONTROLLER_PATH, "created")
-                node.data = f'{{"brokerid":{envelope.source.id}}}'
+                self.tree.change(CONTROLLER_PATH, "created")
+                self._is_controller(envelope.source.id)
                 self._epoch(e.epoch, e.epoch_zk_version)
                 self.tree.change("/controller_epoch", "set")
             case ControllerResigned():
@@ -588,6 +589,12 @@ class ZookeeperView:
         node = self.tree.change(path, "created") if created else self.tree.put(path)
         node.owner = 0
         self._owned(path, session_id)
+
+    def _is_controller(self, broker: int) -> None:
+        """Note that /controller names this broker, and goes with its session."""
+        self.tree.put(CONTROLLER_PATH).data = f'{{"brokerid":{broker}}}'
+        mine = [session.id for session in self.sessions.values() if session.broker == broker]
+        self._owned(CONTROLLER_PATH, mine[-1] if mine else 0)
 
     def _epoch(self, epoch: int, version: int) -> None:
         node = self.tree.put("/controller_epoch")

@@ -326,6 +326,7 @@ def test_without_our_zookeeper_the_brokers_tell_what_they_know() -> None:
     assert view.foreign
     assert view.modes == {2: "leader"}
     assert {"/controller", "/controller_epoch", "/brokers/ids/0"} <= set(view.tree.by_path)
+    assert view.tree.by_path["/controller"].owner == 70, "it goes with its broker's session"
     state = view.tree.by_path["/brokers/topics/web/partitions/0/state"]
     assert (state.version, state.data) == (9, '{"leader":0,"leader_epoch":5,"isr":[0]}')
     assert [(s.broker, s.ended) for s in view.shown_sessions()] == [(0, ""), (1, "expired")]
