@@ -75,6 +75,10 @@ _ENTRY: Final = struct.Struct(">qhiqiqiq")
 _CRC_FROM: Final = 6
 
 
+#: Above every offset.
+_NEVER: Final = 1 << 63
+
+
 class CorruptSnapshotError(Exception):
     """A snapshot that cannot be read. An older one, or the whole log, must serve."""
 
@@ -107,6 +111,10 @@ class ProducerStateManager:
         """
         self.map_end_offset = 0
         self._last_snapshot_offset = 0
+        self._tracked_from = _NEVER
+        """Every batch with a producer id at this offset or above has been noted."""
+        self._first_tracked: int | None = None
+        """The offset of the first of these batches, None if there is none."""
 
     def check(
         self, header: BatchHeader, origin: AppendOrigin = AppendOrigin.CLIENT
@@ -194,6 +202,8 @@ class ProducerStateManager:
         Returns the entry for the segment's transaction index, if the batch is an abort marker that
         ends a transaction. O(1).
         """
+        if self._first_tracked is None:
+            self._first_tracked = base_offset
         if not header.attributes & CONTROL_BIT:
             self._add_batch(header, base_offset, max_timestamp)
             return None
@@ -327,6 +337,23 @@ class ProducerStateManager:
         for snapshot in self.snapshot_offsets():
             self._remove_snapshot(snapshot)
         self.map_end_offset = self._last_snapshot_offset = offset
+        self.track_from(offset)
+
+    def track_from(self, offset: int) -> None:
+        """Begin to remember where the first batch with a producer id lies, at `offset` or above."""
+        self._tracked_from, self._first_tracked = offset, None
+
+    def first_to_read(self, start: int, end: int) -> int | None:
+        """Return where to begin to read the batches from `start` to `end` for producer ids; None if
+        no batch there has one.
+
+        Most logs have no idempotent producers. Then a follower that truncates need not read the
+        whole segment for them, which takes half a second with 100,000 batches on a busy disk.
+        """
+        if start < self._tracked_from:
+            return start
+        first = self._first_tracked
+        return None if first is None or first >= end else max(first, start)
 
     def remove_stray_snapshots(self, segment_base_offsets: list[int]) -> None:
         """Remove snapshots that belong to no segment, except the newest. One is taken at each
@@ -383,13 +410,13 @@ def load_producers(
     now_ms: int,
 ) -> None:
     """Make the state agree with the log: take the newest snapshot, then read the headers behind it.
-    O(batches behind the snapshot).
+    O(batches behind the snapshot, or behind the first one with a producer id if that is known).
     """
     manager.truncate_and_reload(log_start_offset, log_end_offset, now_ms)
-    start = manager.map_end_offset
+    start = manager.first_to_read(manager.map_end_offset, log_end_offset)
     for i, segment in enumerate(segments):
         end = segments[i + 1].base_offset if i + 1 < len(segments) else log_end_offset
-        if end <= start:
+        if start is None or end <= start:
             continue
         if segment.base_offset > start:
             manager.map_end_offset = segment.base_offset
@@ -406,6 +433,7 @@ def load_producers(
                     )
     manager.map_end_offset = log_end_offset
     manager.take_snapshot()
+    manager.track_from(log_end_offset)
 
 
 def encode_snapshot(entries: Iterable[ProducerStateEntry]) -> bytes:
