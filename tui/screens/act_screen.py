@@ -18,7 +18,7 @@ _EXAMPLES: Final = {
     Parameter.PARTITION: "a partition, such as load-0",
     Parameter.REPLICAS: "broker ids, such as 1,2,0; the first is the preferred leader",
     Parameter.SETTING: "KEY=VALUE, such as num.io.threads=1; KEY= removes the key",
-    Parameter.CLIENTS: "client ids, such as shop,reader-*; *,-broker-* for all clients; off",
+    Parameter.CLIENTS: "ids, such as shop,reader-*; for all *,-broker-*; for none off",
     Parameter.DELAY_MS: "ms in each direction, such as 200",
 }
 

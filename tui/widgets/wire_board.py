@@ -134,7 +134,7 @@ class FrameLines(_Revealed):
         """The cursor stands on another frame."""
 
     def __init__(self, model: Model) -> None:
-        super().__init__(id="frames", follow=True)
+        super().__init__(id="frames")
         self.model = model
         self._found_for: tuple[tuple[str, ...], int, int] | None = None
         self._found: list[int] = []
