@@ -52,7 +52,7 @@ class ClusterActs:
             async with asyncio.timeout(4 * _PATIENCE_S):
                 return await self._act(name, request)
         except KafkaException as error:
-            raise ActionRefused(f"{error.error.name}: {error}") from error
+            raise ActionRefused(str(error)) from error
         except TimeoutError:
             raise ActionRefused("nobody answered in time; is a broker paused?") from None
         except OSError as error:

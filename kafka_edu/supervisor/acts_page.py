@@ -1,0 +1,99 @@
+"""Make docs/acts.md from the table of acts.
+
+`python -m kafka_edu.supervisor.acts_page docs/acts.md` writes the page again. A test fails when the
+page is out of date.
+"""
+
+import sys
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.supervisor.act_table import CLUSTER_ACTS, PROCESS_ACTS, Act
+
+_BEFORE: Final = """\
+# Acts
+
+An act does something to a running cluster: it kills a broker, cuts a link, moves a partition. This
+page is made from the table in `kafka_edu/supervisor/act_table.py`. The dashboard's palette and the
+command line read the same table.
+
+```sh
+./kafka-edu cluster act                     # lists all acts
+```
+
+```sh no-check: it changes a cluster
+./kafka-edu cluster up
+./kafka-edu cluster act slow-link 0 1 200   # an act, and its values in this order
+./kafka-edu cluster status                  # names the links that are not whole
+./kafka-edu cluster act heal-link 0 1
+```
+
+In the dashboard `:` opens the palette. On the Cluster screen `k`, `s`, `p`, `r` and `x` act on the
+selected broker. A dangerous act is confirmed first by `y`. The confirmation says what the act costs
+or does. A presentation names acts too ([the presenter](presenter.md)).
+
+The supervisor carries each act out, whoever asks. It emits ActionAsked, with the act in words, and
+ActionDone with the result. So each act stands in the time line of every dashboard and in
+recordings, also one that was refused.
+"""
+
+_AFTER: Final = """\
+## Links
+
+A fault sits in the transport that a broker is given (`kafka_edu/common/link_faults.py`). It has the
+same type as the simulator's. Between two brokers each connection is opened by one of them. So the
+supervisor tells both, and the fault covers the whole link.
+
+- A slow link delays each piece in each direction, and keeps the order.
+- A cut link holds everything, as a pulled cable does. Nobody is told. New connections time out.
+- A healed link delivers what waited, unless one side has given up meanwhile.
+
+A broker hears of a fault over its event socket, by a line that carries the socket's token. That is
+a door which every broker has already, and only the cluster's owner can read the token. Nothing is
+written to disk, so a broker that starts again knows of no fault. The supervisor then emits
+LinkChanged for its links, and `cluster status` does not list them any more.
+
+What cannot be slowed or cut yet: the way from a broker to ZooKeeper, and from clients to a broker.
+To cut a broker off from ZooKeeper, expire its session or pause it.
+"""
+
+
+def page() -> str:
+    """Return the whole page."""
+    return "\n".join(
+        [
+            _BEFORE,
+            "## Acts on a process\n",
+            "`kafka-edu cluster kill zookeeper` names a ZooKeeper server of ours in place of a"
+            " broker.\nSo do stop, start, pause and resume.\n",
+            *_rows(PROCESS_ACTS),
+            "\n## Acts on the cluster\n",
+            *_rows(CLUSTER_ACTS),
+            "",
+            _AFTER.rstrip("\n"),
+            "",
+        ]
+    )
+
+
+def _rows(acts: Iterable[Act]) -> Iterable[str]:
+    for act in acts:
+        words = " ".join([act.name, *(parameter.value.upper() for parameter in act.parameters)])
+        asks = " Dangerous: asks first." if act.dangerous else ""
+        yield textwrap.fill(
+            f"- `{words}`: {act.effect}{asks}",
+            100,
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+def main() -> None:
+    Path(sys.argv[1]).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,304 @@
+"""Each act of the table once, on one real cluster: what it does is seen in the cluster's events."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from kafka_edu.instruments.trace_feed import TraceFeed, now_us
+from kafka_edu.supervisor.act_table import ACTS
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events import controller, reassignment, replication, server, supervisor
+from tests.waiting import PATIENCE_S, wait_for
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(280)]
+
+SLOW_MS = 150
+PROPS = {
+    "replica.lag.time.max.ms": "3000",
+    "zookeeper.session.timeout.ms": "4000",
+    "auto.leader.rebalance.enable": "false",
+}
+
+
+class Watcher:
+    """Collects the events of a cluster, in a thread of its own."""
+
+    def __init__(self, folder: ClusterFolder) -> None:
+        self.envelopes: list[Envelope] = []
+        self._stop, self._linked = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=asyncio.run, args=(self._watch(folder),))
+        self._thread.start()
+        assert self._linked.wait(PATIENCE_S), "not every process sends events"
+
+    async def _watch(self, folder: ClusterFolder) -> None:
+        feed = TraceFeed(folder)
+        reading = asyncio.create_task(feed.run())
+        while not self._stop.is_set():
+            self.envelopes += feed.drain()
+            if feed.complete():
+                self._linked.set()
+            await asyncio.sleep(0.05)
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join(PATIENCE_S)
+
+    def wait(self, what: Callable[[Envelope], bool], words: str, since_us: int = 0) -> Envelope:
+        """Return the first such event since then."""
+        return wait_for(
+            lambda: [e for e in list(self.envelopes) if e.mono_us >= since_us and what(e)],
+            f"never seen: {words}",
+        )[0]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with running_cluster("acted", props=PROPS) as cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+        topics = [
+            NewTopic("t", 1, replica_assignment=[[0, 1, 2]]),
+            NewTopic("u", 1, replica_assignment=[[1, 2]], config={"min.insync.replicas": "1"}),
+        ]
+        for made in admin.create_topics(topics, operation_timeout=30).values():
+            made.result()
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def watcher(cluster: Cluster) -> Iterator[Watcher]:
+    watcher = Watcher(cluster.folder)
+    try:
+        yield watcher
+    finally:
+        watcher.close()
+
+
+def send(cluster: Cluster, topic: str, timeout_s: float = PATIENCE_S) -> int:
+    """Produce one record with acks=all. Return how many ms its answer took."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"})
+    errors: list[object] = []
+    producer.list_topics(timeout=timeout_s)
+    producer.produce(topic, b"warm", partition=0)
+    producer.flush(timeout_s)
+    began = time.monotonic()
+    producer.produce(topic, b"x", partition=0, on_delivery=lambda error, _: errors.append(error))
+    assert producer.flush(timeout_s) == 0
+    assert errors == [None]
+    return int((time.monotonic() - began) * 1000)
+
+
+def links(cluster: Cluster) -> list[tuple[int, int, str]]:
+    return [(link.broker, link.other, link.state) for link in cluster.status().links]
+
+
+def test_links_are_slowed_cut_and_healed_and_a_restart_forgets_them(
+    cluster: Cluster, watcher: Watcher
+) -> None:
+    since = now_us()
+    values = {"broker": 1, "other": 0, "delay_ms": SLOW_MS}
+    assert "slow by 150 ms" in cluster.perform("slow-link", values)
+    assert links(cluster) == [(0, 1, f"slow by {SLOW_MS} ms")]
+    changed = watcher.wait(
+        lambda e: isinstance(e.event, supervisor.LinkChanged), "the link is slow", since
+    )
+    assert changed.event == supervisor.LinkChanged(broker=0, other=1, delay_ms=SLOW_MS, cut=False)
+    assert send(cluster, "t") >= SLOW_MS, "broker 1 gets the record over the slow link"
+
+    cluster.perform("cut-link", {"broker": 0, "other": 1})
+    assert links(cluster) == [(0, 1, "cut")]
+    watcher.wait(
+        lambda e: (
+            isinstance(e.event, replication.IsrShrunk)
+            and (e.event.topic, 1 in e.event.after) == ("t", False)
+        ),
+        "broker 1 leaves the ISR of t-0, behind the cut",
+        since,
+    )
+    healed = now_us()
+    cluster.perform("heal-link", {"broker": 0, "other": 1})
+    assert links(cluster) == []
+    watcher.wait(
+        lambda e: (
+            isinstance(e.event, replication.IsrExpanded)
+            and (e.event.topic, 1 in e.event.after) == ("t", True)
+        ),
+        "broker 1 is back in the ISR",
+        healed,
+    )
+
+    cluster.perform("slow-link", {"broker": 1, "other": 2, "delay_ms": 20})
+    restarted = now_us()
+    cluster.perform("restart", {"broker": 2})
+    assert links(cluster) == [], "a broker that starts knows of no fault"
+    watcher.wait(
+        lambda e: e.event == supervisor.LinkChanged(broker=1, other=2, delay_ms=0, cut=False),
+        "the link is whole again",
+        restarted,
+    )
+    cluster.wait_ready()
+
+
+def test_settings(cluster: Cluster, watcher: Watcher) -> None:
+    since = now_us()
+    cluster.perform("broker-config", {"broker": 0, "setting": "num.io.threads=4"})
+    watcher.wait(
+        lambda e: (
+            e.broker == 0
+            and isinstance(e.event, server.BrokerConfigChanged)
+            and any((key, after) == ("num.io.threads", "4") for key, _, after in e.event.changes)
+        ),
+        "broker 0 has four io threads",
+        since,
+    )
+    cluster.perform("topic-config", {"topic": "t", "setting": "retention.ms=60000"})
+    watcher.wait(
+        lambda e: (
+            isinstance(e.event, server.EntityConfigWritten)
+            and e.event.entity == "topics/t"
+            and ("retention.ms", "60000") in e.event.configs
+        ),
+        "the topic's configuration is written",
+        since,
+    )
+    cluster.perform("capture", {"clients": "nobody"})
+    with pytest.raises(ClusterError, match="KEY=VALUE"):
+        cluster.perform("topic-config", {"topic": "t", "setting": "retention.ms"})
+
+
+def test_a_partition_is_moved_and_its_preferred_leader_elected(
+    cluster: Cluster, watcher: Watcher
+) -> None:
+    since = now_us()
+    cluster.perform("reassign", {"partition": "t-0", "replicas": "2,0,1"})
+    watcher.wait(
+        lambda e: (
+            isinstance(e.event, reassignment.ReassignmentCompleted)
+            and e.event.replicas == (2, 0, 1)
+        ),
+        "t-0 has moved",
+        since,
+    )
+    assert "t-0" in cluster.perform("elect-preferred", {"partition": "t-0"})
+    watcher.wait(
+        lambda e: (
+            isinstance(e.event, controller.LeaderElected)
+            and (e.event.topic, e.event.new_leader) == ("t", 2)
+        ),
+        "the first of the new replicas leads",
+        since,
+    )
+    assert cluster.perform("elect-preferred", {"partition": "t-0"}) == "no election was needed"
+    with pytest.raises(ClusterError, match="is not a partition, such as web-0"):
+        cluster.perform("reassign", {"partition": "t", "replicas": "0"})
+
+
+def test_a_session_and_the_controller(cluster: Cluster, watcher: Watcher) -> None:
+    since = now_us()
+    cluster.perform("expire-session", {"broker": 0})
+    watcher.wait(
+        lambda e: isinstance(e.event, server.SessionLost) and e.event.broker_id == 0,
+        "broker 0 lost its session",
+        since,
+    )
+    watcher.wait(
+        lambda e: isinstance(e.event, server.BrokerRegistered) and e.event.broker_id == 0,
+        "broker 0 registers again, in a new session",
+        since,
+    )
+    cluster.wait_ready()
+
+    since = now_us()
+    cluster.perform("delete-controller", {})
+    watcher.wait(
+        lambda e: isinstance(e.event, controller.ControllerElected), "a controller again", since
+    )
+    before = cluster.wait_ready()
+    since = now_us()
+    cluster.perform("write-controller", {"broker": (before + 1) % 3})
+    watcher.wait(
+        lambda e: isinstance(e.event, controller.ControllerResigned) and e.broker == before,
+        "the controller resigns when /controller names another",
+        since,
+    )
+    cluster.perform("delete-controller", {})
+    watcher.wait(
+        lambda e: isinstance(e.event, controller.ControllerElected), "a controller again", since
+    )
+    cluster.wait_ready()
+
+
+def _alone(envelope: Envelope) -> bool:
+    match envelope.event:
+        case replication.IsrShrunk(topic="u", after=(1,)):
+            return True
+        case controller.ReplicaRemovedFromIsr(topic="u", isr=(1,)):
+            return True
+    return False
+
+
+def test_an_unclean_election_after_kills_and_starts(cluster: Cluster, watcher: Watcher) -> None:
+    """u-0 has the replicas 1 and 2: 2 dies, 1 goes on alone and dies, and 2 comes back."""
+    since = now_us()
+    cluster.perform("pause", {"broker": 2})
+    cluster.perform("resume", {"broker": 2})
+    cluster.perform("kill", {"broker": 2})
+    watcher.wait(_alone, "broker 1 is alone in the ISR of u-0", since)
+    send(cluster, "u")
+    cluster.perform("stop", {"broker": 1})
+    cluster.perform("start", {"broker": 2})
+
+    def elected() -> str:
+        try:
+            return cluster.perform("elect-unclean", {"partition": "u-0"})
+        except ClusterError:  # the controller does not know broker 2 yet
+            return ""
+
+    assert "u-0" in wait_for(elected, "the unclean election was refused all the time")
+    election = watcher.wait(
+        lambda e: isinstance(e.event, controller.LeaderElected) and e.event.unclean,
+        "an unclean election",
+        since,
+    )
+    assert isinstance(election.event, controller.LeaderElected)
+    assert (election.event.topic, election.event.new_leader) == ("u", 2)
+    cluster.start(1)
+
+
+def test_what_makes_no_sense_is_refused_in_words(cluster: Cluster) -> None:
+    for action, values, words in (
+        ("cut-link", {"broker": 1, "other": 1}, "both name the same broker"),
+        ("cut-link", {"broker": 1, "other": 7}, "there is no broker 7; there are 0, 1, 2"),
+        ("slow-link", {"broker": 0, "other": 1, "delay_ms": 0}, "at least 1 and at most 60,000"),
+        ("reassign", {"partition": "t-0", "replicas": "one"}, "is not a list of broker ids"),
+        ("fly", {}, "there is no action 'fly'"),
+    ):
+        with pytest.raises(ClusterError, match=words):
+            cluster.perform(action, values)
+
+
+def test_each_act_of_the_table_was_asked_for_in_words_and_done(watcher: Watcher) -> None:
+    """Runs last. Every dashboard saw these events in its time line."""
+    asked = {
+        e.event.action: e.event.title
+        for e in watcher.envelopes
+        if isinstance(e.event, supervisor.ActionAsked) and e.event.action in ACTS
+    }
+    done = {
+        e.event.action
+        for e in watcher.envelopes
+        if isinstance(e.event, supervisor.ActionDone) and e.event.ok
+    }
+    assert asked.keys() == ACTS.keys()
+    assert done >= ACTS.keys()
+    assert all("<" not in title for title in asked.values()), asked
+    assert asked["slow-link"].startswith("slow the link between brokers")
