@@ -30,8 +30,6 @@ FOLD_US: Final = 1_500_000
 REPEAT_US: Final = 10_000_000
 """Within this time, the same fact repeated becomes one line with a count."""
 _LOOK_BACK: Final = 12
-_KEPT_OF_A_LINE: Final = 20
-"""How many facts of one line are kept; the first and the last always are."""
 _KEPT_SUBJECTS: Final = 1_000
 SHOWN_EFFECTS: Final = 40
 NO_LINE: Final = 0
@@ -55,7 +53,6 @@ class TickerLine:
         """The first fact."""
         self.last = envelope
         self.times = 1
-        self.recent: deque[Envelope] = deque([envelope], maxlen=_KEPT_OF_A_LINE)
         self.said = said
         self.because = because
         self.cause = cause
@@ -82,7 +79,6 @@ class TickerLine:
     def add(self, envelope: Envelope, said: Sentence) -> None:
         self.last = envelope
         self.times += 1
-        self.recent.append(envelope)
         if self.said.after != said.after:
             self.said = self.said._replace(after="")  # it differs: only the first one had it
         if said.subject and len(self.subjects) < _KEPT_SUBJECTS:
