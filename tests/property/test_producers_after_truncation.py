@@ -6,7 +6,7 @@ A truncation reads only what it must: batches without a producer id are not look
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kafka_edu.common.topic_partition import TopicPartition
@@ -91,8 +91,22 @@ steps = st.lists(
 )
 
 
+#: A restart knows nothing of the batches below the last snapshot; then the snapshot is cut off.
+CUT_BEHIND_A_RESTART = [
+    ("append", 7, False),
+    ("append", 8, True),
+    ("append", -1, False),
+    ("restart", 0, True),
+    ("truncate", 1, False),
+]
+
+
 @settings(max_examples=150)
 @given(steps)
+@example(CUT_BEHIND_A_RESTART)
+@example(
+    [*CUT_BEHIND_A_RESTART, ("append", 7, False), ("append", -1, False), ("truncate", 1, True)]
+)
 def test_the_producers_are_those_of_the_records_that_are_left(
     story: list[tuple[str, int, bool]],
 ) -> None:
