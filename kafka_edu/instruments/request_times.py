@@ -368,7 +368,7 @@ def _occupied(works: Mapping[ApiId, Split]) -> str:
     whole = sum(each.parts[LOCAL].sum_us for each in works.values())
     share = split.parts[LOCAL].sum_us / whole if whole else 0.0
     return (
-        f"; {api.name} occupies them for {share:.0%} of their work,"
+        f"; {api.name} is {share:.0%} of the handlers' work,"
         f" {brief_time(split.mean_us(LOCAL))} each time"
         if share >= 0.5
         else ""

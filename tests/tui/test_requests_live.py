@@ -48,7 +48,7 @@ def test_with_few_io_threads_the_time_goes_to_the_queue(cluster: Cluster) -> Non
         await screen.shows(
             "of the time goes to the request queue",
             "1 handler, 8 before num.io.threads was changed",
-            "CreateTopics occupies",
+            "CreateTopics is",
             "b0 Produce",
         )
         await screen.press("h")

@@ -136,7 +136,9 @@ def test_the_answer_names_the_place_and_few_handlers() -> None:
     watched.look()
     words = verdict(watched.view, 1, watched.now_us)
     assert "of the time goes to the request queue: 1 handler, 8 before num.io.threads" in words
-    assert "was changed, 12 requests in the queue; ApiVersions occupies them for 100%" in words
+    assert (
+        "was changed, 12 requests in the queue; ApiVersions is 100% of the handlers' work" in words
+    )
 
 
 def test_a_restarted_broker_counts_from_nothing() -> None:
