@@ -278,7 +278,17 @@ def test_memory_is_bounded() -> None:
     assert len(watched.rebalances.groups) == KEPT_GROUPS
     progress = PartitionProgress(0, 1, 1, (), 1)
     snapshots = (
-        PartitionSnapshot(f"t{i}", 0, 1, 0, (1,), (1,), progress, 0, ())
+        PartitionSnapshot(
+            topic=f"t{i}",
+            partition=0,
+            leader=1,
+            leader_epoch=0,
+            isr=(1,),
+            replicas=(1,),
+            progress=progress,
+            zk_version=0,
+            proposed_isr=(),
+        )
         for i in range(KEPT_PARTITIONS + 5)
     )
     for envelope in _envelopes(snapshots, 1):
