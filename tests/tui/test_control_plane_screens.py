@@ -327,20 +327,52 @@ def ten_thousand() -> list[Envelope]:
     """A controller that elects leaders for 10,000 partitions, whose topics are in ZooKeeper."""
     story = Story()
     story.tell(1, ControllerElected(epoch=4, epoch_zk_version=4))
-    queued = story.tell(1, ControllerEventQueued("BrokerChange", "", 1))
-    begun = story.tell(1, ControllerEventStarted("BrokerChange", "", 5), cause=queued)
+    queued = story.tell(1, ControllerEventQueued(name="BrokerChange", detail="", queue_size=1))
+    begun = story.tell(
+        1, ControllerEventStarted(name="BrokerChange", detail="", queued_us=5), cause=queued
+    )
     isr, live = (1, 2, 3), (1, 2)
     for number in range(10_000):
         path = f"/brokers/topics/t{number}"
         state = f"{path}/partitions/0/state"
-        story.tell(ZOOKEEPER, ZnodeSnapshot(state, 0, 0, 0, 0, 2, 0, '{"leader":1}'))
-        story.tell(ZOOKEEPER, WatchSnapshot(path, "data", 1))
+        story.tell(
+            ZOOKEEPER,
+            ZnodeSnapshot(
+                path=state,
+                czxid=0,
+                mzxid=0,
+                version=0,
+                ephemeral_owner=0,
+                data_length=2,
+                num_children=0,
+                data='{"leader":1}',
+            ),
+        )
+        story.tell(ZOOKEEPER, WatchSnapshot(path=path, kind="data", cnxn=1))
         change = PartitionStateChanged(
-            f"t{number}", 0, "OfflinePartition", "OnlinePartition", "elected", 4
+            topic=f"t{number}",
+            partition=0,
+            before="OfflinePartition",
+            after="OnlinePartition",
+            reason="elected",
+            controller_epoch=4,
         )
         story.tell(1, change, cause=begun)
         elected = LeaderElected(
-            f"t{number}", 0, "OfflinePartition", isr, isr, live, 3, 1, live, 1, False, 4, state, 1
+            topic=f"t{number}",
+            partition=0,
+            strategy="OfflinePartition",
+            replicas=isr,
+            isr_before=isr,
+            live=live,
+            old_leader=3,
+            new_leader=1,
+            isr=live,
+            leader_epoch=1,
+            unclean=False,
+            controller_epoch=4,
+            zk_path=state,
+            zk_version=1,
         )
         story.tell(1, elected, cause=begun)
     return story.envelopes
