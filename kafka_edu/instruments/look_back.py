@@ -17,7 +17,9 @@ from kafka_edu.trace.reader import order
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
 
-PATIENCE_S: Final = 5.0
+SILENCE_S: Final = 2.0
+"""A process that sends nothing for so long is not waited for. One at work sends ten times a second.
+"""
 GAUGES_S: Final = 0.3
 """So long after the present state a process has sent its gauges at least once."""
 
@@ -57,11 +59,13 @@ async def _read(source: Source, path: Path, since_us: int, gauges: bool) -> Proc
     envelopes: list[Envelope] = []
     begins: RingBegins | None = None
     trouble = ""
+    loop = asyncio.get_running_loop()
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(SILENCE_S) as silence:
             address = EventsAddress.read(str(path))
             past_is_read, until_us = False, 0
             async for envelope in subscribe(address, Level.STATE, gauges=True, since_us=since_us):
+                silence.reschedule(loop.time() + SILENCE_S)
                 match envelope.event:
                     case RingBegins() as begins:
                         pass
@@ -74,6 +78,8 @@ async def _read(source: Source, path: Path, since_us: int, gauges: bool) -> Proc
                         envelopes.append(envelope)
                 if until_us and now_us() >= until_us:
                     break
+            else:
+                trouble = "ended while it was read; its ring ended with it"
     except TimeoutError:
         trouble = "does not answer: it is paused, or too busy"
     except OSError:

@@ -155,10 +155,11 @@ def test_without_a_recording_the_story_names_what_was_not_recorded(cluster: Clus
 def test_why_names_the_paused_follower_and_afterwards_what_ended_the_wait(
     cluster: Cluster,
 ) -> None:
-    write(cluster, b"before")
+    sender = producer(cluster)
+    sender.produce("web", b"before")  # it is connected to the leader before anything is paused
+    assert sender.flush(PATIENCE_S) == 0
     leader = leader_of_web(cluster)
     follower = next(broker for broker in cluster.broker_ids if broker != leader)
-    sender = producer(cluster)
     cluster.pause(follower)
     try:
         sender.produce("web", b"stuck")
