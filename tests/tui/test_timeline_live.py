@@ -89,12 +89,11 @@ def test_the_arrows_lead_from_a_kill_to_the_new_leaders_and_time_stands_still(
     terminal.wait_for(
         lambda s: "out of the processes' rings" in s, "facts from before it began to look"
     )
-    terminal.keys("9")
-
-    def reached() -> bool:
-        """Wind on from the beginning of the rings until the topic is made."""
-        terminal.keys(">")
-        return "creates topic web" in terminal.screen()
-
-    wait_for(reached, "the topic was made before the dashboard began to look, and a ring has it")
+    terminal.keys("9", "a")
+    terminal.wait_for(lambda s: "nothing has happened" in s, "the beginning of the rings")
+    terminal.keys(".", ".", ".")
+    terminal.wait_for(
+        lambda s: "nothing has happened" not in s and "behind" in s and "┊" in s,
+        "facts from before it began to look, step by step",
+    )
     terminal.keys("q")

@@ -196,6 +196,8 @@ class TickerLines(Lines):
         line.append("  ")
         if self._has_since:
             line.append_text(self._since(index))
+        if not 0 <= index - self._first < len(self._cells):
+            self._draw_graph()  # it was scrolled since the last tick
         row = index - self._first
         if 0 <= row < len(self._cells):
             line.append_text(self._lane_cells(self._cells[row]))
