@@ -17,6 +17,7 @@ from .drawn import Drawn, Lines, ink
 from .ticker_lines import coloured, wall_clock
 
 _WIDE: Final = 100
+DWELL_US: Final = 5_000_000
 
 
 class EventGroup(NamedTuple):
@@ -88,12 +89,21 @@ class EventLines(Lines):
         return groups[min(self.cursor, len(groups) - 1)].last if groups else None
 
     def newest(self) -> int:
-        """Return the index of the newest event that decided something."""
+        """Return the index of the newest event that decided something. One that elected leaders
+        outweighs those that follow within DWELL_US, so that there is time to read.
+        """
         groups = self.groups()
-        for index in reversed(range(len(groups))):
-            if groups[index].last.decided:
+        decided = [index for index, group in enumerate(groups) if group.last.decided]
+        if not decided:
+            return max(len(groups) - 1, 0)
+        last_us = groups[decided[-1]].last.envelope.mono_us
+        for index in reversed(decided):
+            event = groups[index].last
+            if last_us - event.envelope.mono_us > DWELL_US:
+                break
+            if event.elected or event.failed:
                 return index
-        return max(len(groups) - 1, 0)
+        return decided[-1]
 
     def action_move(self, by: int) -> None:
         super().action_move(by)
