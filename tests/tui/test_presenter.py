@@ -1,6 +1,7 @@
 """The presenter: a script on a recording by keys, and the same script on a real cluster."""
 
 import asyncio
+import contextlib
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient
 from textual.pilot import Pilot
 
 from kafka_edu.instruments.presenter.bookmark import Bookmark
@@ -15,7 +17,8 @@ from kafka_edu.instruments.presenter.presentation import Phase, Presentation
 from kafka_edu.instruments.presenter.script_reader import read_script
 from kafka_edu.instruments.recording import read_recordings
 from kafka_edu.instruments.replay import Replay
-from kafka_edu.supervisor.cluster import running_cluster
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+from tests.waiting import PATIENCE_S, wait_for
 from tui.presenter.panel import PresenterPanel
 from tui.presenter.presenter_app import PresenterApp
 from tui.screens.registry import DECLARATIONS
@@ -174,6 +177,24 @@ def test_a_recording_without_what_the_script_waits_for_is_an_error(tmp_path: Pat
     assert "Traceback" not in done.stderr
 
 
+def lead_by_the_controller(cluster: Cluster, partition: str) -> int:
+    """Make the controller the leader of a partition. Return its id."""
+    controller = cluster.wait_ready()
+    topic, _, number = partition.rpartition("-")
+    replicas = [controller, *(i for i in cluster.broker_ids if i != controller)]
+    cluster.perform("reassign", {"partition": partition, "replicas": ",".join(map(str, replicas))})
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+
+    def leads() -> bool:
+        with contextlib.suppress(ClusterError):  # the move is not over yet
+            cluster.perform("elect-preferred", {"partition": partition})
+        found = admin.list_topics(topic, timeout=PATIENCE_S).topics[topic]
+        return found.partitions[int(number)].leader == controller
+
+    wait_for(leads, f"broker {controller} never led {partition}")
+    return controller
+
+
 @pytest.mark.timeout(300)
 def test_the_script_on_a_real_cluster(tmp_path: Path) -> None:
     """The dashboard and the text, one after the other: the script leaves the cluster whole."""
@@ -186,9 +207,10 @@ def test_the_script_on_a_real_cluster(tmp_path: Path) -> None:
         after = {broker: cluster.pid(broker) for broker in cluster.broker_ids}
         assert sum(before[i] != after[i] for i in before) == 1, "one broker was killed and started"
 
-        cluster.wait_ready()
+        victim = lead_by_the_controller(cluster, "web-2")
+        pid = cluster.pid(victim)
         plain = run_present(str(SCRIPT), "--plain", "--fast", "--cluster", cluster.name, home=home)
         assert plain.returncode == 0, plain.stdout + plain.stderr
         assert "✓ web-2 gets a leader out of its ISR" in plain.stdout
-        assert "Broker" in plain.stdout
+        assert cluster.pid(victim) != pid, "this time the controller itself was killed"
         assert "{victim}" not in plain.stdout

@@ -176,9 +176,19 @@ class Presentation:
         """Show the first page, or the one where the learner left off."""
         step = self.present
         effects: list[Effect] = [ShowScreen(step.screen)] if step.screen else []
+        if self.live and (load := self._load()) is not None:
+            effects.append(StartLoad(load))
         if self.phase is Phase.WATCHING:  # its acts were carried out before
             effects.append(Watch())
         return effects
+
+    def _load(self) -> tuple[str, ...] | None:
+        """Return the load that runs at this place. It ended when the learner left."""
+        begun = self.phase in (Phase.WATCHING, Phase.ANSWER, Phase.END)
+        load = None
+        for step in self.script.steps[: self.step + begun]:
+            load = None if step.stop_load else load if step.load is None else step.load
+        return load
 
     def go_on(self, now_us: int) -> list[Effect]:
         """Go on: the learner pressed space. O(expectations)."""

@@ -190,7 +190,8 @@ def test_a_place_is_saved_and_resumed(tmp_path: Path) -> None:
     bookmark.save(at.place())
     again = Presentation(SCRIPT, live=True, place=bookmark.load())
     assert again.place() == at.place()
-    assert again.begin() == [ShowScreen("controller"), Watch()], "its act is not repeated"
+    load = StartLoad(("--topic", "web"))
+    assert again.begin() == [ShowScreen("controller"), load, Watch()], "its act is not repeated"
     assert again.apply(happened(BrokerFailed(broker_id=1, shutting_down=False), 44))
     assert Bookmark(script, "other text", "default", tmp_path).load() is None
     bookmark.path.write_text("{}", encoding="utf-8")
