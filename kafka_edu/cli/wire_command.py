@@ -59,7 +59,7 @@ def wire() -> None:
 
 
 @wire.command()
-@click.argument("frame", metavar="HEX|FILE|-")
+@click.argument("frame", metavar="HEX…|FILE|-", nargs=-1, required=True)
 @click.option("--api", metavar="NAME", help="For a response: its API, such as Produce or 0.")
 @click.option(
     "--version", "version", type=int, metavar="N", help="For a response: its API version."
@@ -72,7 +72,7 @@ def wire() -> None:
 @_docs_option
 @_json_option
 def decode(
-    frame: str,
+    frame: tuple[str, ...],
     api: str | None,
     version: int | None,
     response: bool,
@@ -86,7 +86,7 @@ def decode(
     The frame is given as hex (blanks and colons do not matter), as a file of bytes or of hex, or on
     standard input (-). A response names neither its API nor its version: give --api and --version.
     """
-    data = _bytes_of(frame)
+    data = _bytes_of(" ".join(frame))
     with_size = not no_size and begins_with_size(data, is_response=response)
     if response or api is not None or version is not None:
         key = api_named(api) if api is not None else None
