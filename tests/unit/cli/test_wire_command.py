@@ -220,11 +220,12 @@ def test_the_page_of_versions_is_current() -> None:
 
 def test_the_worked_example_of_the_page_is_what_the_command_prints() -> None:
     text = (Path(__file__).parents[3] / "docs/wire.md").read_text(encoding="utf-8")
-    match = re.search(r'wire decode "([0-9a-f\s]+)"\n```\n\n```\n(.*?)\n```', text, re.DOTALL)
+    match = re.search(r"wire decode ([0-9a-f\s\\]+)\n```\n\n```\n(.*?)\n```", text, re.DOTALL)
     assert match is not None
-    frame, printed = match.groups()
+    words, printed = match.groups()
+    frame = words.replace("\\\n", " ")
     assert bytes.fromhex(frame) == REQUEST
-    assert run("decode", frame).output.rstrip() == printed
+    assert run("decode", *frame.split()).output.rstrip() == printed
     broken = bytes.fromhex(frame).replace(b"\x04web", b"\x7fweb")
     wrong = run("decode", broken.hex()).output
     for line in text.split("\n```\n")[-2].splitlines():
