@@ -58,7 +58,8 @@ class ClusterScreen(DashboardScreen):
         partitions = self.query_one(MatrixRows).count()
         room = height - _FIXED_ROWS - _MOTION_ROWS * self.model.motion.on
         least = max(height // 6, 4)
-        return max(min(room - partitions, max(happened, least)), min(least, max(room // 2, 2)))
+        needed = min(max(happened, 2), least, max(room // 2, 2))
+        return max(min(room - partitions, max(happened, least)), needed)
 
     def act_values(self) -> dict[str, int | str]:
         broker = self.query_one(BrokerCards).selected
