@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from kafka_edu.common.words import joined, plural
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
 from kafka_edu.instruments.sentences import sentence
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind, Source
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind, Source, SourceKind
 from kafka_edu.trace.events.controller import (
     ActiveControllerChanged,
     BrokerFailed,
@@ -43,6 +43,7 @@ from kafka_edu.trace.events.controller import (
     TopicDeletionChanged,
 )
 from kafka_edu.trace.events.replication import ControllerEpochSeen
+from kafka_edu.trace.events.supervisor import ProcessEnded
 from kafka_edu.trace.events.trace import SnapshotBegins
 
 from .glow import Glow
@@ -68,6 +69,7 @@ CONTROLLER_EVENTS: Final = (
     ActiveControllerChanged,
     ControllerSnapshot,
     ControllerSampled,
+    ProcessEnded,
 )
 DECISION_EVENTS: Final = (
     LeaderElected,
@@ -370,6 +372,7 @@ class ControllerView:
         """Take one event. O(1), amortised."""
         self.glow.advance(envelope.mono_us)
         if envelope.broker is None:
+            self._of_supervisor(envelope)
             return
         match envelope.event:
             case LinkMade() | SnapshotBegins():
@@ -388,7 +391,7 @@ class ControllerView:
             case ControllerSampled() as e:
                 self._sample(envelope, e)
             case ControllerEpochSeen() as e:
-                if self.term is None or e.controller_epoch > self.term.epoch:
+                if not self.terms or e.controller_epoch > self.terms[-1].epoch:
                     self._begin_term(e.controller, e.controller_epoch, envelope.mono_us)
             case ControllerEventQueued() as e:
                 self._queue(envelope, e)
@@ -396,6 +399,16 @@ class ControllerView:
                 self._start(envelope, e)
             case _:
                 self._effect(envelope)
+
+    def _of_supervisor(self, envelope: Envelope) -> None:
+        """Note the end of the controller's process. /controller still names it for a while."""
+        match envelope.event:
+            case ProcessEnded(child=Source(kind=SourceKind.BROKER) as child) as e:
+                self._forget(child)
+                how = f"was killed ({e.signal})" if e.signal else "ended"
+                self._end_term(child.id, envelope.mono_us, f"its process {how}")
+            case _:
+                pass
 
     def _forget(self, source: Source) -> None:
         """Forget what a process had under way, because it may count its facts from 1 again."""

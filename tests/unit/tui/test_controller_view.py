@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import SUPERVISOR, Envelope, Source
 from kafka_edu.trace.events.controller import (
     ActiveControllerChanged,
     ControllerElected,
@@ -21,6 +21,8 @@ from kafka_edu.trace.events.controller import (
     PartitionStateChanged,
     StateMachineSnapshot,
 )
+from kafka_edu.trace.events.replication import ControllerEpochSeen
+from kafka_edu.trace.events.supervisor import ProcessEnded
 from tests.unit.controller.conftest import ControllerBroker, ControllerCluster
 from tests.unit.tui.story_of_events import Story
 from tui.view_model.controller_view import (
@@ -285,6 +287,18 @@ def test_a_broker_whose_own_session_expired_does_not_unseat_the_controller() -> 
     view = applied(story)
     assert view.term is None, "this one has looked"
     assert view.terms[-1].ended == "/controller is gone"
+
+
+def test_the_supervisor_says_first_that_the_controller_was_killed() -> None:
+    story = Story()
+    story.tell(1, ControllerElected(epoch=4, epoch_zk_version=4))
+    child = Source.of_broker(1)
+    story.tell(SUPERVISOR, ProcessEnded("broker-1", child, 5, -9, "SIGKILL", asked=True), 100)
+    view = applied(story)
+    assert view.term is None
+    assert view.terms[-1].ended == "its process was killed (SIGKILL)"
+    story.tell(2, ControllerEpochSeen(controller=1, controller_epoch=4, previous_epoch=3), 10)
+    assert applied(story).term is None, "a late word of its epoch does not bring it back"
 
 
 def test_an_election_without_a_winner_says_why_nobody_could_lead() -> None:
