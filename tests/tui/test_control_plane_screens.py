@@ -76,7 +76,9 @@ def look(
             app.model.apply(replay.wind_to(at_ms))
             app.model.advance(replay.clock_us)
             replay.playing = False
-            await pilot.pause()
+            for _ in range(3):  # rows are shared out anew once their widgets know their sizes
+                app.look()
+                await pilot.pause()
             await ask(pilot, app)
 
     asyncio.run(run())
