@@ -67,8 +67,7 @@ class PurgatoryScreen(DashboardScreen):
                 left.border_title = "waiting: the longest first"
                 yield self._operations
                 yield self._detail
-            with Vertical(id="purgatory-right") as right:
-                right.border_title = "what ended the others"
+            with Vertical(id="purgatory-right"):
                 yield self._counts
                 yield self._ended
 
@@ -80,7 +79,11 @@ class PurgatoryScreen(DashboardScreen):
         """Use the room: columns if it is wide, all details if it is high."""
         self.query_one("#purgatory-body").set_class(event.size.width >= _SIDE_BY_SIDE, "wide")
         high = event.size.height >= _HIGH
-        self._detail.styles.height = 14 if high else 8
+        self._detail.styles.height = 14 if high else 7
+        self._detail.set_class(not high, "flat")
+        self._counts.brief = not high
+        few = "" if high else " in the last 10 s: times, typical wait"
+        self.query_one("#purgatory-right").border_title = f"what ended the others{few}"
         self._tabs.styles.height = 2 if high else 1
         self._answer.styles.margin = (0, 0, 1 if high else 0, 0)
 

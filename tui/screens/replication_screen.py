@@ -67,8 +67,8 @@ class ReplicationScreen(DashboardScreen):
         for widget in (self._head, self._lines):
             if widget.is_mounted:
                 widget.tick()
-        room = max(self.size.height - 4 - self.strip_rows(self.size.height), 10)
-        rows = min(max(self._lines.count(), 2) + 2, room // 3 + 1)
+        room = self._listed.outer_size.height + self._board.outer_size.height
+        rows = max(min(max(self._lines.count(), 2) + 2, room - self._board.needs()), 4)
         if self._listed.styles.height is None or self._listed.styles.height.value != rows:
             self._listed.styles.height = rows
         super().tick()

@@ -65,6 +65,10 @@ LATE_MS: Final = 1_000
 """A follower lags if it has not caught up for longer than this. An idle follower fetches every
 replica.fetch.wait.max.ms, 500 ms."""
 
+SILENT_US: Final = 5_000_000
+"""Times are as of the leader's last sample, because a busy machine may bring it late. A leader that
+has sent nothing for so long is silent, and its followers' times go on."""
+
 NO_LEADER_LIVES, BELOW_MIN_ISR, UNDER_REPLICATED, LAGS, WELL = 4, 3, 2, 1, 0
 TROUBLES: Final = {
     NO_LEADER_LIVES: "no live leader",
@@ -155,6 +159,8 @@ class PartitionReplication:
         self.replicas: dict[int, ReplicaView] = {}
         self.steps: deque[IsrStep] = deque(maxlen=KEPT_STEPS)
         self.truncations: deque[Truncation] = deque(maxlen=KEPT_STEPS)
+        self.sampled_us = 0
+        """When the leader was last heard of its followers."""
         self.unclean_epoch = -1
         """The last leader epoch that began with an unclean election."""
 
@@ -198,9 +204,11 @@ class ReplicationView:
             return
         match envelope.event:
             case PartitionOffsets() as e:
-                self._progress(PartitionKey(e.topic, e.partition), teller, e.progress)
+                key = PartitionKey(e.topic, e.partition)
+                self._progress(key, teller, e.progress, envelope.mono_us)
             case PartitionSnapshot() as e:
-                self._progress(PartitionKey(e.topic, e.partition), teller, e.progress)
+                key = PartitionKey(e.topic, e.partition)
+                self._progress(key, teller, e.progress, envelope.mono_us)
             case BecameFollower() as e:
                 replica = self[PartitionKey(e.topic, e.partition)][teller]
                 replica.leo, replica.hw = e.log_end_offset, e.high_watermark
@@ -236,7 +244,9 @@ class ReplicationView:
         if isinstance(envelope.event, ISR_EVENTS):
             self._isr(envelope, PartitionKey(envelope.event.topic, envelope.event.partition))
 
-    def _progress(self, key: PartitionKey, teller: int, progress: PartitionProgress) -> None:
+    def _progress(
+        self, key: PartitionKey, teller: int, progress: PartitionProgress, at_us: int
+    ) -> None:
         p = self[key]
         replica = p[teller]
         replica.leo, replica.hw, replica.log_start = (
@@ -246,6 +256,8 @@ class ReplicationView:
         )
         for broker, leo in progress.remote_leos:
             p[broker].remote_leo = leo
+        if progress.remote_times:
+            p.sampled_us = at_us
         for broker, fetched_ms, caught_up_ms in progress.remote_times:
             p[broker].last_fetch_ms, p[broker].caught_up_ms = fetched_ms, caught_up_ms
 
@@ -359,7 +371,12 @@ class ReplicationView:
         if known is None or broker == p.leader or broker not in known.replicas:
             return 0
         caught_up_ms = known[broker].caught_up_ms
-        return max(self.now_us // 1000 - caught_up_ms, 0) if caught_up_ms >= 0 else 0
+        return max(self._as_of_ms(known) - caught_up_ms, 0) if caught_up_ms >= 0 else 0
+
+    def _as_of_ms(self, known: PartitionReplication) -> int:
+        """Return the time of what the leader says of its followers."""
+        silent = self.now_us - known.sampled_us > SILENT_US
+        return (self.now_us if silent else known.sampled_us) // 1000
 
     def lags(self, p: PartitionView, broker: int) -> bool:
         return self.behind(p, broker) > 0 and self.late_ms(p, broker) > LATE_MS
@@ -392,7 +409,7 @@ class ReplicationView:
         replica, behind = known[broker], self.behind(p, broker)
         parts = [f"{behind:,} behind" if behind else "has all"]
         if replica.last_fetch_ms >= 0:
-            ago_ms = max(self.now_us // 1000 - replica.last_fetch_ms, 0)
+            ago_ms = max(self._as_of_ms(known) - replica.last_fetch_ms, 0)
             parts.append(f"last fetch {duration(ago_ms)} ago")
         elif replica.caught_up_ms >= 0:
             parts.append("no fetch in this epoch")

@@ -333,6 +333,8 @@ class EndedCounts(Drawn):
     def __init__(self, model: Model, choice: PurgatoryChoice) -> None:
         super().__init__(model, id="ended-counts")
         self.choice = choice
+        self.brief = False
+        """Rows are few: leave out the names of the columns."""
 
     def draw(self) -> Text:
         view, colours, width = self.model.purgatory, self.palette, self.size.width
@@ -341,12 +343,12 @@ class EndedCounts(Drawn):
         right = "times  typical wait"
         head.pad_right(max(width - head.cell_len - len(right), 1))
         head.append(right, style=colours.dim)
-        lines = [head]
+        lines = [] if self.brief else [head]
         if not ends:
             counted = view.counts_causes(self.choice.broker, self.choice.name)
             words = "nothing" if counted else "causes are counted since you look; none so far"
             lines.append(ink(words, colours.dim))
-        for end in ends[: max(self.size.height - 1, 1)]:
+        for end in ends[: max(self.size.height - len(lines), 1)]:
             line = ink(*_cause_sign(end.cause, colours))
             line.append_text(coloured(Text(end.cause), colours))
             figures = f"{end.times:>6,} {duration(end.typical_ms):>8}"

@@ -39,6 +39,8 @@ from .ticker_lines import coloured
 COMMITTED, WRITTEN, CUT, TRACK = "▇", "▒", "╳", "·"
 _LABEL: Final = 14
 _EPOCHS_SHOWN: Final = 8
+_ROOMY: Final = 32
+"""From so many rows of the terminal on, the bars are high and the ISR has lines of its own."""
 
 
 class ReplicationChoice:
@@ -230,6 +232,14 @@ class ReplicaBoard(Drawn, can_focus=True):
     def __init__(self, model: Model, choice: ReplicationChoice) -> None:
         super().__init__(model, id="replicas")
         self.choice = choice
+
+    def needs(self) -> int:
+        """Return how many rows it needs for all that it says, with its border."""
+        p, known = self._chosen()
+        replicas = len(p.replicas) if p is not None else 3
+        roomy = self.app.size.height >= _ROOMY
+        cuts = min(max(len(known.truncations), 1), 4) if known is not None else 1
+        return 2 * replicas + 8 + cuts if roomy else replicas + 5 + cuts
 
     def _chosen(self) -> tuple[PartitionView | None, PartitionReplication | None]:
         key = self.choice.key
