@@ -30,7 +30,7 @@ from kafka_edu.trace.file_sink import FileSink
 from kafka_edu.trace.reader import read_recording
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.socket_sink import EventServer
-from kafka_edu.trace.trace_client import EventsAddress, subscribe
+from kafka_edu.trace.trace_client import EventsAddress, LevelSwitch, subscribe
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode, encode_header
 from tests.waiting import PATIENCE_S
@@ -362,6 +362,38 @@ def subscribed(server: EventServer, level: Level, gauges: bool = False) -> FreeW
     hello = json.dumps({"token": server.token, "level": level.value, "gauges": gauges})
     subscriber.data_received(memoryview(hello.encode() + b"\n"))
     return wire
+
+
+def test_a_subscriber_changes_its_level_while_it_listens() -> None:
+    """Through real sockets, as the dashboard does for slow motion."""
+
+    async def main() -> None:
+        time = SystemTime()
+        tracer = Tracer(Source.of_broker(1), time)
+        server = EventServer(tracer, SocketTransport(), time, "secret")
+        port = await server.listen()
+        run = asyncio.create_task(server.run())
+        switch = LevelSwitch(Level.STATE)
+        numbers: list[object] = []
+        async with asyncio.timeout(PATIENCE_S):
+            async for envelope in subscribe(EventsAddress("127.0.0.1", port, "secret", 0), switch):
+                if envelope.name == "SnapshotEnds":
+                    assert not tracer.hops, "nobody wants hops yet"
+                    switch.set(Level.HOPS)
+                    while not tracer.hops:
+                        await asyncio.sleep(0)
+                    tracer(ProbeHop(number=2))
+                if envelope.name == "ProbeHop":
+                    numbers.append(envelope.event[0])
+                    switch.set(Level.STATE)
+                    while tracer.hops:
+                        await asyncio.sleep(0)
+                    break
+        assert numbers == [2]
+        run.cancel()
+        server.close()
+
+    asyncio.run(main())
 
 
 def test_a_subscriber_gets_its_own_level_whatever_the_others_ask_for() -> None:
