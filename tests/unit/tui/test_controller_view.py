@@ -293,7 +293,10 @@ def test_the_supervisor_says_first_that_the_controller_was_killed() -> None:
     story = Story()
     story.tell(1, ControllerElected(epoch=4, epoch_zk_version=4))
     child = Source.of_broker(1)
-    story.tell(SUPERVISOR, ProcessEnded("broker-1", child, 5, -9, "SIGKILL", asked=True), 100)
+    ended = ProcessEnded(
+        process="broker-1", child=child, pid=5, code=-9, signal="SIGKILL", asked=True
+    )
+    story.tell(SUPERVISOR, ended, 100)
     view = applied(story)
     assert view.term is None
     assert view.terms[-1].ended == "its process was killed (SIGKILL)"
