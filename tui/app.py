@@ -40,6 +40,8 @@ from .screens.registry import DECLARATIONS, SCREENS
 from .view_model.wire_view import WireView
 
 TICK_S: Final = 0.1
+LONGEST_TICK_US: Final = 1_000_000
+"""After ctrl+z, or a night's sleep, a recording goes on where it was."""
 TAKING_US: Final = 50_000
 """Of each frame so much time at most goes into events."""
 FLOOD: Final = 500
@@ -150,7 +152,7 @@ class DashboardApp(App[None]):
         """Take the events that have arrived, and let the present screen draw."""
         now, before = now_us(), self._last_us
         self._last_us = now
-        self.player.tick(now - before)
+        self.player.tick(min(max(now - before, 0), LONGEST_TICK_US))
         if self._feed is not None:
             self._take(self._feed, now)
             self._look_at_load()

@@ -153,7 +153,11 @@ def dashboard(
         wire.choose(wire.listed[frame_number - 1])
     if replay_files or capture_files:
         try:
-            replay = Replay(read_recordings(replay_files)) if replay_files else None
+            envelopes = read_recordings(replay_files)
+            if replay_files and not envelopes:
+                names = ", ".join(map(str, replay_files))
+                raise click.ClickException(f"{names}: the recording holds no events")
+            replay = Replay(envelopes) if envelopes else None
         except (TraceFormatError, OSError, ValueError) as error:
             raise click.ClickException(str(error)) from error
         name = cluster_of(replay_files[0]) if replay_files else capture_files[0].stem

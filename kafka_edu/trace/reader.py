@@ -125,13 +125,21 @@ def order(envelope: Envelope) -> tuple[int, Source, int]:
 
 def read_recording(file: BinaryIO) -> Iterator[Envelope]:
     """Yield the events of a recording, in the order in which they were emitted. A last line that
-    was cut off (kill -9) is left out.
+    was cut off (kill -9) is left out. A header within the file begins another recording.
+
+    Raise TraceFormatError, which names the line, if a line is no event.
     """
     decoder = Decoder(file.readline())
-    for line in file:
+    for number, line in enumerate(file, 2):
         if not line.endswith(b"\n"):
             return
-        envelope = decoder.decode(line)
+        if line.startswith(b"{"):
+            decoder = Decoder(line)
+            continue
+        try:
+            envelope = decoder.decode(line)
+        except TraceFormatError as error:
+            raise TraceFormatError(f"line {number}: {error}") from error
         if envelope is not None:
             yield envelope
 

@@ -81,7 +81,7 @@ class Decoder:
     def __init__(self, header: bytes) -> None:
         try:
             head = json.loads(header)
-            version, fields = head["kafka-edu-events"], head["fields"]
+            version, fields = head["kafka-edu-events"], dict(head["fields"])
         except (ValueError, KeyError, TypeError) as error:
             raise TraceFormatError(
                 "this is no stream of kafka-edu events: its first line is not their header"
@@ -146,12 +146,14 @@ class Decoder:
         try:
             (kind, number), seq, cause, wall_ms, mono_us, name, values = json.loads(line)
             source = Source(_SOURCES[kind], number)
-        except (ValueError, KeyError, TypeError) as error:
+            make = self._events.get(name)
+            if make is None:
+                return None
+            if not type(seq) is type(cause) is type(wall_ms) is type(mono_us) is int:
+                raise TypeError("the numbers of an event are whole numbers")
+            return Envelope(source, seq, cause, wall_ms, mono_us, make(values))
+        except (ValueError, LookupError, TypeError, AssertionError) as error:
             raise TraceFormatError(f"not an event: {line[:80]!r}") from error
-        make = self._events.get(name)
-        if make is None:
-            return None
-        return Envelope(source, seq, cause, wall_ms, mono_us, make(values))
 
 
 def _row(value: object) -> object:

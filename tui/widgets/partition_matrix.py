@@ -99,8 +99,10 @@ class MatrixLegend(Drawn):
         legend.append(f"{PREFERRED}n ", style=colours.warning)
         legend.append("n should lead, and does not   ", style=colours.dim)
         legend.append(f"{DEAD}{LEADER} {DEAD}{IN_ISR} ", style=colours.error)
-        legend.append("dead, but ZooKeeper still has it so   ", style=colours.dim)
-        legend.append("lag").append(" = LEO - HW, by powers of ten", style=colours.dim)
+        legend.append("dead, not yet in ZooKeeper   ", style=colours.dim)
+        lag = "lag = LEO - HW, by powers of ten"
+        if legend.cell_len + len(lag) <= self.size.width:
+            legend.append(lag[:3]).append(lag[3:], style=colours.dim)
         legend.truncate(self.size.width, overflow="ellipsis")
         return legend
 

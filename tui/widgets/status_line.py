@@ -2,6 +2,7 @@
 
 from rich.text import Text
 
+from kafka_edu.common.words import plural
 from kafka_edu.instruments.replay import Replay
 
 from ..model import Model
@@ -87,7 +88,10 @@ class StatusLine(Drawn, can_focus=True):
             )
         partitions, under, offline = view.partitions.counts()
         parts.append(
-            Text(f"{partitions:,} partitions, {under:,} under-replicated, {offline:,} offline")
+            Text(
+                f"{plural(partitions, 'partition')}, {under:,} under-replicated,"
+                f" {offline:,} offline"
+            )
         )
         while len(parts) > 2 and sum(part.cell_len + 3 for part in parts) - 3 > width:
             parts.pop()  # the least important parts stand last, and the verdict has the counts too
