@@ -58,13 +58,14 @@ def _colours(app: DashboardApp) -> str:
 
 
 async def _settled(app: DashboardApp, pilot: Pilot[None]) -> None:
-    """Wait until nothing of the screen changes any more."""
-    before = ""
+    """Wait until nothing of the screen changes any more: a list scrolls some looks later."""
+    before, same = "", 0
     for _ in range(100):
         app.look()
         await pilot.pause()
         now = _text(app)
-        if now == before and app.screen.query("FooterKey"):
+        same = same + 1 if now == before else 0
+        if same >= 3 and app.screen.query("FooterKey"):
             return
         before = now
 
