@@ -42,6 +42,7 @@ print("serves without an event")
 """
 
 
+@pytest.mark.cluster
 def test_a_copy_without_tracing_imports_and_serves(tmp_path: Path) -> None:
     removed = write_stripped(tmp_path)
     assert removed > 150

@@ -11,6 +11,8 @@ from tui import player as player_module
 from tui.model import Model
 from tui.player import Player
 
+pytestmark = pytest.mark.tui
+
 HOURS: Final = 8
 CYCLE_S: Final = 12
 """Every twelve seconds something goes wrong, and is mended."""
