@@ -56,7 +56,10 @@ class DashboardCommands(Provider):
         yield _Entry("titles: English or Chinese · 中文", app.action_glossary, "key g")
         yield _Entry("filter: only lines with these words", app.action_filter, "key /")
         yield _Entry("theme: light or dark", app.action_dark, "key d")
-        yield _Entry("breakpoints", app.action_breakpoints, "stop at an event (key b)")
+        yield _Entry("slow motion: on or off", app.action_motion, "one record on its way (key m)")
+        yield _Entry("time: faster", partial(app.action_speed, 1), "key +; - is slower")
+        yield _Entry("time: back by 5 s", partial(app.action_wind, -5000), "key <; > goes on")
+        yield _Entry("stops: breakpoints", app.action_breakpoints, "stop at an event (key b)")
         yield _Entry("quit", app.exit, "the cluster goes on (key q)")
 
     async def discover(self) -> Hits:
