@@ -15,6 +15,8 @@ from kafka_edu.trace.event import Level
 from tests.unit.sim.chain_oracle import ChainOracle
 from tests.unit.sim.test_chains import World, check_all
 
+pytestmark = pytest.mark.faults  # too long for the fast suite
+
 BROKERS = st.sampled_from((1, 2, 3))
 TOPICS = ("a", "b")
 MOMENTS_MS = st.sampled_from((0.3, 2.0, 40.0, 700.0, 9_000.0, 25_000.0))

@@ -20,6 +20,8 @@ from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.truncation import OffsetTruncationState
 from tests.unit.replication.replication_cluster import Cluster, ModelBroker, Produced, T
 
+pytestmark = pytest.mark.faults  # too long for the fast suite
+
 BROKERS = st.integers(0, 2)
 
 

@@ -3,7 +3,11 @@
 tests/faults/test_planted_bugs.py shows that it finds bugs, and that one seed gives one run.
 """
 
+import pytest
+
 from kafka_edu.sim.seed_search import SeedResult, play
+
+pytestmark = pytest.mark.faults  # too long for the fast suite
 
 FAULTS_MS = 12_000
 """A short story. The whole search is `./kafka-edu soak seeds`."""

@@ -34,6 +34,8 @@ from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.transaction import TransactionResumed, TransactionStateChanged
 
+pytestmark = pytest.mark.faults  # too long for the fast suite
+
 PROPERTIES = {
     "transaction.state.log.num.partitions": "3",
     "replica.lag.time.max.ms": "5000",
