@@ -385,3 +385,20 @@ def test_letters_in_place_of_symbols_and_a_terminal_too_small() -> None:
         assert "payments-1" in shown(app)
 
     look(moment(ProcessEnded)[0] - 300, ask)
+
+
+def test_no_color_leaves_greys_and_every_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NO_COLOR (no-color.org): no meaning depends on a colour."""
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        text = shown(app)
+        assert "✕" in text
+        assert "without a leader" in text.splitlines()[0]
+        for strip in app.screen._compositor.render_strips():
+            for part in strip:
+                for colour in (part.style.color, part.style.bgcolor) if part.style else ():
+                    if colour is not None and colour.triplet is not None:
+                        assert len(set(colour.triplet)) == 1, part
+
+    look(moment(ProcessEnded)[0] + 5, ask)
