@@ -1,8 +1,8 @@
 """Colours. Each broker has one colour, the same on every screen.
 
-Colour is never the only sign: a symbol or a word always stands next to it. The brokers' colours are
-those of Okabe and Ito, which colour-blind people can tell apart. They are lighter or darker to suit
-the background of the theme.
+Colour is never the only sign: a symbol or a word always stands next to it. The brokers' colours
+follow those of Okabe and Ito, lighter or darker to suit the background of the theme. A test looks
+at the first five with the eyes of colour-blind people (tests/unit/tui/test_palette.py).
 """
 
 from typing import Final, NamedTuple
@@ -47,7 +47,7 @@ DARK: Final = Palette(
     "#ff8c5a",
 )
 LIGHT: Final = Palette(
-    ("#00609a", "#9a5b00", "#00704f", "#9c3f78", "#6b6400", "#2f4fb0", "#b03f00", "#555555"),
+    ("#005a9c", "#8f5600", "#0f7a3f", "#a03a7a", "#4b1d52", "#2f4fb0", "#b03f00", "#555555"),
     "#00704f",
     "#8a5a00",
     "#b3261e",
