@@ -11,10 +11,13 @@ outlives this process, not even after kill -9.
 """
 
 import atexit
+import contextlib
 import importlib.util
+import logging
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -140,7 +143,20 @@ def start_java_gateway() -> None:
 
 
 def _stop(process: "subprocess.Popen[bytes]", pipe: int) -> None:
-    """Close the JVM's standard input, and wait until it has ended."""
+    """Close the JVM's standard input, and wait until it has ended.
+
+    This is the end of the process. py4j's thread for finalizers may still send a command to the JVM
+    that goes, and would print a stack trace that says nothing to anybody: it is told to stop, and
+    nothing is logged any more.
+    """
+    logging.disable(logging.CRITICAL)
+    if "pyspark" in sys.modules:
+        from pyspark import SparkContext
+
+        gateway = SparkContext._gateway
+        if gateway is not None:
+            with contextlib.suppress(Exception):  # py4j's errors: the JVM may have gone before
+                gateway.shutdown()
     os.close(pipe)
     try:
         process.wait(STOP_TIMEOUT_S)
