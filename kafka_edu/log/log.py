@@ -153,6 +153,7 @@ class Log:
         records stay as they are.
         """
         before, self.config = self.config, config
+        self.version.value += 1
         if config.record_version < MAGIC_V2 <= before.record_version:
             self._forget_epochs()
 

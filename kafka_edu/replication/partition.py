@@ -681,6 +681,11 @@ class Partition:
             return f"HW moved: broker {self._moved_by} fetched"
         return f"HW moved: {self._moved_because}" if self._moved_because else "HW moved"
 
+    @property
+    def has_followers(self) -> bool:
+        """Return whether the replica here is the leader and there are others."""
+        return bool(self._followers)
+
     def remote_progress(self) -> tuple[ReplicaProgress, ...]:
         """Return each follower's progress as the leader knows it; empty on a follower."""
         return tuple(

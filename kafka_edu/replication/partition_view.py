@@ -1,11 +1,19 @@
 """Samples of a partition, and its whole state, for subscribers of events (spec M1)."""
 
+from collections.abc import Sequence
+from typing import Final
+
 from kafka_edu.replication.partition import Partition
 from kafka_edu.trace.events.replication import (
     PartitionOffsets,
     PartitionProgress,
     PartitionSnapshot,
 )
+
+IN_TURN: Final = 100
+"""At most so many partitions are sampled at a time only because it is their turn."""
+UNSETTLED: Final = -1
+"""In place of a version, so that the partition is sampled next time too."""
 
 
 def partition_progress(partition: Partition) -> PartitionProgress | None:
@@ -26,13 +34,46 @@ def partition_progress(partition: Partition) -> PartitionProgress | None:
     )
 
 
-def partition_offsets(partition: Partition) -> PartitionOffsets | None:
-    """Return a gauge; None without a log."""
-    progress = partition_progress(partition)
-    if progress is None:
-        return None
-    topic, number = partition.topic_partition
-    return PartitionOffsets(topic=topic, partition=number, progress=progress)
+class PartitionSampler:
+    """Samples the partitions that have moved since their last sample, and the others in turn.
+
+    Samples of each partition, ten times a second, were most of what a dashboard read: 460 idle
+    partitions made 4,600 events a second, and it fell behind by half a minute. A partition whose
+    version is the same, and whose followers had everything at the last sample, has not moved. A
+    leader's partition is sampled in turn too, because the times of its followers' fetches move all
+    the while: up to IN_TURN partitions each time, so that up to so many are sampled every time.
+    """
+
+    def __init__(self, in_turn: int = IN_TURN) -> None:
+        self._in_turn = in_turn
+        self._sampled: dict[Partition, int] = {}
+        """Each partition's version at its last sample; UNSETTLED if a follower lacked records."""
+        self._turn = 0
+
+    def sample(self, partitions: Sequence[Partition]) -> list[PartitionOffsets]:
+        """Return the samples. O(partitions), about 0.1 µs for one that has not moved."""
+        sampled, found = self._sampled, []
+        if self._turn >= len(partitions):
+            self._turn = 0
+        turn = range(self._turn, self._turn + self._in_turn)
+        self._turn = turn.stop
+        for index, partition in enumerate(partitions):
+            if sampled.get(partition) == partition.version.value and not (
+                index in turn and partition.has_followers
+            ):
+                continue
+            progress = partition_progress(partition)
+            if progress is None:
+                continue
+            settled = all(leo == progress.leo for _, leo in progress.remote_leos)
+            sampled[partition] = partition.version.value if settled else UNSETTLED
+            topic, number = partition.topic_partition
+            found.append(PartitionOffsets(topic=topic, partition=number, progress=progress))
+        return found
+
+    def forget(self, partition: Partition) -> None:
+        """Forget a partition that is gone."""
+        self._sampled.pop(partition, None)
 
 
 def partition_snapshot(partition: Partition) -> PartitionSnapshot | None:

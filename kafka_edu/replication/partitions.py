@@ -16,7 +16,7 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.replication.partition import Partition
-from kafka_edu.replication.partition_view import partition_offsets, partition_snapshot
+from kafka_edu.replication.partition_view import PartitionSampler, partition_snapshot
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.replication import PartitionOffline
 from kafka_edu.trace.tracer import Tracer
@@ -34,9 +34,10 @@ class Partitions:
         self._online: dict[TopicPartition, Partition] = {}
         self._offline: dict[TopicPartition, None] = {}
         self._on_offline: list[Callable[[TopicPartition], None]] = []
+        self._sampler = PartitionSampler()
         if trace:
             trace.on_snapshot(self._snapshots)
-            trace.on_gauges(self._gauges)
+            trace.on_gauges(lambda: self._sampler.sample(list(self._online.values())))
 
     def __iter__(self) -> Iterator[Partition]:
         """Iterate over a copy of the online partitions, so that the loop's body may remove some."""
@@ -73,7 +74,7 @@ class Partitions:
     def remove(self, topic_partition: TopicPartition) -> Partition | None:
         """Forget a partition whose replica here is deleted, and return it if it was online."""
         self._offline.pop(topic_partition, None)
-        return self._online.pop(topic_partition, None)
+        return self._pop(topic_partition)
 
     def on_offline(self, notify: Callable[[TopicPartition], None]) -> None:
         """Call `notify` after each partition that goes offline."""
@@ -84,7 +85,7 @@ class Partitions:
         if topic_partition in self._offline:
             return
         self._offline[topic_partition] = None
-        partition = self._online.pop(topic_partition, None)
+        partition = self._pop(topic_partition)
         if partition is not None:
             partition.delete()
         if self._trace:
@@ -110,5 +111,8 @@ class Partitions:
     def _snapshots(self) -> Iterable[Event]:
         return [s for p in self._online.values() if (s := partition_snapshot(p)) is not None]
 
-    def _gauges(self) -> Iterable[Event]:
-        return [g for p in self._online.values() if (g := partition_offsets(p)) is not None]
+    def _pop(self, topic_partition: TopicPartition) -> Partition | None:
+        partition = self._online.pop(topic_partition, None)
+        if partition is not None:
+            self._sampler.forget(partition)
+        return partition

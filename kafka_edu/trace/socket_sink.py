@@ -172,8 +172,11 @@ class Subscriber:
             dropped, self._dropped = self._dropped, 0
             self._lines.append(_line_now(tracer, Gap(dropped=dropped)))
             self._lines.extend(snapshot_lines(tracer))
-        if self.wants_gauges and not self._dropped and self._wire.unsent < MAX_UNSENT_BYTES:
-            self._lines.extend(gauges())
+        if self.wants_gauges and not self._dropped:
+            if self._wire.unsent < MAX_UNSENT_BYTES:
+                self._lines.extend(gauges())
+            else:
+                self._dropped = 1  # many gauges come only when they have changed
         self.flush()
 
     def all_sent(self) -> None: ...

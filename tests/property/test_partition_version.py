@@ -1,4 +1,4 @@
-"""The same version of a partition means the same read.
+"""The same version of a partition means the same read, and the same sample.
 
 A fetch session leaves out the partitions whose version has not changed (kafka_edu.log.
 version_counter). So each change that a reader could notice must move the version: here random
@@ -22,6 +22,7 @@ from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.replication.fetch_params import FetchIsolation
 from kafka_edu.replication.partition import Partition
+from kafka_edu.replication.partition_view import PartitionSampler, partition_progress
 from tests.unit.replication.replication_cluster import Cluster, ModelBroker, T
 
 CHANGES = st.lists(
@@ -201,6 +202,27 @@ def test_the_same_version_means_the_same_read(changes: list[str]) -> None:
         else:
             world.change(name)
         world.check()
+
+
+@given(CHANGES)
+def test_samples_leave_out_only_what_has_not_moved(changes: list[str]) -> None:
+    """Whoever knows the last sample of each partition knows where it is now."""
+    world = World()
+    samplers = {broker.id: PartitionSampler(in_turn=0) for broker in world.cluster.brokers}
+    known: dict[int, tuple[object, ...]] = {}
+    for name in changes:
+        if name == "in_transaction":
+            world._append(world.in_transaction_batch(), AppendOrigin.CLIENT)
+        elif name != "offline":  # a follower that lost records is sampled when its turn comes
+            world.change(name)
+        for broker in world.cluster.brokers:
+            for sample in samplers[broker.id].sample([broker.partition]):
+                known[broker.id] = sample.progress._replace(remote_times=())
+            now = partition_progress(broker.partition)
+            assert now is not None
+            assert known[broker.id] == now._replace(remote_times=())
+            if name in ("produce_and_wait", "fetch_all"):
+                assert samplers[broker.id].sample([broker.partition]) == []
 
 
 def test_the_changes_change_something() -> None:

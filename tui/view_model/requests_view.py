@@ -74,7 +74,7 @@ class RequestsView:
         self.glow = Glow()
         self.times = RequestTimesView()
         self.latest: deque[SlowRequest] = deque(maxlen=KEPT_LATEST)
-        """The last answered requests of which a ResponseSent came, quick ones too."""
+        """The last answered requests whose hops are known, quick ones too."""
         self._hops: OrderedDict[RequestId, list[Envelope]] = OrderedDict()
 
     @property
@@ -108,8 +108,11 @@ class RequestsView:
         ):
             return
         hops.append(envelope)
-        if isinstance(envelope.event, ResponseSent):
-            self.latest.append(SlowRequest(envelope, envelope.event))
+        if len(hops) == 1 or not (len(hops) == 2 or isinstance(envelope.event, ResponseSent)):
+            return
+        for hop in hops:  # the answer may come before the others: there are two streams
+            if isinstance(hop.event, ResponseSent):
+                self.latest.append(SlowRequest(hop, hop.event))
 
     def hops(self, key: RequestId) -> list[Envelope]:
         """Return the recorded hops of a request, in the order of their time."""

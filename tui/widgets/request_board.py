@@ -249,6 +249,8 @@ class HopPicture(Drawn):
     def __init__(self, model: Model, request: SlowRequest) -> None:
         super().__init__(model, id="hops")
         self.request = request
+        self._hops: list[Envelope] = []
+        """The most that was known: the view forgets the oldest requests while more come."""
 
     def draw(self) -> Text:
         colours, width = self.palette, self.size.width
@@ -285,11 +287,11 @@ class HopPicture(Drawn):
         return Text("\n").join(lines)
 
     def _recorded(self) -> list[Text]:
-        colours, view = self.palette, self.model.requests
-        hops = view.hops(id_of(self.request))
+        self._hops = max(self._hops, self.model.requests.hops(id_of(self.request)), key=len)
+        hops = self._hops
         if len(hops) < 2:
             words = "Its single hops were not recorded: `h` on the Requests screen records hops."
-            return [Text(""), ink(words, colours.dim)]
+            return [Text(""), ink(words, self.palette.dim)]
         return [Text(""), *(self._hop(hop, hops[0]) for hop in hops)]
 
     def _hop(self, hop: Envelope, first: Envelope) -> Text:

@@ -293,53 +293,13 @@ def test_a_subscriber_gets_a_snapshot_then_facts_and_a_wrong_token_nothing() -> 
     asyncio.run(main())
 
 
-def test_a_slow_subscriber_gets_a_gap_and_a_new_snapshot() -> None:
-    tracer = Tracer(Source.of_broker(1), MockTime())
-    tracer.on_snapshot(lambda: [ProbeState(values=())])
-    server = EventServer(tracer, SocketTransport(), MockTime(), "secret")
-
-    class Stuck:
-        peer = local = "x:0"
-        unsent = 0
-        sent: list[bytes] = []  # noqa: RUF012 - one test, one wire
-
-        def send(self, parts: list[bytes]) -> None:
-            self.sent += parts
-
-        def pause_reading(self) -> None: ...
-        def resume_reading(self) -> None: ...
-        def close(self) -> None: ...
-
-    wire = Stuck()
-    subscriber = server._on_wire(wire)  # type: ignore[arg-type]  # sends bytes alone
-    subscriber.data_received(memoryview(b'{"token":"secret"}\n'))
-    wire.unsent = 1 << 30
-    for zxid in range(5):
-        tracer(ProbeZnode(path="/a", zxid=zxid))
-    server.tick()
-    wire.unsent = 0
-    server.tick()
-    lines = b"".join(wire.sent).splitlines(keepends=True)
-    decoder = Decoder(lines[0])
-    told: list[Event] = [e.event for e in map(decoder.decode, lines[1:]) if e]
-    assert Gap(dropped=5) in told
-    assert [type(e).__name__ for e in told[-3:]] == ["SnapshotBegins", "ProbeState", "SnapshotEnds"]
-
-
-@event(level=Level.HOPS)
-class ProbeHop(NamedTuple):
-    """For these tests: one hop of a request."""
-
-    number: int
-
-
-class FreeWire:
-    """A wire that takes everything at once."""
+class FakeWire:
+    """A wire that takes everything at once, and says that `unsent` bytes of it still wait."""
 
     peer = local = "x:0"
-    unsent = 0
 
     def __init__(self) -> None:
+        self.unsent = 0
         self.sent: list[bytes] = []
 
     def send(self, parts: list[bytes]) -> None:
@@ -349,19 +309,61 @@ class FreeWire:
     def resume_reading(self) -> None: ...
     def close(self) -> None: ...
 
-    def facts(self) -> list[Event]:
+    def events(self) -> list[Event]:
+        """Return all events that were sent."""
         lines = b"".join(self.sent).splitlines(keepends=True)
         decoder = Decoder(lines[0])
-        found = [e.event for e in map(decoder.decode, lines[1:]) if e]
-        return [one for one in found if EVENT_TYPES[type(one).__name__].kind is Kind.FACT]
+        return [e.event for e in map(decoder.decode, lines[1:]) if e]
+
+    def facts(self) -> list[Event]:
+        return [e for e in self.events() if EVENT_TYPES[type(e).__name__].kind is Kind.FACT]
 
 
-def subscribed(server: EventServer, level: Level, gauges: bool = False) -> FreeWire:
-    wire = FreeWire()
+def subscribed(server: EventServer, level: Level, gauges: bool = False) -> FakeWire:
+    wire = FakeWire()
     subscriber = server._on_wire(wire)  # type: ignore[arg-type]  # sends bytes alone
     hello = json.dumps({"token": server.token, "level": level.value, "gauges": gauges})
     subscriber.data_received(memoryview(hello.encode() + b"\n"))
     return wire
+
+
+def test_a_slow_subscriber_gets_a_gap_and_a_new_snapshot() -> None:
+    tracer = Tracer(Source.of_broker(1), MockTime())
+    tracer.on_snapshot(lambda: [ProbeState(values=())])
+    server = EventServer(tracer, SocketTransport(), MockTime(), "secret")
+    wire = subscribed(server, Level.STATE)
+    wire.unsent = 1 << 30
+    for zxid in range(5):
+        tracer(ProbeZnode(path="/a", zxid=zxid))
+    server.tick()
+    wire.unsent = 0
+    server.tick()
+    told = wire.events()
+    assert Gap(dropped=5) in told
+    assert [type(e).__name__ for e in told[-3:]] == ["SnapshotBegins", "ProbeState", "SnapshotEnds"]
+
+
+def test_a_subscriber_that_missed_gauges_gets_a_new_snapshot() -> None:
+    """Many gauges are sent only when they have changed. One that is left out must be made good."""
+    tracer = Tracer(Source.of_broker(1), MockTime())
+    tracer.on_snapshot(lambda: [ProbeState(values=())])
+    tracer.on_gauges(lambda: [ProbeGrown(before=1)])
+    server = EventServer(tracer, SocketTransport(), MockTime(), "secret")
+    wire = subscribed(server, Level.STATE, gauges=True)
+    wire.unsent = 1 << 30
+    server.tick()
+    assert ProbeGrown(before=1) not in wire.events()
+    wire.unsent = 0
+    server.tick()
+    names = [type(e).__name__ for e in wire.events()]
+    assert names[-5:] == ["Gap", "SnapshotBegins", "ProbeState", "SnapshotEnds", "ProbeGrown"]
+
+
+@event(level=Level.HOPS)
+class ProbeHop(NamedTuple):
+    """For these tests: one hop of a request."""
+
+    number: int
 
 
 def test_a_subscriber_changes_its_level_while_it_listens() -> None:

@@ -99,10 +99,21 @@ def test_a_request_has_its_hops_in_order_and_each_once() -> None:
     assert len(view.hops(id_of(request))) == 3, "another broker's request"
 
 
+def test_a_request_without_hops_is_none_of_the_latest() -> None:
+    view = RequestsView()
+    _tell(view, _sent(7, 3_000), 1)
+    assert not view.latest, "it came before hops were recorded"
+    _tell(view, _received(8), 2)
+    assert not view.latest, "it has no answer yet"
+    _tell(view, _sent(8, 3_000), 3)
+    assert [request.name for request in view.latest] == ["Produce shop#8"]
+
+
 def test_memory_is_bounded() -> None:
     view = RequestsView()
     for i in range(1, KEPT_REQUESTS * 2):
-        _tell(view, _sent(i, 500), i)
+        _tell(view, _received(i), 2 * i)
+        _tell(view, _sent(i, 500), 2 * i + 1)
     assert len(view._hops) == KEPT_REQUESTS
     assert len(view.latest) == KEPT_LATEST
 
