@@ -56,6 +56,9 @@ class MadeFeed:
     def complete(self) -> bool:
         return True
 
+    def late_us(self) -> int:
+        return 0
+
     def drain(self, now: int | None = None) -> list[Envelope]:
         """Return the events whose time has come."""
         now_us = now if now is not None else time.monotonic_ns() // 1000

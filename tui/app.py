@@ -65,6 +65,8 @@ class Feed(Protocol):
 
     def drain(self, now: int | None = None) -> list[Envelope]: ...
 
+    def late_us(self) -> int: ...
+
 
 class DashboardApp(App[None]):
     """The application. Give it a `folder` for a live cluster or a `replay` for a recording, never
@@ -176,6 +178,8 @@ class DashboardApp(App[None]):
             self.player.take(
                 [self._arrived.popleft() for _ in range(min(_SLICE, len(self._arrived)))], now
             )
+        waits_us = now - self._arrived[0].mono_us if self._arrived else 0
+        self.model.late_us = max(waits_us, feed.late_us())
         if not self._arrived:
             self.player.take([], now)
 

@@ -23,7 +23,7 @@ from .view_model.wheels_view import WheelsView
 from .view_model.wire_view import WireView
 from .view_model.zookeeper_view import ZookeeperView
 
-_NO_STATE = frozenset({"name", "pause", "motion", "wire"})
+_NO_STATE = frozenset({"name", "pause", "late_us", "motion", "wire"})
 
 
 class Pause(NamedTuple):
@@ -45,6 +45,8 @@ class Model:
         self.name = name
         self.pause: Pause | None = None
         """Set by the player, and no part of the state."""
+        self.late_us = 0
+        """How late a live cluster's events arrive. Set by the app, and no part of the state."""
         self.motion = MotionView()
         """Slow motion has a clock of its own, so it is no part of the state."""
         self.wire = WireView()

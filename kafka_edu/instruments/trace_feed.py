@@ -83,6 +83,8 @@ class TraceFeed:
         self._arrived = 0
         self._seen_us: dict[Source, int] = {}
         """The time of the last event of each process."""
+        self._late_us: dict[Source, int] = {}
+        """How old the last event of each process was when it was read, the past left out."""
         self._readers: dict[Source, asyncio.Task[None]] = {}
         self._linked: set[Source] = set()
         self._known = False
@@ -92,6 +94,14 @@ class TraceFeed:
         return self._known and self._linked >= {
             teller for teller, path in event_files(self._folder).items() if path.exists()
         }
+
+    def late_us(self) -> int:
+        """Return how late events are read here, in µs, of the process whose events are latest.
+
+        They are some tenths of a second late while all is well: each process sends ten times a
+        second. If more is sent than can be read, they become seconds late.
+        """
+        return max(self._late_us.values(), default=0)
 
     def listen_at(self, level: Level) -> None:
         """Ask every process for the events of this level from now on."""
@@ -167,6 +177,8 @@ class TraceFeed:
                 self._seen_us[teller] = envelope.mono_us
                 if isinstance(envelope.event, RingEnds):
                     self._past_read.add(teller)
+                if since_us is None or teller in self._past_read:
+                    self._late_us[teller] = now_us() - envelope.mono_us
                 if not told:
                     told = True
                     self._linked.add(teller)
@@ -180,6 +192,7 @@ class TraceFeed:
             reason = str(error)
         finally:
             self._past_read.add(teller)
+            self._late_us.pop(teller, None)
             if told:
                 if teller == SUPERVISOR:
                     self._known = False

@@ -87,3 +87,14 @@ def test_kafkas_own_topic_is_one_row_below_the_users_and_unfolds() -> None:
         assert "▾ __consumer_off" in screen_text(app.screen)
 
     look({"__consumer_offsets": 50, "web": 2}, (120, 40), ask)
+
+
+def test_a_view_that_gets_its_events_late_says_so() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        assert "▶ live" in screen_text(app.screen)
+        app.model.late_us = 4_200_000
+        app.look()
+        await pilot.pause()
+        assert "▶ 4.2 s late" in screen_text(app.screen)
+
+    look({"web": 2}, (120, 40), ask)

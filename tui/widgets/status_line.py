@@ -1,5 +1,7 @@
 """The head of every screen: is all well, and the evidence."""
 
+from typing import Final
+
 from rich.text import Text
 
 from kafka_edu.common.words import plural
@@ -10,11 +12,14 @@ from ..subjects import HEADER
 from ..view_model.figures import clock, duration
 from .drawn import Drawn, ink
 
+LATE_US: Final = 2_000_000
+"""Events that are read so much later than they happened are not what happens now."""
+
 
 class StatusLine(Drawn, can_focus=True):
     """Two lines: first the verdict; then cluster, up time, controller and ZooKeeper.
 
-    At the right stands "live", or the position in the recording.
+    At the right stands "live", or how late events come, or the position in the recording.
     """
 
     subject = HEADER
@@ -31,6 +36,8 @@ class StatusLine(Drawn, can_focus=True):
             words = f"{sign} {duration(pause.behind_us / 1000)} behind{lost}"
             return ink(f" {words} · z: now " if self.size.width >= 100 else f" {words} ",
                        f"bold reverse {colours.warning}")  # fmt: skip
+        if replay is None and self.model.late_us > LATE_US:
+            return ink(f"▶ {duration(self.model.late_us / 1000)} late", f"bold {colours.warning}")
         if replay is None:
             up = self.model.cluster.supervised
             return (

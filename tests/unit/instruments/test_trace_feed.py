@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from kafka_edu.common.socket_transport import SocketTransport
-from kafka_edu.common.time import SystemTime
+from kafka_edu.common.time import SystemTime, Time
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
@@ -18,14 +18,22 @@ from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.tracer import Tracer
 from tests.waiting import PATIENCE_S
 
+LATE_NS = 5_000_000_000
 FAR_FUTURE_US = 10**15
+
+
+class LateTime(SystemTime):
+    """A clock that is late, so that its events are old when they arrive."""
+
+    def nanoseconds(self) -> int:
+        return super().nanoseconds() - LATE_NS
 
 
 class Teller:
     """A process that emits its events, without being one."""
 
-    def __init__(self, folder: ClusterFolder, broker: int) -> None:
-        self.tracer = Tracer(Source.of_broker(broker), SystemTime())
+    def __init__(self, folder: ClusterFolder, broker: int, time: Time | None = None) -> None:
+        self.tracer = Tracer(Source.of_broker(broker), time or SystemTime())
         self._transport = SocketTransport()
         self._server = EventServer(self.tracer, self._transport, SystemTime(), "secret")
         self._path = folder.broker_events(broker) if broker >= 0 else folder.supervisor_events
@@ -195,5 +203,26 @@ def test_a_feed_with_the_past_hands_on_the_rings_of_all_processes_in_one_order(
         await asyncio.gather(reading, return_exceptions=True)
         for teller in tellers:
             teller.end()
+
+    asyncio.run(run())
+
+
+def test_it_knows_how_late_its_events_are_read(tmp_path: Path) -> None:
+    async def run() -> None:
+        folder = ClusterFolder(tmp_path / "c")
+        folder.path.mkdir()
+        feed = TraceFeed(folder)
+        assert feed.late_us() == 0
+        late = Teller(folder, 1, LateTime())
+        await late.start()
+        reading = asyncio.create_task(feed.run())
+        async with asyncio.timeout(PATIENCE_S):
+            while feed.late_us() < LATE_NS // 1000:
+                await asyncio.sleep(0.02)
+            late.end()
+            while feed.late_us():
+                await asyncio.sleep(0.02)
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
 
     asyncio.run(run())
