@@ -112,10 +112,12 @@ class DashboardApp(App[None]):
         light: bool = False,
         wire: WireView | None = None,
         feed: Feed | None = None,
+        warnings: Sequence[str] = (),
     ) -> None:
-        """`wire` holds frames that were captured before."""
+        """`wire` holds frames that were captured before. `warnings` are shown at the start."""
         super().__init__()
         self._first = screen
+        self._warnings = warnings
         self.chinese = False
         """Whether titles are in Chinese."""
         self.filter_words: tuple[str, ...] = ()
@@ -146,6 +148,8 @@ class DashboardApp(App[None]):
         for name, screen in self._looks.items():
             self.install_screen(screen, name)
         self.push_screen(self._first)
+        for warning in self._warnings:
+            self.notify(warning, title="the recording is not whole", severity="warning", timeout=10)
         if self._feed is not None:
             self.run_worker(self._feed.run(), group="feed", exit_on_error=True)
         self.set_interval(TICK_S, self.tick)

@@ -152,8 +152,9 @@ def dashboard(
             )
         wire.choose(wire.listed[frame_number - 1])
     if replay_files or capture_files:
+        warnings: list[str] = []
         try:
-            envelopes = read_recordings(replay_files)
+            envelopes = read_recordings(replay_files, warnings.append)
             if replay_files and not envelopes:
                 names = ", ".join(map(str, replay_files))
                 raise click.ClickException(f"{names}: the recording holds no events")
@@ -166,6 +167,8 @@ def dashboard(
             at_ms = end_ms if at_s is None else int(at_s * 1000)
             svg = picture(name, replay, at_ms, screen, size, light, wire, ascii_only)
             _write(svg_file, asyncio.run(svg))
+            for warning in warnings:
+                click.echo(warning, err=True)
             return
         _require_terminal()
         DashboardApp(
@@ -175,6 +178,7 @@ def dashboard(
             wire=wire,
             ascii_only=ascii_only or terminal_is_ascii(),
             light=light,
+            warnings=warnings,
         ).run()
         return
     if svg_file is None:

@@ -10,7 +10,9 @@ import click
 from kafka_edu.cli.event_source import (
     EventSource,
     colour_of,
+    event_json,
     event_options,
+    missing_lines,
     read_events,
     styled,
     text_width,
@@ -81,8 +83,7 @@ def _lines(chain: Chain, source: EventSource) -> list[str]:
 
 def _footer(source: EventSource) -> list[str]:
     lines = textwrap.wrap(f"Seen: {source.reach}.", text_width())
-    for words in source.missing:
-        lines += textwrap.wrap(f"Missing: {words}.", text_width())
+    lines += missing_lines(source)
     return lines
 
 
@@ -115,7 +116,7 @@ def _since(ms: float) -> str:
 
 def _as_json(chain: Chain, source: EventSource) -> dict[str, object]:
     return {
-        "event": _event_json(chain.envelope),
+        "event": event_json(chain.envelope),
         "causes": [_line_json(line) for line in chain.causes],
         "begins": chain.beginning,
         "followed": [_line_json(line) for line in chain.effects],
@@ -126,19 +127,9 @@ def _as_json(chain: Chain, source: EventSource) -> dict[str, object]:
 
 def _line_json(line: ChainLine) -> dict[str, object]:
     return {
-        **_event_json(line.envelope),
+        **event_json(line.envelope),
         "depth": line.rails.count("│") + line.rails.count("├"),
         "text": line.text,
         "also_because_of": list(line.also),
         "more_like_it": line.more,
-    }
-
-
-def _event_json(envelope: Envelope) -> dict[str, object]:
-    return {
-        "event": event_name(envelope),
-        "name": envelope.name,
-        "source": list(envelope.source),
-        "wall_ms": envelope.wall_ms,
-        "mono_us": envelope.mono_us,
     }

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
@@ -16,7 +17,8 @@ from typing import Final, NamedTuple, TypeVar
 import click
 
 from kafka_edu.common.python_process import command_line
-from kafka_edu.common.words import duration
+from kafka_edu.common.words import duration, plural
+from kafka_edu.instruments.event_name import event_name
 from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.recording import read_recordings
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
@@ -100,14 +102,7 @@ def read_events(cluster: str, replay_files: Sequence[Path], *, gauges: bool = Fa
     Raises click's exception, in one line, if there is nothing to read.
     """
     if replay_files:
-        try:
-            envelopes = read_recordings(replay_files)
-        except (TraceFormatError, OSError) as error:
-            raise click.ClickException(str(error)) from error
-        if not envelopes:
-            names = ", ".join(map(str, replay_files))
-            raise click.ClickException(f"nothing is recorded in {names}")
-        return EventSource(envelopes, list(_left_out(envelopes)), None)
+        return read_files(replay_files)
     folder = cluster_folder(cluster)
     past = asyncio.run(look_back(folder, gauges=gauges))
     if not past.envelopes:
@@ -119,18 +114,50 @@ def read_events(cluster: str, replay_files: Sequence[Path], *, gauges: bool = Fa
     return EventSource(past.envelopes, past.missing, folder)
 
 
-def _left_out(envelopes: Sequence[Envelope]) -> Iterator[str]:
-    """Say which brokers had more hops than their recordings may take."""
-    for_us: dict[Source, int] = {}
+def read_files(files: Sequence[Path]) -> EventSource:
+    """Read recordings. Raises click's exception, in one line, if they hold no events."""
+    missing: list[str] = []
+    try:
+        envelopes = read_recordings(files, missing.append)
+    except (TraceFormatError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    if not envelopes:
+        why = f" ({'; '.join(missing)})" if missing else ""
+        raise click.ClickException(f"nothing is recorded in {', '.join(map(str, files))}{why}")
+    return EventSource(envelopes, [*missing, *_hops_left_out(envelopes)], None)
+
+
+def _hops_left_out(envelopes: Sequence[Envelope]) -> Iterator[str]:
+    """Say which brokers had more hops than their recordings may take. Nobody can count those hops:
+    the broker did not make them.
+    """
+    times_us: dict[Source, list[int]] = {}
     for envelope in envelopes:
         if isinstance(envelope.event, HopsLeftOut):
-            source = envelope.source
-            for_us[source] = for_us.get(source, 0) + envelope.event.for_us
-    for source, us in sorted(for_us.items()):
+            times_us.setdefault(envelope.source, []).append(envelope.event.for_us)
+    for source, each_us in sorted(times_us.items()):
         yield (
-            f"{source} left out the hops of {duration(us / 1000)}, because there were too many"
+            f"{source} left out its hops {plural(len(each_us), 'time')}, for"
+            f" {duration(sum(each_us) / 1000)} together, because there were too many"
             " (edu.record.hops.per.second)"
         )
+
+
+def missing_lines(source: EventSource) -> list[str]:
+    """Return what is not known as lines: a sentence each, wrapped."""
+    width = text_width()
+    return [line for words in source.missing for line in textwrap.wrap(f"Missing: {words}.", width)]
+
+
+def event_json(envelope: Envelope) -> dict[str, object]:
+    """Return an event without its fields, for `json.dumps`."""
+    return {
+        "event": event_name(envelope),
+        "name": envelope.name,
+        "source": list(envelope.source),
+        "wall_ms": envelope.wall_ms,
+        "mono_us": envelope.mono_us,
+    }
 
 
 def text_width() -> int:

@@ -9,6 +9,7 @@ from kafka_edu.cli.event_source import (
     EventSource,
     colour_of,
     event_options,
+    missing_lines,
     read_events,
     styled,
     text_width,
@@ -106,7 +107,7 @@ def _lines(
         f"no request took {SLOW_MS} ms or more, without the time that its client wanted to wait"
     ]
     lines += ["", f"Seen: {source.reach}."]
-    return (lines + [f"Missing: {words}." for words in source.missing])[bool(rows) :]
+    return (lines + missing_lines(source))[bool(rows) :]
 
 
 def _api_lines(times: ApiTimes) -> list[str]:

@@ -12,6 +12,7 @@ from kafka_edu.cli.event_source import (
     EventSource,
     colour_of,
     event_options,
+    missing_lines,
     read_events,
     styled,
     text_width,
@@ -78,8 +79,7 @@ def story(
         others = ", ".join(map(str, places[1:]))
         lines += textwrap.wrap(f"The same request wrote: {others}.", text_width())
     lines += ["", *textwrap.wrap(f"Seen: {source.reach}.", text_width())]
-    for words in source.missing:
-        lines += textwrap.wrap(f"Missing: {words}.", text_width())
+    lines += missing_lines(source)
     write_answer(_as_json(told, places, source), json_file, lines)
 
 
@@ -98,7 +98,7 @@ def _source(cluster: str, replay_files: tuple[Path, ...], both: bool) -> EventSo
     seen = {(e.source, e.seq, e.mono_us, e.name) for e in recorded.envelopes}
     more = [e for e in live.envelopes if (e.source, e.seq, e.mono_us, e.name) not in seen]
     merged = sorted([*recorded.envelopes, *more], key=order)
-    return EventSource(merged, live.missing, live.folder)
+    return EventSource(merged, [*recorded.missing, *live.missing], live.folder)
 
 
 def _story(place: Place, history: History, source: EventSource) -> Story:

@@ -10,6 +10,7 @@ import click
 from kafka_edu.cli.event_source import (
     EventSource,
     event_options,
+    missing_lines,
     read_events,
     styled,
     text_width,
@@ -54,8 +55,7 @@ def why(
     done = ended if everything else [one for one in ended if not one.is_routine]
     lines = [*_waiting_lines(told, len(waiting) - len(told)), "", *_ended_lines(done), ""]
     lines += textwrap.wrap(f"Seen: {source.reach}.", text_width())
-    for words in source.missing:
-        lines += textwrap.wrap(f"Missing: {words}.", text_width())
+    lines += missing_lines(source)
     answer = {
         "waiting": [_waits_json(waits) for waits in waiting],
         "ended": [_ended_json(one) for one in ended],

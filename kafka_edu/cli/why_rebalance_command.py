@@ -9,6 +9,7 @@ import click
 from kafka_edu.cli.event_source import (
     EventSource,
     event_options,
+    missing_lines,
     read_events,
     styled,
     text_width,
@@ -80,7 +81,7 @@ def _lines(rebalances: Rebalances, story: GroupStory, last: int, source: EventSo
     if story.members:
         lines += ["", *_member_lines(rebalances, story)]
     lines += ["", f"Seen: {source.reach}."]
-    return lines + [f"Missing: {words}." for words in source.missing]
+    return lines + missing_lines(source)
 
 
 def head_words(story: GroupStory, now_us: int) -> str:

@@ -7,61 +7,71 @@ file. Several files, such as those the brokers write, are merged into one stream
 import gzip
 import io
 import zlib
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Literal
 
 from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Envelope
-from kafka_edu.trace.reader import merge, order, read_recording
+from kafka_edu.trace.reader import LeftOut, merge, order, read_recording
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode, encode_header
 
-_BLOCK: Final = 1 << 13
-"""Small, because the block in which a file is cut off is lost."""
+_BLOCK: Final = 1 << 16
 FLUSH_EVERY_US: Final = 1_000_000
 """So much is lost at most when the recording process is killed."""
 
 
-def open_events(path: Path, mode: str = "rb") -> BinaryIO:
+def open_events(path: Path, mode: Literal["rb", "wb"] = "rb") -> io.BufferedIOBase:
     """Open a file of events, compressed if its name ends in `.gz`. Raise OSError."""
     if path.suffix == ".gz":
-        packed: BinaryIO = gzip.GzipFile(path, mode)  # type: ignore[assignment]  # a BinaryIO in all but its declared bases
-        return packed
-    plain: BinaryIO = path.open(mode)  # type: ignore[assignment]  # the mode is binary
-    return plain
+        return gzip.GzipFile(path, mode)
+    return path.open("rb") if mode == "rb" else path.open("wb")
 
 
-def read_recordings(paths: Sequence[Path]) -> list[Envelope]:
+def read_recordings(
+    paths: Sequence[Path], warn: Callable[[str], None] | None = None
+) -> list[Envelope]:
     """Return the events of all files in one order.
+
+    `warn` takes a sentence, which names the file, for what had to be left out: damaged lines,
+    events of unknown kinds, an end that is missing. Without `warn` a damaged line is an error.
 
     Raise TraceFormatError, which names the file, if a file is not a recording. Raise OSError if a
     file cannot be read.
     """
     streams = []
-    with ExitStack() as stack:
-        for path in paths:
-            file = stack.enter_context(open_events(path))
+    for path in paths:
+        left_out = None if warn is None else LeftOut()
+        with open_events(path) as file:
             try:
                 # An event of a stalled broker arrives late and stands late in the file. Sorting
                 # puts it back in its place.
-                streams.append(sorted(read_recording(_whole_lines(file)), key=order))
+                lines = _unpacked(file, left_out)
+                streams.append(sorted(read_recording(lines, left_out), key=order))
             except (TraceFormatError, gzip.BadGzipFile, zlib.error) as error:
                 raise TraceFormatError(f"{path}: {error}") from error
+        if warn is not None and left_out is not None:
+            for sentence in left_out.sentences():
+                warn(f"{path}: {sentence}")
     return list(merge(streams))
 
 
-def _whole_lines(file: BinaryIO) -> BinaryIO:
-    """Return the lines of a file that may have been cut short by kill -9.
+def _unpacked(file: io.BufferedIOBase, left_out: LeftOut | None) -> BinaryIO:
+    """Return the readable part of a file that may have been cut short by kill -9, or damaged.
 
-    A compressed file without its end raises EOFError after its last readable byte. The lines
-    before that are as good as any.
+    A compressed file raises an error after its last readable byte. The lines before that are as
+    good as any. Damage without `left_out` is an error.
     """
     lines = io.BytesIO()
     try:
-        while block := file.read(_BLOCK):
+        while block := file.read1(_BLOCK):  # `read` would lose what it has when it fails
             lines.write(block)
     except EOFError:
-        pass
+        if left_out is not None:
+            left_out.end_missing = "its end is missing: the packed file was cut off"
+    except (zlib.error, gzip.BadGzipFile) as error:
+        if left_out is None or not lines.tell():
+            raise
+        left_out.end_missing = f"its end is missing: the rest cannot be unpacked ({error})"
     lines.seek(0)
     return lines
 

@@ -14,11 +14,12 @@ event stands once, below the latest of its causes.
 import heapq
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO, Final, NamedTuple
 
 import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
+from kafka_edu.common.words import joined, plural
 from kafka_edu.trace.chain_links import (
     ELECTION,
     RESPONSE,
@@ -56,7 +57,7 @@ from kafka_edu.trace.events.zk import (
     WatchFired,
     ZnodeCreated,
 )
-from kafka_edu.trace.wire_format import Decoder, TraceFormatError
+from kafka_edu.trace.wire_format import Decoder, TraceFormatError, name_of
 
 _BROKER_ID: Final = re.compile(r"/brokers/ids/(\d+)$")
 _ALL_RULES: Final = (*RULES, ELECTION, RESPONSE)
@@ -123,25 +124,77 @@ def order(envelope: Envelope) -> tuple[int, Source, int]:
     return envelope.mono_us, envelope.source, envelope.seq
 
 
-def read_recording(file: BinaryIO) -> Iterator[Envelope]:
-    """Yield the events of a recording, in the order in which they were emitted. A last line that
-    was cut off (kill -9) is left out. A header within the file begins another recording.
+class LeftOut:
+    """The lines of one recording that its reader leaves out, and why."""
 
-    Raise TraceFormatError, which names the line, if a line is no event.
+    def __init__(self) -> None:
+        self.damaged = 0
+        """Lines that are no event."""
+        self.first_damaged = ""
+        """The first of them: its number, and what is wrong with it."""
+        self.unknown: Counter[str] = Counter()
+        """Events of kinds that this program does not know, by the kind's name."""
+        self.end_missing = ""
+        """Why the recording has no end, as a sentence; empty if it has one."""
+
+    def damage(self, error: TraceFormatError) -> None:
+        self.damaged += 1
+        self.first_damaged = self.first_damaged or str(error)
+
+    def sentences(self) -> Iterator[str]:
+        """Yield one sentence for each reason."""
+        if self.damaged:
+            lines = plural(self.damaged, "line")
+            yield f"{lines} cannot be read and {_be(self.damaged)} left out: {self.first_damaged}"
+        if self.unknown:
+            events = plural(self.unknown.total(), "event")
+            yield (
+                f"{events} of a kind that this program does not know {_be(self.unknown.total())}"
+                f" left out: {joined(sorted(self.unknown))}"
+            )
+        if self.end_missing:
+            yield self.end_missing
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def read_recording(file: BinaryIO, left_out: LeftOut | None = None) -> Iterator[Envelope]:
+    """Yield the events of a recording, in the order in which they were emitted. A header within
+    the file begins another recording.
+
+    A last line that was cut off (kill -9) is left out, and so is an event of an unknown kind. A
+    line that is no event is left out if `left_out` can count it. After a damaged header the lines
+    up to the next one are left out, because only the header says what their fields mean.
+
+    Raise TraceFormatError if the first line is no header. Without `left_out`, raise it for any
+    line that is no event; the error names the line.
     """
-    decoder = Decoder(file.readline())
+    decoder: Decoder | None = Decoder(file.readline())
     for number, line in enumerate(file, 2):
         if not line.endswith(b"\n"):
+            if left_out is not None and not left_out.end_missing:
+                left_out.end_missing = "its end is missing: the last line is not complete"
             return
-        if line.startswith(b"{"):
-            decoder = Decoder(line)
-            continue
         try:
+            if line.startswith(b"{"):
+                decoder = None
+                decoder = Decoder(line)
+                continue
+            if decoder is None:
+                raise TraceFormatError("the header before it is damaged")
             envelope = decoder.decode(line)
         except TraceFormatError as error:
-            raise TraceFormatError(f"line {number}: {error}") from error
+            named = TraceFormatError(f"line {number}: {error}")
+            if left_out is None:
+                raise named from error
+            left_out.damage(named)
+            continue
         if envelope is not None:
             yield envelope
+        elif left_out is not None:
+            left_out.unknown[name_of(line)] += 1
 
 
 def merge(streams: Iterable[Iterable[Envelope]]) -> Iterator[Envelope]:

@@ -149,11 +149,17 @@ class Decoder:
             make = self._events.get(name)
             if make is None:
                 return None
-            if not type(seq) is type(cause) is type(wall_ms) is type(mono_us) is int:
+            whole = type(seq) is type(cause) is type(wall_ms) is type(mono_us) is int
+            if not whole or type(number) is not int:
                 raise TypeError("the numbers of an event are whole numbers")
             return Envelope(source, seq, cause, wall_ms, mono_us, make(values))
         except (ValueError, LookupError, TypeError, AssertionError) as error:
             raise TraceFormatError(f"not an event: {line[:80]!r}") from error
+
+
+def name_of(line: bytes) -> str:
+    """Return the name of the event in a line that a Decoder could read."""
+    return str(json.loads(line)[5])
 
 
 def _row(value: object) -> object:

@@ -1,6 +1,7 @@
 """Recordings and histories that are broken: the dashboard says so, or shows what it can.
 
-A broken file ends with one line that names it. Events in an odd order, or at odd times, are drawn
+A file that is no recording ends with one line that names it. Damaged lines in a recording are left
+out, counted and said, and the rest is shown. Events in an odd order, or at odd times, are drawn
 on every screen without an error, and what comes after them is shown as ever.
 """
 
@@ -64,18 +65,6 @@ def _with_line(line: bytes) -> bytes:
         ("header-alone.jsonl", lambda: _lines()[0], "holds no events"),
         ("text.jsonl", lambda: b"hello\n", "first line is not their header"),
         ("noise.jsonl.gz", lambda: bytes(range(256)) * 40, "Not a gzipped file"),
-        ("flipped.jsonl.gz", _flipped, "flipped.jsonl.gz"),
-        ("noise-within.jsonl", lambda: _with_line(b"noise \xff\xfe\n"), "line 51: not an event"),
-        (
-            "few-values.jsonl",
-            lambda: _with_line(b'[["broker",0],1,0,1,7393770857,"SessionSnapshot",[1]]\n'),
-            "line 51: not an event",
-        ),
-        (
-            "odd-values.jsonl",
-            lambda: _with_line(b'[["broker",0],1,0,1,"late","SessionSnapshot",{}]\n'),
-            "line 51: not an event",
-        ),
         (
             "odd-header.jsonl",
             lambda: b'{"kafka-edu-events":2,"fields":[1,2]}\n',
@@ -98,6 +87,51 @@ def test_a_broken_recording_is_named_in_one_line(
     assert words in output
     assert name in output
     assert output.count("\n") == 1, output
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("flipped.jsonl.gz", _flipped, "its end is missing: the rest cannot be unpacked"),
+        (
+            "noise-within.jsonl",
+            lambda: _with_line(b"noise \xff\xfe\n"),
+            "left out: line 51: not an event",
+        ),
+        (
+            "few-values.jsonl",
+            lambda: _with_line(b'[["broker",0],1,0,1,7393770857,"SessionSnapshot",[1]]\n'),
+            "left out: line 51: not an event",
+        ),
+        (
+            "odd-values.jsonl",
+            lambda: _with_line(b'[["broker",0],1,0,1,"late","SessionSnapshot",{}]\n'),
+            "left out: line 51: not an event",
+        ),
+    ],
+)
+def test_a_damaged_recording_is_drawn_and_what_is_missing_is_said(
+    name: str, content: Callable[[], bytes], words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content())
+    code, output = _run(path, tmp_path=tmp_path)
+    assert code == 0, output
+    assert f"{path}: 1 line cannot be read" in output or "unpacked" in words
+    assert words in output
+    assert (tmp_path / "out.svg").stat().st_size > 10_000
+
+
+def test_the_dashboard_of_a_damaged_recording_says_what_is_missing() -> None:
+    async def look() -> None:
+        replay = Replay(read_recordings([KILLED]))
+        app = DashboardApp("demo", replay=replay, warnings=["x: 1 line cannot be read"])
+        async with app.run_test(size=(80, 24), notifications=True) as pilot:
+            await pilot.pause()
+            shown = [str(toast.render()) for toast in app.screen.query("Toast")]
+            assert any("1 line cannot be read" in text for text in shown), shown
+
+    asyncio.run(look())
 
 
 def test_a_recording_that_was_cut_off_opens(tmp_path: Path) -> None:
@@ -128,10 +162,14 @@ def test_an_unknown_event_and_an_unknown_word_are_left_out(tmp_path: Path) -> No
     odd = b'[["martian",0],1,0,1795278976273,7393770857,"FromTheFuture",["x"]]\n'
     path = tmp_path / "future.jsonl"
     path.write_bytes(b"".join([json.dumps(head).encode() + b"\n", *lines[1:9], future, *lines[9:]]))
-    assert len(read_recordings([path])) == len(lines) - 1
+    said: list[str] = []
+    assert len(read_recordings([path], said.append)) == len(lines) - 1
+    assert said == [
+        f"{path}: 1 event of a kind that this program does not know is left out: FromTheFuture"
+    ]
     path.write_bytes(b"".join([*lines[:9], odd, *lines[9:]]))
     code, output = _run(path, tmp_path=tmp_path)
-    assert (code, "line 10: not an event" in output) == (1, True)
+    assert (code, "line 10: not an event" in output) == (0, True)
 
 
 def _jump_forward(envelopes: Sequence[Envelope]) -> list[Envelope]:

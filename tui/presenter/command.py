@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,7 @@ def present(
     folder: ClusterFolder | None = None
     if replay_files:
         try:
-            replay = Replay(read_recordings(replay_files))
+            replay = Replay(read_recordings(replay_files, partial(click.echo, err=True)))
         except (TraceFormatError, OSError, ValueError) as error:
             raise click.ClickException(str(error)) from error
         name = cluster_of(replay_files[0])

@@ -110,3 +110,59 @@ def test_a_file_that_is_no_recording_is_named(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(TraceFormatError, match=name):
             read_recordings([path])
+
+
+def _recorded(path: Path) -> list[bytes]:
+    recorder = Recorder(path, "demo")
+    recorder.write(story().envelopes)
+    recorder.close()
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def test_damaged_lines_are_left_out_counted_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    lines = _recorded(path)
+    path.write_bytes(b"".join([*lines[:2], b"\0\xff\n", *lines[2:], b'[["broker",0],1,0\n']))
+    said: list[str] = []
+    assert read_recordings([path], said.append) == story().envelopes
+    assert len(said) == 1
+    assert said[0].startswith(f"{path}: 2 lines cannot be read and are left out: line 3: not an")
+    with pytest.raises(TraceFormatError, match="line 3: not an event"):
+        read_recordings([path])
+
+
+def test_a_damaged_header_leaves_out_all_up_to_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / "both.jsonl"
+    lines = _recorded(path)
+    broken = lines[0].replace(b"fields", b"feilds")
+    path.write_bytes(b"".join([*lines, broken, *lines[1:], *lines]))
+    said: list[str] = []
+    assert len(read_recordings([path], said.append)) == 2 * len(story().envelopes)
+    assert said[0].startswith(f"{path}: {len(lines)} lines cannot be read and are left out: line")
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+def test_a_missing_end_is_said(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    _recorded(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-12])
+    said: list[str] = []
+    kept = read_recordings([path], said.append)
+    assert kept == story().envelopes[: len(kept)]
+    assert len(said) == 1
+    assert "its end is missing" in said[0]
+
+
+def test_an_end_that_cannot_be_unpacked_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    _recorded(path)
+    spoiled = bytearray(path.read_bytes())
+    spoiled[-6] ^= 0xFF  # the checksum
+    path.write_bytes(spoiled)
+    said: list[str] = []
+    assert read_recordings([path], said.append) == story().envelopes
+    assert len(said) == 1
+    assert "the rest cannot be unpacked" in said[0]
+    with pytest.raises(TraceFormatError, match=r"a\.jsonl\.gz"):
+        read_recordings([path])
