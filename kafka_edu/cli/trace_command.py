@@ -1,31 +1,35 @@
 """Record a cluster's events, follow them, or show a recording: one coloured column a process."""
 
 import asyncio
+import json
 import re
 import signal
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple
 
 import click
 
 from kafka_edu.cli.event_source import (
     cluster_folder,
     colour_of,
+    event_json,
+    missing_lines,
+    read_files,
     styled,
     text_width,
 )
 from kafka_edu.common.python_process import command_line
 from kafka_edu.instruments.event_name import event_name, short_name
 from kafka_edu.instruments.hop_sentences import fact_text
-from kafka_edu.instruments.recording import Recorder, read_recordings
+from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.trace_feed import TraceFeed, event_files, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level, Source
+from kafka_edu.trace.events.trace import HopsLeftOut
 from kafka_edu.trace.tracer import LEVELS
-from kafka_edu.trace.wire_format import TraceFormatError
 
 DRAIN_S: Final = 0.1
 _ROW: Final = "{:<12} {:<9} "
@@ -41,7 +45,11 @@ class Filter(NamedTuple):
 
     def takes(self, envelope: Envelope) -> bool:
         known = EVENT_TYPES.get(envelope.name)
-        if known is None or known.kind is not Kind.FACT or envelope.mono_us < self.since_us:
+        if known is None or envelope.mono_us < self.since_us:
+            return False
+        if known.cls is HopsLeftOut:
+            return self.level is not Level.STATE and not self.names and not self.topic
+        if known.kind is not Kind.FACT:
             return False
         if LEVELS.index(known.level) > LEVELS.index(self.level):
             return False
@@ -87,6 +95,14 @@ _LEVEL: Final = click.option(
     default=Level.STATE.value,
     show_default=True,
     help="state: changes of state. hops: each request's way too. all: each timer task too.",
+)
+_JSON: Final = click.option(
+    "--json",
+    "json_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    help="Write the events here too, one JSON object a line; - is standard output, without the"
+    " text.",
 )
 _FILTERS: Final = (
     click.option(
@@ -148,6 +164,64 @@ class Columns:
         ]
 
 
+class Printer:
+    """Prints events as columns, and writes them as lines of JSON if a file is named."""
+
+    def __init__(self, columns: Columns, json_file: Path | None) -> None:
+        """Print the heading. Raises click's exception if the file cannot be written."""
+        self._columns = columns
+        self._with_text = json_file is None or str(json_file) != "-"
+        self._json: IO[str] | None = None
+        if json_file is not None:
+            try:
+                self._json = click.open_file(str(json_file), "w", encoding="utf-8")
+            except OSError as error:
+                raise click.ClickException(f"cannot write {json_file}: {error.strerror}") from error
+        self.say(columns.heading())
+
+    def say(self, line: str) -> None:
+        """Print a line of text, unless standard output is for JSON."""
+        if self._with_text:
+            click.echo(line)
+
+    def print(self, envelope: Envelope) -> None:
+        self._columns.add(envelope.source)
+        if self._with_text:
+            for line in self._columns.lines(envelope):
+                click.echo(line)
+        if self._json is not None:
+            self._json.write(json.dumps(_as_json(envelope), ensure_ascii=False) + "\n")
+
+    def flush(self) -> None:
+        """Hand on what was written, so that a reader of a live cluster's events has them now."""
+        if self._json is not None:
+            self._json.flush()
+
+    def close(self) -> None:
+        self.flush()
+        if self._json is not None and self._with_text:
+            self._json.close()
+
+
+def _as_json(envelope: Envelope) -> dict[str, object]:
+    return {
+        **event_json(envelope),
+        "cause": envelope.cause,
+        "fields": _plain(envelope.event),
+        "text": fact_text(envelope.event),
+    }
+
+
+def _plain(value: object) -> object:
+    """Return an event, or a value in one, as JSON has it: named fields become an object."""
+    if not isinstance(value, tuple):
+        return value
+    names: tuple[str, ...] = getattr(value, "_fields", ())
+    if names:
+        return dict(zip(names, map(_plain, value), strict=True))
+    return [_plain(one) for one in value]
+
+
 @click.group()
 def trace() -> None:
     """Record a cluster's events, follow them, or show a recording."""
@@ -169,16 +243,21 @@ def trace() -> None:
     callback=_seconds,
     help="Only the last part of the recording: 90s, 5m.",
 )
+@_JSON
 def show(
-    files: Sequence[Path], level: str, names: tuple[str, ...], topic: str, since_s: float | None
+    files: Sequence[Path],
+    level: str,
+    names: tuple[str, ...],
+    topic: str,
+    since_s: float | None,
+    json_file: Path | None,
 ) -> None:
-    """Show recordings, merged by time, one line an event."""
-    try:
-        envelopes = read_recordings(files)
-    except (TraceFormatError, OSError) as error:
-        raise click.ClickException(str(error)) from error
-    if not envelopes:
-        raise click.ClickException(f"nothing is recorded in {', '.join(map(str, files))}")
+    """Show recordings, merged by time, one line an event.
+
+    What could not be read, and how often a broker left out its hops, is said at the end.
+    """
+    source = read_files(files)
+    envelopes = source.envelopes
     since_us = 0 if since_s is None else envelopes[-1].mono_us - int(since_s * 1e6)
     wanted = Filter(Level(level), names, topic, since_us)
     shown = [envelope for envelope in envelopes if wanted.takes(envelope)]
@@ -186,11 +265,12 @@ def show(
         raise click.ClickException(
             f"none of the {len(envelopes):,} recorded events is what you asked for"
         )
-    columns = Columns(envelope.source for envelope in shown)
-    click.echo(columns.heading())
+    printer = Printer(Columns(envelope.source for envelope in shown), json_file)
     for envelope in shown:
-        for line in columns.lines(envelope):
-            click.echo(line)
+        printer.print(envelope)
+    printer.close()
+    for line in missing_lines(source):
+        click.echo(line, err=json_file is not None and str(json_file) == "-")
 
 
 @trace.command()
@@ -213,6 +293,7 @@ def show(
     callback=_seconds,
     help="End after this time. Without it, Ctrl-C ends.",
 )
+@_JSON
 def tail(
     cluster: str,
     level: str,
@@ -220,21 +301,24 @@ def tail(
     topic: str,
     since_s: float,
     for_s: float | None,
+    json_file: Path | None,
 ) -> None:
     """Show a live cluster's events as they happen, after those of the last seconds."""
     folder = _running(cluster)
     since_us = now_us() - int(since_s * 1e6)
     wanted = Filter(Level(level), names, topic, since_us)
     columns = Columns(source for source, path in event_files(folder).items() if path.exists())
-    click.echo(columns.heading())
+    printer = Printer(columns, json_file)
 
     def print_all(envelopes: list[Envelope]) -> None:
         for envelope in filter(wanted.takes, envelopes):
-            columns.add(envelope.source)
-            for line in columns.lines(envelope):
-                click.echo(line)
+            printer.print(envelope)
+        printer.flush()
 
-    asyncio.run(_follow(folder, Level(level), since_us, for_s, print_all))
+    try:
+        asyncio.run(_follow(folder, Level(level), since_us, for_s, print_all))
+    finally:
+        printer.close()
 
 
 @trace.command()

@@ -582,6 +582,13 @@ def _broker(event: Event) -> Sentence | None:
                 f"told {e.dropped:,} events that did not get here",
                 reason="the dashboard was too slow",
             )
+        case trace.HopsLeftOut() as e:
+            return Sentence(
+                "left out its hops",
+                after=f"for {duration(e.for_us / 1000)}",
+                reason="there were more than edu.record.hops.per.second allows",
+                loud=False,
+            )
     return None
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,10 @@ from click.testing import CliRunner, Result
 
 from kafka_edu.cli.chain_command import chain
 from kafka_edu.cli.trace_command import trace
+from kafka_edu.instruments.recording import read_recordings
+from kafka_edu.instruments.trace_feed import now_us
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.trace.event import Envelope, Level
 
 KILLED = Path(__file__).parents[2] / "tui" / "recordings" / "leader-killed.jsonl.gz"
 WIDTH = 80
@@ -131,3 +136,92 @@ def test_a_wrong_option_says_what_is_right(words: list[str]) -> None:
     result = run_trace(*words)
     assert result.exit_code == 2
     assert "is no length of time such as" in result.output or "docs/events.md" in result.output
+
+
+def test_show_writes_one_json_object_a_line(tmp_path: Path) -> None:
+    told = run_trace("show", str(KILLED), "--event", "LeaderElected", "--json", "-").output
+    events = [json.loads(line) for line in told.splitlines()]
+    assert len(events) > 6
+    assert {event["name"] for event in events} == {"LeaderElected"}
+    first = events[0]
+    assert first["source"] == ["broker", 2]
+    assert first["event"].startswith("b2#")
+    assert first["fields"]["topic"] == "web"
+    assert first["text"].startswith("leader of web-")
+    assert isinstance(first["cause"], int)
+    file = tmp_path / "events.jsonl"
+    both = run_trace("show", str(KILLED), "--event", "LeaderElected", "--json", str(file)).output
+    assert file.read_text() == told
+    assert both.splitlines()[0].split() == ["time", "fact", "b2"]
+    everything = run_trace("show", str(KILLED), "--json", "-").output.splitlines()
+    assert all(json.loads(line)["text"] for line in everything)
+
+
+def test_show_says_what_it_could_not_read(tmp_path: Path) -> None:
+    lines = gzip.decompress(KILLED.read_bytes()).splitlines(keepends=True)
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b"".join([*lines[:50], b"noise\n", *lines[50:-1], lines[-1][:-5]]))
+    result = run_trace("show", str(path))
+    assert result.exit_code == 0
+    told = " ".join(result.output.split())
+    assert "1 line cannot be read and is left out: line 51: not an event" in told
+    assert "its end is missing" in told
+    whole = run_trace("show", str(path), "--json", "-")
+    assert all(json.loads(line) for line in whole.stdout.splitlines())
+    assert "line 51" in whole.stderr
+
+
+def test_hops_that_a_broker_left_out_are_said_by_show_and_by_the_instruments(
+    tmp_path: Path,
+) -> None:
+    head, *lines = gzip.decompress(KILLED.read_bytes()).splitlines(keepends=True)
+    fields = json.loads(head)
+    fields["fields"]["HopsLeftOut"] = ["for_us"]
+    at = next(i for i, line in enumerate(lines) if line.startswith(b'[["broker",2]')) + 1
+    source, seq, _, wall_ms, mono_us, *_ = json.loads(lines[at - 1])
+    more = [
+        json.dumps([source, seq, 0, wall_ms, mono_us, "HopsLeftOut", [us]]).encode() + b"\n"
+        for us in (30_000, 26_000)
+    ]
+    path = tmp_path / "r.jsonl"
+    header = json.dumps(fields).encode() + b"\n"
+    path.write_bytes(b"".join([header, *lines[:at], *more, *lines[at:]]))
+    shown = run_trace("show", str(path)).output
+    words = "broker 2 left out its hops 2 times, for 56 ms together"
+    assert "left out its hops for 30 ms" in shown
+    assert words in " ".join(shown.split())
+    assert "left out its hops for" not in run_trace("show", str(path), "--level", "state").output
+    told = CliRunner().invoke(chain, ["BecameLeader", "web-2", "--replay", str(path)]).output
+    assert words in " ".join(told.split())
+
+
+def test_tail_writes_one_json_object_a_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    recorded = [
+        envelope._replace(mono_us=now_us() + number)
+        for number, envelope in enumerate(read_recordings([KILLED]))
+    ]
+
+    async def follow(
+        folder: ClusterFolder,
+        level: Level,
+        since_us: int | None,
+        for_s: float | None,
+        take: Callable[[list[Envelope]], None],
+    ) -> None:
+        take(recorded)
+        if file.exists():
+            written.append(file.read_text())
+
+    file = tmp_path / "events.jsonl"
+    written: list[str] = []
+    monkeypatch.setattr("kafka_edu.cli.trace_command._follow", follow)
+    monkeypatch.setattr("kafka_edu.cli.trace_command._running", lambda _: ClusterFolder(tmp_path))
+    text = run_trace("tail", "--event", "ZnodeChanged", "--json", str(file))
+    assert text.exit_code == 0, text.output
+    told = run_trace("tail", "--event", "ZnodeChanged", "--json", "-").stdout
+    assert file.read_text() == told
+    assert written[0] == told  # a reader had them while the command ran
+    assert {json.loads(line)["name"] for line in told.splitlines()} == {"ZnodeChanged"}
+    assert text.output.splitlines()[0].split()[:2] == ["time", "fact"]
