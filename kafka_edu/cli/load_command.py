@@ -195,7 +195,7 @@ async def _run(
     """Run the load until a signal, its time, or its owner's end. Return the last counts, how many
     acked records were not read, and the seconds that it ran.
     """
-    from kafka_edu.clients.load.load import Load
+    from kafka_edu.clients.load.load import Load, unmodified_clients
     from kafka_edu.common.socket_transport import SocketTransport
     from kafka_edu.common.time import SystemTime
     from kafka_edu.trace.event import Source, SourceKind
@@ -221,7 +221,7 @@ async def _run(
         threading.Thread(target=_wait_for_owner, args=(loop, stop), daemon=True).start()
     port = await events.listen()
     serving = asyncio.create_task(events.run())
-    running = Load(spec, bootstrap, trace)
+    running = Load(spec, unmodified_clients(spec, bootstrap, clock), trace)
     began = time.monotonic()
     try:
         running.start()
@@ -310,6 +310,8 @@ def _report(
         )
     elif not state.consumers:
         click.echo("Nobody read them, so a loss would not have been seen.")
+    elif state.acks == "0":
+        click.echo(f"The group '{state.group}' read {state.read:,} of them.")
     elif unread:
         click.echo(
             f"The group had not read {unread:,} acked records when it stopped; they may be there."
@@ -320,6 +322,6 @@ def _report(
             " them."
         )
     where = "" if folder.name == "default" else f" --cluster {folder.name}"
-    click.echo(f"Look next at its events: {command_line(f'trace tail{where}')}")
+    click.echo(f"Look next at the cluster's events: {command_line(f'trace tail{where}')}")
     if not report.holds:
         raise SystemExit(1)

@@ -2,11 +2,20 @@
 
 import time
 from collections import deque
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
 
-from kafka_edu.clients.load.load_clients import Acked, Found, LoadConsumer, LoadProducer, Outcome
+from kafka_edu.clients.load.load_clients import (
+    Acked,
+    Found,
+    LoadConsumer,
+    LoadProducer,
+    Outcome,
+    Refused,
+    Sent,
+)
 from kafka_edu.clients.load.load_tally import LoadTally, StoredRecord
+from kafka_edu.common.time import Time
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.client import (
     LoadGoesOn,
@@ -20,8 +29,8 @@ from kafka_edu.trace.events.client import (
 )
 from kafka_edu.trace.tracer import Tracer
 
-#: Without an ack for so long, while records wait, the load stalls.
-STALL_S: Final = 1.0
+#: Without an ack for so long, while a record waits as long, the load stalls.
+STALL_MS: Final = 1_000
 #: So long the answers to the last records are waited for, and as long for reading them.
 LAST_ANSWERS_S: Final = 15.0
 
@@ -43,43 +52,87 @@ class LoadSpec(NamedTuple):
     group: str = "load"
 
 
+class Producing(Protocol):
+    """A producer, as its load sees it."""
+
+    @property
+    def sent(self) -> int: ...
+    @property
+    def waiting(self) -> Mapping[int, int]: ...
+    def start(self) -> None: ...
+    def oldest(self) -> int | None: ...
+    def finish(self, timeout_s: float) -> int: ...
+
+
+class Consuming(Protocol):
+    """A consumer, as its load sees it."""
+
+    def start(self) -> None: ...
+    def finish(self) -> None: ...
+
+
+class LoadClients(NamedTuple):
+    """A load's clients, and the deque in which they hand over their outcomes."""
+
+    producers: Sequence[Producing]
+    consumers: Sequence[Consuming]
+    outcomes: deque[Outcome]
+    first: int
+    """The number of the load's first record. No earlier load into this topic has used it or a
+    higher one, so records of earlier loads are left out.
+    """
+
+
+def unmodified_clients(spec: LoadSpec, bootstrap_servers: str, clock: Time) -> LoadClients:
+    """Return clients on librdkafka that have not begun yet."""
+    first = time.time_ns() // 1_000_000 * 1_000_000
+    outcomes: deque[Outcome] = deque()
+    producers = [
+        LoadProducer(
+            bootstrap_servers,
+            f"load-producer-{i + 1}",
+            spec.topic,
+            spec.acks,
+            spec.rate / spec.producers,
+            spec.keys,
+            spec.size,
+            first + i,
+            spec.producers,
+            outcomes,
+            clock,
+        )
+        for i in range(spec.producers)
+    ]
+    consumers = [
+        LoadConsumer(bootstrap_servers, f"load-consumer-{i + 1}", spec.topic, spec.group, outcomes)
+        for i in range(spec.consumers)
+    ]
+    return LoadClients(producers, consumers, outcomes, first)
+
+
 class Load:
     """One run of a load. Synchronous, except that its clients work in threads."""
 
-    def __init__(self, spec: LoadSpec, bootstrap_servers: str, trace: Tracer) -> None:
+    def __init__(
+        self,
+        spec: LoadSpec,
+        clients: LoadClients,
+        trace: Tracer,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """`trace` has the clock of the clients too. `pause` waits for so many seconds of it."""
         self.spec = spec
         self._trace = trace
-        self._outcomes: deque[Outcome] = deque()
+        self._clock = trace.time
+        self._pause = pause
+        self._producers, self._consumers, self._outcomes, self._first = clients
         self._tally = LoadTally()
         self._refused = 0
         self._error = ""
-        self._last_ack = time.monotonic()
+        self._last_ack_ms = self._clock.hi_res_clock_ms()
         self._stalled = 0
         """The number of the LoadStalled that is not over yet."""
-        self._stalled_since = 0.0
-        # numbers that no earlier load into this topic has used: its records are left out
-        self._first = first = time.time_ns() // 1_000_000 * 1_000_000
-        self._producers = [
-            LoadProducer(
-                bootstrap_servers,
-                f"load-producer-{i + 1}",
-                spec.topic,
-                spec.acks,
-                spec.rate / spec.producers,
-                spec.keys,
-                spec.size,
-                first + i,
-                spec.producers,
-                self._outcomes,
-            )
-            for i in range(spec.producers)
-        ]
-        self._consumers = [
-            LoadConsumer(
-                bootstrap_servers, f"load-consumer-{i + 1}", spec.topic, spec.group, self._outcomes
-            )
-            for i in range(spec.consumers)
-        ]
+        self._stalled_since_ms = 0
         trace.on_snapshot(self._snapshot)
         trace.on_gauges(self._gauges)
 
@@ -94,7 +147,7 @@ class Load:
     def state(self) -> LoadState:
         """Return the counts of now."""
         times = [sent for producer in self._producers if (sent := producer.oldest()) is not None]
-        oldest_s = time.monotonic() - min(times) if times else 0.0
+        oldest_ms = self._clock.hi_res_clock_ms() - min(times) if times else 0
         spec, tally = self.spec, self._tally
         return LoadState(
             topic=spec.topic,
@@ -107,7 +160,7 @@ class Load:
             acked=tally.acked,
             refused=self._refused,
             waiting=sum(len(producer.waiting) for producer in self._producers),
-            oldest_ms=int(oldest_s * 1000),
+            oldest_ms=oldest_ms,
             read=tally.read,
             read_again=tally.read_again,
             lost=tally.lost,
@@ -124,21 +177,22 @@ class Load:
         """Count what the clients have handed over, and notice a stall. O(outcomes)."""
         while self._outcomes:
             outcome = self._outcomes.popleft()
-            if isinstance(outcome, Acked):
-                self._on_ack(outcome.record)
-            elif isinstance(outcome, Found):
-                self._emit_lost(
-                    self._tally.on_read(outcome.record)
-                    if outcome.record.number >= self._first
-                    else []
-                )
-            else:
-                self._error = outcome.error
-                self._refused += outcome.number >= 0
+            match outcome:
+                case Acked(record):
+                    self._answered(record.partition, record.offset)
+                    self._emit_lost(self._tally.on_ack(record))
+                case Sent(partition):
+                    self._answered(partition, -1)
+                case Found(record) if record.number >= self._first:
+                    self._emit_lost(self._tally.on_read(record))
+                case Refused(number, error):
+                    self._error = error
+                    self._refused += number >= 0
         state = self.state()
-        now = time.monotonic()
-        if not self._stalled and state.waiting and now - self._last_ack > STALL_S:
-            self._stalled_since = self._last_ack
+        now_ms = self._clock.hi_res_clock_ms()
+        silent_ms = min(now_ms - self._last_ack_ms, state.oldest_ms)
+        if not self._stalled and state.waiting and silent_ms > STALL_MS:
+            self._stalled_since_ms = now_ms - silent_ms
             self._stalled = self._trace(
                 LoadStalled(
                     topic=state.topic,
@@ -147,23 +201,21 @@ class Load:
                     error=state.error,
                 )
             )
-        elif not state.waiting and not self._stalled:
-            self._last_ack = now  # nothing waits, so nothing can be late
 
-    def _on_ack(self, record: StoredRecord) -> None:
-        self._last_ack = time.monotonic()
+    def _answered(self, partition: int, offset: int) -> None:
+        """Note that a record was acked, or sent with acks=0. A stall is over."""
+        self._last_ack_ms = self._clock.hi_res_clock_ms()
         if self._stalled:
             with self._trace.because(self._stalled):
                 self._trace(
                     LoadGoesOn(
                         topic=self.spec.topic,
-                        partition=record.partition,
-                        offset=record.offset,
-                        stalled_ms=int((self._last_ack - self._stalled_since) * 1000),
+                        partition=partition,
+                        offset=offset,
+                        stalled_ms=self._last_ack_ms - self._stalled_since_ms,
                     )
                 )
             self._stalled = 0
-        self._emit_lost(self._tally.on_ack(record))
 
     def _emit_lost(self, lost: list[StoredRecord]) -> None:
         for record in lost:
@@ -182,10 +234,10 @@ class Load:
         """
         for producer in self._producers:
             producer.finish(LAST_ANSWERS_S)
-        end = time.monotonic() + LAST_ANSWERS_S
+        end_ms = self._clock.hi_res_clock_ms() + 1000 * LAST_ANSWERS_S
         self.tick()
-        while self._consumers and self._tally.unread and time.monotonic() < end:
-            time.sleep(0.05)
+        while self._consumers and self._tally.unread and self._clock.hi_res_clock_ms() < end_ms:
+            self._pause(0.05)
             self.tick()
         for consumer in self._consumers:
             consumer.finish()

@@ -9,9 +9,10 @@ import time
 from collections import deque
 from typing import Final, NamedTuple
 
-from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, Producer
 
 from kafka_edu.clients.load.load_tally import StoredRecord
+from kafka_edu.common.time import Time
 
 _STEP_S: Final = 0.005
 _POLL_S: Final = 0.1
@@ -24,6 +25,12 @@ class Acked(NamedTuple):
     """A producer's callback: the record is stored."""
 
     record: StoredRecord
+
+
+class Sent(NamedTuple):
+    """A producer's callback with acks=0: the record is sent, and no broker says where it is."""
+
+    partition: int
 
 
 class Refused(NamedTuple):
@@ -39,7 +46,7 @@ class Found(NamedTuple):
     record: StoredRecord
 
 
-Outcome = Acked | Refused | Found
+Outcome = Acked | Sent | Refused | Found
 #: The clients are in view on the screen and their errors are shown there; a lost connection need
 #: not be printed as well.
 _QUIET: Final = {"reconnect.backoff.max.ms": 500, "log_level": 0}
@@ -73,11 +80,13 @@ class LoadProducer:
         first: int,
         step: int,
         outcomes: "deque[Outcome]",
+        clock: Time,
     ) -> None:
         """`rate` is in records per second; `keys` is the number of different keys, 0 for none."""
         self.sent = 0
-        self.waiting: dict[int, float] = {}
-        """number → time.monotonic() when it was sent, in this order."""
+        self.waiting: dict[int, int] = {}
+        """number → the clock's ms when it was sent, in this order."""
+        self._clock = clock
         self._topic, self._rate, self._keys, self._size = topic, rate, keys, size
         self._first, self._step = first, step
         self._outcomes = outcomes
@@ -126,19 +135,21 @@ class LoadProducer:
             )
         except BufferError:  # its queue is full while no leader accepts records
             return False
-        self.waiting[number] = time.monotonic()
+        self.waiting[number] = self._clock.hi_res_clock_ms()
         self.sent += 1
         return True
 
     def _on_delivery(self, number: int, error: KafkaError | None, message: Message) -> None:
         self.waiting.pop(number, None)
         partition, offset = message.partition(), message.offset()
-        if error is not None or partition is None or offset is None:
+        if error is not None or partition is None:
             self._outcomes.append(Refused(number, error.str() if error is not None else "no place"))
-        elif offset >= 0:  # -1 with acks=0: no broker said where it is
+        elif offset is None:
+            self._outcomes.append(Sent(partition))
+        else:
             self._outcomes.append(Acked(StoredRecord(partition, offset, number)))
 
-    def oldest(self) -> float | None:
+    def oldest(self) -> int | None:
         """Return when the oldest record without an answer was sent, None if there is none."""
         while True:
             try:
@@ -159,8 +170,8 @@ class LoadProducer:
 
 
 class LoadConsumer:
-    """Reads the topic as a member of a group, from the end that the topic has when the load
-    begins.
+    """Reads the topic as a member of a group: from where the group has committed, or else from
+    the topic's beginning.
     """
 
     def __init__(
@@ -174,8 +185,6 @@ class LoadConsumer:
         self._topic = topic
         self._outcomes = outcomes
         self._stop = threading.Event()
-        self.assigned = threading.Event()
-        """Set by the first assignment."""
         settings: dict[str, str | int | bool] = {
             "bootstrap.servers": bootstrap_servers,
             "client.id": client_id,
@@ -189,11 +198,8 @@ class LoadConsumer:
         self._thread = threading.Thread(target=self._run, name=client_id, daemon=True)
 
     def start(self) -> None:
-        self._client.subscribe([self._topic], on_assign=self._on_assign)
+        self._client.subscribe([self._topic])
         self._thread.start()
-
-    def _on_assign(self, _: Consumer, partitions: list[TopicPartition]) -> None:
-        self.assigned.set()
 
     def _on_error(self, error: KafkaError) -> None:
         self._outcomes.append(Refused(-1, error.str()))

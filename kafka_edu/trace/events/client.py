@@ -66,11 +66,14 @@ class LoadStalled(NamedTuple):
 
 @event(joins=("topic", "partition", "offset"))
 class LoadGoesOn(NamedTuple):
-    """The first acknowledgement after LoadStalled, which is its cause."""
+    """The first acknowledgement after LoadStalled, which is its cause. With acks=0: the first
+    record that the client could send.
+    """
 
     topic: str
     partition: int
     offset: int
+    """-1 with acks=0, because no broker says where the record is."""
     stalled_ms: int
 
 
