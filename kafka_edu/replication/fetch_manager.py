@@ -100,11 +100,11 @@ class FullFetchContext:
         self,
         cache: FetchSessionCache,
         fetch_data: Mapping[TopicPartition, PartitionFetch],
-        from_follower: bool,
+        follower: str,
     ) -> None:
         self._cache = cache
         self._fetch_data = fetch_data
-        self._from_follower = from_follower
+        self._follower = follower
 
     def infos(self) -> FetchInfos:
         return list(self._fetch_data.items())
@@ -118,9 +118,7 @@ class FullFetchContext:
                 for tp, read in results
             }
 
-        session_id = self._cache.maybe_create_session(
-            now_ms, self._from_follower, len(results), told
-        )
+        session_id = self._cache.maybe_create_session(now_ms, self._follower, len(results), told)
         return fetch_response(session_id, results)
 
 
@@ -165,19 +163,20 @@ class FetchManager:
         fetch_data: Mapping[TopicPartition, PartitionFetch],
         to_forget: Sequence[TopicPartition],
         *,
-        from_follower: bool,
+        follower: str = "",
         now_ms: int,
     ) -> FetchContext:
         """Return the fetch's context, by the table above. O(partitions named).
 
-        Versions below 7 have no sessions: pass epoch -1 for them.
+        `follower` names a follower's fetcher: broker id and client id; empty: a consumer. Versions
+        below 7 have no sessions: pass epoch -1 for them.
         """
         if session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session_id != NO_SESSION:
                 self.cache.remove(session_id, "closed by its owner")
             if session_epoch == FINAL_EPOCH:
                 return SessionlessFetchContext(fetch_data)
-            return FullFetchContext(self.cache, fetch_data, from_follower)
+            return FullFetchContext(self.cache, fetch_data, follower)
         session = self.cache.get(session_id)
         if session is None:
             return SessionErrorContext(Errors.FETCH_SESSION_ID_NOT_FOUND)

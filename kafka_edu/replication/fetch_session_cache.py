@@ -31,6 +31,10 @@ class FetchSessionCache:
        follower may push out any consumer's session. Other sessions are safe for two minutes.
     3. Otherwise the newcomer gets none, and must name all its partitions each time.
 
+    A follower's fetcher has one session. When it opens another, because its broker was killed and
+    started again, the one before goes: nobody can use it any more. Kafka keeps it until its slot is
+    needed; here each such session of a leader with many partitions would hold some 100 KB.
+
     Ids come from a random number generator, so that a client of an earlier life of this broker
     hardly ever meets another client's session. `touch` is O(1), an eviction O(sessions).
     """
@@ -47,6 +51,7 @@ class FetchSessionCache:
         self._trace = trace
         self._eviction_ms = eviction_ms
         self._sessions: dict[int, FetchSession] = {}  # in the order of last use
+        self._of_follower: dict[str, FetchSession] = {}
         self.evictions = 0
         if trace:
             trace.on_gauges(self._gauges)
@@ -65,11 +70,18 @@ class FetchSessionCache:
     def maybe_create_session(
         self,
         now_ms: int,
-        privileged: bool,
+        follower: str,
         size: int,
         create_partitions: Callable[[], dict[TopicPartition, CachedPartition]],
     ) -> int:
-        """Open a session if there is a slot, or one can be freed; return its id, or 0."""
+        """Open a session if there is a slot, or one can be freed; return its id, or 0.
+
+        `follower` names the follower's fetcher, the only one of that name; empty: a consumer.
+        """
+        privileged = bool(follower)
+        before = self._of_follower.pop(follower, None)
+        if before is not None and not before.closed:
+            self.remove(before.session_id, "its follower has begun another")
         if len(self._sessions) >= self._max_entries and not self._try_evict(
             privileged, size, now_ms
         ):
@@ -79,6 +91,8 @@ class FetchSessionCache:
             session_id, privileged, create_partitions(), now_ms
         )
         self.touch(session, now_ms)
+        if follower:
+            self._of_follower[follower] = session
         if self._trace:
             self._trace(
                 FetchSessionOpened(session_id=session_id, privileged=privileged, partitions=size)

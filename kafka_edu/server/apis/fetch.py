@@ -99,7 +99,7 @@ class FetchApi:
                 for topic in request.forgotten_topics_data
                 for partition in topic.partitions
             ],
-            from_follower=request.replica_id >= 0,
+            follower=(f"{request.replica_id} {call.client_id}" if request.replica_id >= 0 else ""),
             now_ms=self._time.hi_res_clock_ms(),
         )
         infos = context.infos()

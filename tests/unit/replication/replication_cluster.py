@@ -405,7 +405,7 @@ class Cluster:
             request.session_epoch,
             wanted,
             forgotten,
-            from_follower=True,
+            follower=str(follower),
             now_ms=now_ms,
         )
         params = FetchParams(

@@ -63,9 +63,7 @@ class Client:
         wanted: dict[TopicPartition, PartitionFetch],
         forget: tuple[TopicPartition, ...] = (),
     ) -> FetchResponse:
-        context = self.manager.new_context(
-            session_id, epoch, wanted, forget, from_follower=False, now_ms=0
-        )
+        context = self.manager.new_context(session_id, epoch, wanted, forget, now_ms=0)
         return context.response([(tp, self.state[tp]) for tp, _ in context.infos()], 0)
 
 
@@ -93,7 +91,7 @@ def test_who_was_answered_is_read_last_the_next_time() -> None:
     session_id = client.fetch(0, 0, {A: WANTED, B: WANTED, C: WANTED}).session_id
     client.state[A] = read(b"records")
     client.fetch(session_id, 1, {})
-    context = client.manager.new_context(session_id, 2, {}, (), from_follower=False, now_ms=0)
+    context = client.manager.new_context(session_id, 2, {}, (), now_ms=0)
     assert [tp for tp, _ in context.infos()] == [B, C, A]
 
 
@@ -150,7 +148,7 @@ def test_without_a_slot_all_is_answered_and_no_session_opened() -> None:
 def test_a_fetch_that_overtakes_a_waiting_one_makes_that_one_fail() -> None:
     client = Client()
     session_id = client.fetch(0, 0, {A: WANTED}).session_id
-    waiting = client.manager.new_context(session_id, 1, {}, (), from_follower=False, now_ms=0)
+    waiting = client.manager.new_context(session_id, 1, {}, (), now_ms=0)
     client.fetch(session_id, 2, {})
     assert (
         waiting.response([(A, client.state[A])], 0).error_code == Errors.INVALID_FETCH_SESSION_EPOCH
@@ -161,13 +159,9 @@ def test_the_contexts_are_those_of_the_table() -> None:
     client = Client()
     session_id = client.fetch(0, 0, {A: WANTED}).session_id
     new = client.manager.new_context
-    assert isinstance(
-        new(session_id, 1, {}, (), from_follower=False, now_ms=0), IncrementalFetchContext
-    )
-    assert isinstance(
-        new(0, -1, {A: WANTED}, (), from_follower=False, now_ms=0), SessionlessFetchContext
-    )
-    assert isinstance(new(99, 4, {}, (), from_follower=False, now_ms=0), SessionErrorContext)
+    assert isinstance(new(session_id, 1, {}, (), now_ms=0), IncrementalFetchContext)
+    assert isinstance(new(0, -1, {A: WANTED}, (), now_ms=0), SessionlessFetchContext)
+    assert isinstance(new(99, 4, {}, (), now_ms=0), SessionErrorContext)
 
 
 def test_aborted_transactions_are_null_for_read_uncommitted_and_a_list_for_read_committed() -> None:
@@ -178,7 +172,7 @@ def test_aborted_transactions_are_null_for_read_uncommitted_and_a_list_for_read_
         ((), []),
         (aborted, [AbortedTransaction(producer_id=7, first_offset=3)]),
     ):
-        context = manager.new_context(0, -1, {A: WANTED}, (), from_follower=False, now_ms=0)
+        context = manager.new_context(0, -1, {A: WANTED}, (), now_ms=0)
         response = context.response([(A, read()._replace(aborted_transactions=found))], 0)
         assert response.responses[0].partition_responses[0].aborted_transactions == expected
 
@@ -251,10 +245,10 @@ def test_1000_idle_partitions_cost_24_kb_in_a_full_fetch_and_tens_of_bytes_in_a_
     manager = FetchManager(FetchSessionCache(1, Random(1)))
     tps = [TopicPartition("t", i) for i in range(1000)]
     first = manager.new_context(
-        0, 0, dict.fromkeys(tps, WANTED), (), from_follower=True, now_ms=0
+        0, 0, dict.fromkeys(tps, WANTED), (), follower="1 a", now_ms=0
     ).response([(tp, read()) for tp in tps], 0)
     assert len(first.encode(8)) > 1000 * 38
-    idle = manager.new_context(first.session_id, 1, {}, (), from_follower=True, now_ms=0).response(
+    idle = manager.new_context(first.session_id, 1, {}, (), follower="1 a", now_ms=0).response(
         [(tp, read()) for tp in tps], 0
     )
     assert len(idle.encode(8)) < 20

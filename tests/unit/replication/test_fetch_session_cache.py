@@ -14,8 +14,8 @@ def partitions(count: int) -> dict[TopicPartition, CachedPartition]:
     }
 
 
-def create(cache: FetchSessionCache, now_ms: int, size: int, *, privileged: bool = False) -> int:
-    return cache.maybe_create_session(now_ms, privileged, size, lambda: partitions(size))
+def create(cache: FetchSessionCache, now_ms: int, size: int, *, follower: str = "") -> int:
+    return cache.maybe_create_session(now_ms, follower, size, lambda: partitions(size))
 
 
 def test_ids_are_positive_and_differ_and_come_from_the_given_generator() -> None:
@@ -62,8 +62,22 @@ def test_a_session_that_has_lived_two_minutes_yields_to_a_larger_one_but_not_to_
 
 def test_a_follower_pushes_out_a_young_consumer_but_no_follower() -> None:
     cache = FetchSessionCache(2, Random(1))
-    consumer, follower = create(cache, 0, 100), create(cache, 0, 1, privileged=True)
-    assert create(cache, 1, 1, privileged=True) > 0
+    consumer, follower = create(cache, 0, 100), create(cache, 0, 1, follower="1 a")
+    assert create(cache, 1, 1, follower="2 a") > 0
     assert cache.get(consumer) is None
-    assert create(cache, 2, 1000, privileged=True) == 0
+    assert create(cache, 2, 1000, follower="3 a") == 0
     assert cache.get(follower) is not None
+
+
+def test_a_followers_fetcher_has_one_session() -> None:
+    """Its broker was killed, started again, and knows nothing of the session before."""
+    cache = FetchSessionCache(10, Random(1))
+    first, second = create(cache, 0, 50, follower="1 a"), create(cache, 0, 50, follower="1 b")
+    consumers = [create(cache, 0, 1), create(cache, 0, 1)]
+    again = create(cache, 1, 50, follower="1 a")
+    assert cache.get(first) is None
+    assert all(cache.get(id_) is not None for id_ in (second, again, *consumers))
+    assert cache.evictions == 0
+    cache.remove(again, "closed by its owner")
+    assert create(cache, 2, 50, follower="1 a") > 0
+    assert len(cache) == 4

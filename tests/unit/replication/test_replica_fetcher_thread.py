@@ -64,7 +64,7 @@ class LeaderEnd:
         }
         now_ms = self._leader.time.hi_res_clock_ms()
         context = self._leader.sessions.new_context(
-            request.session_id, request.session_epoch, wanted, [], from_follower=True, now_ms=now_ms
+            request.session_id, request.session_epoch, wanted, [], follower="1 a", now_ms=now_ms
         )
         params = FetchParams(
             request.replica_id, request.max_wait_ms, request.min_bytes, request.max_bytes, version
