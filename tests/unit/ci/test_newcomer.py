@@ -27,6 +27,10 @@ what it prints
   ./kafka-edu proxy
   ```
 
+```sh beside
+./kafka-edu test
+```
+
 ```sh long
 ./kafka-edu demo kills
 ```
@@ -53,8 +57,9 @@ def test_blocks_are_read_with_their_marks(newcomer: ModuleType) -> None:
     assert [(b.line, str(b.kind), b.reason, b.commands) for b in blocks] == [
         (3, "run", "", ("./kafka-edu topics --list   # a comment", "echo a \\\n    b")),
         (15, "serves", "", ("./kafka-edu proxy",)),
-        (19, "long", "", ("./kafka-edu demo kills",)),
-        (23, "no-check", "it takes half an hour", ("./kafka-edu bench throughput",)),
+        (19, "beside", "", ("./kafka-edu test",)),
+        (23, "long", "", ("./kafka-edu demo kills",)),
+        (27, "no-check", "it takes half an hour", ("./kafka-edu bench throughput",)),
     ]
 
 
@@ -84,7 +89,7 @@ def test_the_pages_of_this_checkout_are_marked(newcomer: ModuleType) -> None:
     commands = {
         command.split("  ")[0]
         for block in blocks
-        if block.kind == "run"
+        if block.kind in ("run", "beside")
         for command in block.commands
     }
     assert {"./kafka-edu demo", "./kafka-edu test", "./kafka-edu spark status-codes"} <= commands
@@ -134,6 +139,34 @@ def test_what_is_fetched_is_what_is_said(somebody: object, size: str, failure: s
     )
     outcome = somebody.run("page.md", 1, command)  # type: ignore[attr-defined]
     assert (outcome.failure, outcome.said_mb) == (failure, 23)
+
+
+def test_a_command_beside_others_waits_for_none_of_them_and_is_judged_as_they_are(
+    newcomer: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first command ends only after the second has run, and the cluster starts before both."""
+    monkeypatch.setattr(
+        newcomer.Newcomer,
+        "get_clone",
+        lambda self: (
+            self.clone.mkdir(),
+            (self.clone / "kafka-edu").symlink_to(self.folder / "programs/true"),
+        ),
+    )
+    page = (
+        "```sh beside\nuntil [ -e made ]; do sleep 0.01; done; exit 3\n```\n"
+        "```sh\ntouch made\n```\n"
+    )
+    blocks = list(newcomer.blocks_of("page.md", page))
+    python = Path(sys.executable).resolve()
+    outcomes, left = newcomer.check(python, blocks, everything=False, keep=False)
+    assert [(one.line, one.failure) for one in outcomes] == [
+        (0, ""),
+        (4, ""),
+        (1, "exit status 3"),
+    ]
+    assert left == []
+    assert "next to the commands above\n  ✗" in capsys.readouterr().out
 
 
 def test_a_server_must_stay_and_end_at_ctrl_c(newcomer: ModuleType, somebody: object) -> None:
