@@ -13,11 +13,12 @@ last stable offset (LSO). The LSO is the first record of the oldest transaction 
 yet settled. Without such a transaction it is the HW.
 
 Times on one core for a batch of 64 KiB: append as leader about 30 µs, 25 of them the CRC and the
-write; read 1 to 10 µs. The broker's loop owns the log. Only `flush` of segments and the removal of
-files happen in workers. Next hop: LogValidator, then LogSegment. Since 3.1 Kafka has two classes in
-its place: LocalLog for the segments, UnifiedLog for the rest.
+write; read 1 to 10 µs. The broker's loop owns the log. Only `flush` of segments, and renaming and
+removing the files of old ones, happen in workers. Next hop: LogValidator, then LogSegment. Since
+3.1 Kafka has two classes in its place: LocalLog for the segments, UnifiedLog for the rest.
 """
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
@@ -105,6 +106,10 @@ class Log:
         self.deleted_segments: list[LogSegment] = []
         """Segments renamed to `.deleted`. The log manager takes them from here and removes their
         files later."""
+        self.unrenamed_segments: list[LogSegment] = []
+        """Segments that have left the log, and whose files a worker of the log manager has yet to
+        rename. Ascending, and below the log's first segment."""
+        self._renaming = threading.Lock()
         self.version = VersionCounter()
         """The partition's counter, once the log belongs to one."""
         self.flush_wanted = False
@@ -141,8 +146,8 @@ class Log:
     ) -> None:
         """Set the tracer and two callbacks.
 
-        `note` is called when there are segments to flush or to remove, or a leader's epoch to
-        write. `on_disk_failure` is called when the disk below this log fails.
+        `note` is called when there are segments to flush, to rename or to remove, or a leader's
+        epoch to write. `on_disk_failure` is called when the disk below this log fails.
         """
         self._trace = trace
         self._note = note
@@ -753,20 +758,25 @@ class Log:
         if reasons:
             if len(reasons) == len(self._segments):
                 self.roll(now_ms, reasons[-1])
-            self._delete_segments(self._segments[: len(reasons)], reasons)
+            later = self._note is not None
+            self._delete_segments(self._segments[: len(reasons)], reasons, later=later)
             self._increment_log_start_offset(max(self.log_start_offset, self._segments.first_base))
         return len(reasons)
 
-    def _delete_segments(self, segments: Sequence[LogSegment], reasons: Sequence[str]) -> None:
+    def _delete_segments(
+        self, segments: Sequence[LogSegment], reasons: Sequence[str], *, later: bool = False
+    ) -> None:
         """Take segments out of the log and rename their files; the log manager removes them after
-        file.delete.delay.ms.
+        file.delete.delay.ms. With `later` a worker of the log manager renames them.
         """
         gone = list(segments)
         self._segments.remove(gone)
-        for segment, reason in zip(gone, reasons, strict=True):
+        self.unrenamed_segments += gone
+        if not later:
             with self.storage():
-                segment.change_suffix(DELETED_SUFFIX)
-            if self._trace is not None:
+                self.rename_deleted_segments()
+        if self._trace is not None:
+            for segment, reason in zip(gone, reasons, strict=True):
                 self._trace(
                     SegmentDeleted(
                         topic=self.topic_partition.topic,
@@ -776,9 +786,31 @@ class Log:
                         reason=reason,
                     )
                 )
-        self.deleted_segments += gone
         if self._note is not None:
             self._note()
+
+    def rename_deleted_segments(self) -> None:
+        """Give the files of segments that have left the log the suffix `.deleted`, the oldest
+        first, so that a kill in between leaves no hole. Raises OSError. May be called from any
+        thread.
+        """
+        while self.unrenamed_segments:
+            with self._renaming:
+                if not self.unrenamed_segments or self.closed:
+                    return
+                segment = self.unrenamed_segments[0]
+                segment.change_suffix(DELETED_SUFFIX)
+                self.deleted_segments.append(segment)
+                del self.unrenamed_segments[0]
+
+    @property
+    def first_base_on_disk(self) -> int:
+        """Return where the log would begin if the process died now: at the first segment whose
+        files still have their names.
+        """
+        for segment in self.unrenamed_segments[:1]:
+            return segment.base_offset
+        return self._segments.first_base
 
     def maybe_increment_log_start_offset(self, new_start: int) -> bool:
         """Give up the records below `new_start`: by DeleteRecords, or because the leader's log
@@ -841,8 +873,7 @@ class Log:
         log ends where the remaining batches end.
         """
         doomed = self._segments.from_offset(offset)[1:]
-        if doomed:
-            self._delete_segments(doomed, ["truncation"] * len(doomed))
+        self._delete_segments(doomed, ["truncation"] * len(doomed))
         active = self._segments.active
         with self.storage():
             active.truncate_to(offset, self.config.segment_index_bytes, now_ms)
@@ -921,10 +952,12 @@ class Log:
         self.flushed(end, now_ms)
 
     def close(self) -> None:
-        """Close the log in good order: complete the file of epochs, write the producers' snapshot,
-        trim the indexes, close the files. The next start trusts all of them.
+        """Close the log in good order: rename what was deleted, complete the file of epochs, write
+        the producers' snapshot, trim the indexes, close the files. The next start trusts all of
+        them.
         """
         if not self.closed:
+            self.rename_deleted_segments()
             self.leader_epoch_cache.flush()
             self.closed = True
             self._keep_state(self.log_end_offset)
@@ -935,5 +968,5 @@ class Log:
         """Close the files as they are: the disk has failed, or the folder is to be removed."""
         if not self.closed:
             self.closed = True
-            for segment in self._segments:
+            for segment in (*self._segments, *self.unrenamed_segments):
                 segment.close_handlers()

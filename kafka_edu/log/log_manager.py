@@ -9,12 +9,12 @@ the start, so that it is not there after a crash.
 This is shell. It belongs to the broker's loop and hands all that blocks (recovery, fsync, removal
 of files, checkpoints) to workers by `run_blocking`. A worker touches only what the loop leaves
 alone: logs that nobody has yet, the files of segments, folders already given up. Two things happen
-by themselves: a rolled segment is flushed, and deleted files are removed from the disk after
-file.delete.delay.ms. The file of leader epochs is replaced after an epoch's first record, and by
-`write_leader_epochs` when roles have changed. The broker schedules the rest: `cleanup_logs`
-(log.retention.check.interval.ms), `flush_dirty_logs` (log.flush.scheduler.interval.ms) and the two
-checkpoints (log.flush.offset.checkpoint.interval.ms,
-log.flush.start.offset.checkpoint.interval.ms).
+by themselves: a rolled segment is flushed, and the files of a deleted one are renamed, and removed
+from the disk after file.delete.delay.ms. The file of leader epochs is replaced after an epoch's
+first record, and by `write_leader_epochs` when roles have changed. The broker schedules the rest:
+`cleanup_logs` (log.retention.check.interval.ms), `flush_dirty_logs`
+(log.flush.scheduler.interval.ms) and the two checkpoints
+(log.flush.offset.checkpoint.interval.ms, log.flush.start.offset.checkpoint.interval.ms).
 """
 
 import asyncio
@@ -140,6 +140,7 @@ class LogManager:
             d: OffsetCheckpointFile(f"{d}/{LOG_START_OFFSET_FILE}", file_system) for d in log_dirs
         }
         self._noted: dict[Log, None] = {}
+        self._unrenamed: dict[Log, None] = {}
         self._epochs_unwritten: dict[Log, None] = {}
         self._doomed: list[_Doomed] = []
         self._deleted_folders = 0
@@ -444,6 +445,7 @@ class LogManager:
         if log is None:
             return
         self._noted.pop(log, None)
+        self._unrenamed.pop(log, None)
         self._epochs_unwritten.pop(log, None)
         self._sampler.forget(log)
         log.watch(
@@ -456,12 +458,14 @@ class LogManager:
         )
         path = f"{log.log_dir}/{folder}"
         try:
+            log.rename_deleted_segments()  # a worker must not meet a folder that has moved
             self._file_system.rename(log.directory, path)
         except OSError as error:
             self._fail_log_dir(log.log_dir, error)
             raise KafkaException(
                 Errors.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}"
             ) from error
+        self._doom_segments(log)
         self._doom(
             _Doomed(
                 self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms,
@@ -481,10 +485,10 @@ class LogManager:
 
     def _note(self, log: Log) -> None:
         """Notice that a log has rolled or deleted segments, or has new leader epochs."""
-        for segment in log.deleted_segments:
-            due_ms = self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms
-            self._doom(_Doomed(due_ms, log.topic_partition, segment, None, log.log_dir, ""))
-        log.deleted_segments.clear()
+        self._doom_segments(log)
+        if log.unrenamed_segments:
+            self._unrenamed[log] = None
+            self._start("rename-deleted-segments", self._rename_deleted_segments)
         if log.flush_wanted:
             self._noted[log] = None
             self._start("flush-log", self._flush_noted)
@@ -536,9 +540,28 @@ class LogManager:
         while self._epochs_unwritten:
             logs = list(self._epochs_unwritten)
             self._epochs_unwritten.clear()
-            for log, error in await self._run_blocking(partial(_write_epochs_of, logs)):
-                if log.topic_partition in self._logs:
-                    self._fail_log_dir(log.log_dir, error)
+            await self._for_each(logs, lambda log: log.leader_epoch_cache.write())
+
+    async def _rename_deleted_segments(self) -> None:
+        while self._unrenamed:
+            logs = list(self._unrenamed)
+            self._unrenamed.clear()
+            await self._for_each(logs, Log.rename_deleted_segments)
+            for log in logs:
+                self._doom_segments(log)
+
+    def _doom_segments(self, log: Log) -> None:
+        """Have the renamed segments removed after file.delete.delay.ms."""
+        due_ms = self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms
+        while log.deleted_segments:  # a worker may append to it meanwhile
+            segment = log.deleted_segments.pop(0)
+            self._doom(_Doomed(due_ms, log.topic_partition, segment, None, log.log_dir, ""))
+
+    async def _for_each(self, logs: Sequence[Log], work: Callable[[Log], None]) -> None:
+        """Have a worker do `work` for each log. The dir of one that fails goes offline."""
+        for log, error in await self._run_blocking(partial(_failures, logs, work)):
+            if self._logs.get(log.topic_partition) is log:
+                self._fail_log_dir(log.log_dir, error)
 
     async def _flush(self, log: Log, up_to: int) -> None:
         """Force a log to the disk up to an offset, in a worker, while the loop goes on
@@ -641,11 +664,11 @@ class LogManager:
         await self._checkpoint(self._recovery_points, lambda log: log.recovery_point)
 
     async def checkpoint_log_start_offsets(self) -> None:
-        """Write the log starts that differ from the start of the first segment."""
+        """Write the log starts that differ from the start of the first segment on the disk."""
         await self._checkpoint(
             self._start_offsets,
             lambda log: (
-                log.log_start_offset if log.log_start_offset > log.segments[0].base_offset else None
+                log.log_start_offset if log.log_start_offset > log.first_base_on_disk else None
             ),
         )
 
@@ -761,12 +784,12 @@ def _os_error(failures: Iterable[BaseException]) -> OSError:
     return next(failure for failure in failures if isinstance(failure, OSError))
 
 
-def _write_epochs_of(logs: Iterable[Log]) -> list[tuple[Log, OSError]]:
-    """Write the leader epochs of `logs`. Return the logs whose write failed, with the error."""
+def _failures(logs: Iterable[Log], work: Callable[[Log], None]) -> list[tuple[Log, OSError]]:
+    """Do `work` for each log. Return the logs whose disk failed, with the error."""
     failed: list[tuple[Log, OSError]] = []
     for log in logs:
         try:
-            log.leader_epoch_cache.write()
+            work(log)
         except OSError as error:
             failed.append((log, error))
     return failed

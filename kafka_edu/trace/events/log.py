@@ -74,7 +74,7 @@ class SegmentRolled(NamedTuple):
 
 @event()
 class SegmentDeleted(NamedTuple):
-    """A segment left the log: its files are `.deleted` now and will be removed after
+    """A segment left the log. Its files get the suffix `.deleted`, and are removed after
     file.delete.delay.ms.
     """
 

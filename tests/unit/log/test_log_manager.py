@@ -358,6 +358,11 @@ def test_what_retention_deletes_is_gone_from_the_disk_after_the_delay() -> None:
         broker.produce(A, 10)
         log.on_high_watermark_incremented(10)
         await broker.logs.cleanup_logs(broker.time.milliseconds())
+        assert log.log_start_offset == 8
+        assert not any(n.endswith(".deleted") for n in disk.list("/a/t-0")), (
+            "the loop does not wait for the disk"
+        )
+        await settle()
         gone = [n for n in disk.list("/a/t-0") if n.endswith(".log.deleted")]
         assert len(gone) == 2
         broker.time.advance(4999)
@@ -372,6 +377,69 @@ def test_what_retention_deletes_is_gone_from_the_disk_after_the_delay() -> None:
         log.maybe_increment_log_start_offset(9)
         await broker.logs.checkpoint_log_start_offsets()
         assert disk.read("/a/log-start-offset-checkpoint") == b"0\n1\nt 0 9\n"
+
+    run(scenario)
+
+
+def test_until_a_worker_has_renamed_it_a_kill_brings_back_no_record_that_was_given_up() -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk)
+        log = broker.logs.get_or_create_log(A)
+        broker.produce(A, 10)
+        await settle()
+        log.on_high_watermark_incremented(10)
+        log.maybe_increment_log_start_offset(4)
+        log.delete_old_segments(broker.time.milliseconds())
+        checkpoint = broker.logs.checkpoint_log_start_offsets()
+        names = disk.list("/a/t-0")
+        await checkpoint
+        assert not any(name.endswith(".deleted") for name in names), "the worker is still to come"
+        assert disk.read("/a/log-start-offset-checkpoint") == b"0\n1\nt 0 8\n"
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("turns", range(5))
+@pytest.mark.parametrize("act", ["begin again", "delete", "shut down", "truncate"])
+def test_whatever_comes_while_a_worker_renames_old_segments(act: str, turns: int) -> None:
+    async def scenario() -> None:
+        disk = MemoryFileSystem()
+        broker = Broker(disk)
+        await broker.logs.load_logs()
+        log = broker.logs.get_or_create_log(A)
+        broker.produce(A, 10)
+        await settle()
+        log.on_high_watermark_incremented(10)
+        assert log.delete_old_segments(broker.time.milliseconds()) == 2
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        match act:
+            case "begin again":
+                log.truncate_fully_and_start_at(0)
+                assert (log.size, log.log_end_offset) == (0, 0), "not the old file of that name"
+                broker.produce(A)
+            case "delete":
+                broker.logs.delete_log(A)
+                log = broker.logs.get_or_create_log(A)
+                broker.produce(A)
+            case "truncate":
+                log.on_high_watermark_incremented(8)
+                log.truncate_to(8)
+            case "shut down":
+                await broker.logs.shutdown()
+        await settle()
+        assert broker.failed == []
+        begins = {"truncate": 8, "shut down": 8}.get(act, 0)
+        assert [n for n in disk.list("/a/t-0") if n.endswith(".log")] == [f"{begins:020d}.log"]
+        broker.time.advance(5000)
+        await settle()
+        deleted = [name for name in disk.list("/a/t-0") if name.endswith(".deleted")]
+        assert act == "shut down" or deleted == []
+        again = Broker(disk)
+        await again.logs.load_logs()
+        assert again.logs.logs[A].log_start_offset == begins
+        assert again.logs.logs[A].log_end_offset == {"truncate": 8, "shut down": 10}.get(act, 1)
 
     run(scenario)
 

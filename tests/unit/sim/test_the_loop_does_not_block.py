@@ -40,9 +40,9 @@ ROLL = (
     "the record that does not fit any more waits for the new segment, as in Kafka; once in"
     " log.segment.bytes"
 )
-FROZEN = (
-    "one rename for each file of a segment that goes, once in log.segment.bytes; its removal is a"
-    " worker's"
+CUT = (
+    "the follower may not append before its log is cut; once in an epoch, and only where it had"
+    " diverged"
 )
 ALLOWED: dict[tuple[str, str], str] = {
     ("list", "log.log_loader._complete_swaps"): NEW_LOG,
@@ -68,7 +68,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("truncate", "log.producer_state_manager.take_snapshot"): ROLL,
     ("rename", "log.producer_state_manager.take_snapshot"): ROLL,
     ("write_atomically", "log.producer_state_manager.take_snapshot"): ROLL,
-    ("rename", "log.log_segment.change_suffix"): FROZEN,
+    ("rename", "log.log_segment.change_suffix"): CUT,
     (
         "rename",
         "log.log_manager.delete_log",
@@ -76,13 +76,7 @@ ALLOWED: dict[tuple[str, str], str] = {
         "a topic of the same name may come at once: the folder must be out of its way; one rename a"
         " log, its removal is a worker's"
     ),
-    (
-        "truncate",
-        "log.log_segment.truncate_to",
-    ): (
-        "the follower may not append before its log is cut; once in an epoch, and only where it had"
-        " diverged"
-    ),
+    ("truncate", "log.log_segment.truncate_to"): CUT,
 }
 
 
@@ -172,9 +166,9 @@ def test_the_broker_calls_the_disk_on_its_loop_only_where_it_is_allowed(
         for broker in (
             follower,
             (leader + 1) % 3 + 1,
-        ):  # the leader's last records reach nobody: it truncates when it comes back
+        ):  # the leader's last segments reach nobody: it truncates when it comes back
             cluster.cut(leader, broker)
-        for number in range(3):
+        for number in range(8):
             client.produce(TopicPartition("t", 0), f"lost {number}", 1)
         cluster.advance(300)
         cluster.pause(leader)
