@@ -328,9 +328,10 @@ class Processor:
         now = self._time.nanoseconds()
         for request, size in sent:
             self._metrics.record(request, request.response_sent_from_ns, now)
-            if trace is not None and (trace.hops or request.cause or is_slow(request)):
+            slow = now - request.start_ns >= SLOW_NS and is_slow(request)
+            if trace is not None and (slow or trace.hops or request.cause):
                 with trace.because(request.cause):
-                    level = Level.STATE if is_slow(request) else trace.level_of_cause
+                    level = Level.STATE if slow else trace.level_of_cause
                     trace(_time_split(request, size, now), level)
         channel.unmute(len(sent))
         if channel.in_progress:

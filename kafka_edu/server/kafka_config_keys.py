@@ -1075,9 +1075,9 @@ def _own() -> Iterator[ConfigKey]:
     yield ConfigKey(
         "edu.record.hops.per.second",
         ConfigType.INT,
-        10_000,
+        7_000,
         _AT_LEAST_0,
-        "The most hops a second that are recorded, which are those of about 1,000 requests. A"
+        "The most hops a second that are recorded, which are those of about 700 requests. A"
         " busier broker leaves hops out for parts of each second, and the recording says so. 0: no"
         " limit.",
     )
