@@ -8,7 +8,7 @@ from kafka_edu.trace.events.log import ActiveSegment, LogState, SegmentState
 
 
 def log_state(log: Log) -> LogState:
-    """Return the whole log, for a subscriber that has just begun. O(segments)."""
+    """Return the whole log, for a new subscriber. O(segments)."""
     return LogState(
         topic=log.topic_partition.topic,
         partition=log.topic_partition.partition,

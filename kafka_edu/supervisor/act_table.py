@@ -141,7 +141,7 @@ CLUSTER_ACTS: Final = (
         "capture",
         "capture the frames of clients {clients}",
         (Parameter.CLIENTS,),
-        "All brokers write what these clients say, and what they answer, for the screen Wire.",
+        "All brokers record the requests of these clients and the responses, for the screen Wire.",
     ),
     Act(
         "slow-link",
@@ -153,7 +153,7 @@ CLUSTER_ACTS: Final = (
         "cut-link",
         "cut the link between brokers {broker} and {other}",
         _LINK,
-        "Nothing passes between the two; as with a pulled cable, nobody is told.",
+        "Nothing passes between the two. As with a pulled cable, neither side gets an error.",
         dangerous=True,
     ),
     Act(

@@ -47,11 +47,12 @@ same type as the simulator's. Between two brokers each connection is opened by o
 supervisor tells both, and the fault covers the whole link.
 
 - A slow link delays each piece in each direction, and keeps the order.
-- A cut link holds everything, as a pulled cable does. Nobody is told. New connections time out.
+- A cut link holds everything, as a pulled cable does. Neither side gets an error: what waits for
+  the other side ends by its time-out, and new connections time out.
 - A healed link delivers what waited, unless one side has given up meanwhile.
 
-A broker hears of a fault over its event socket, by a line that carries the socket's token. That is
-a door which every broker has already, and only the cluster's owner can read the token. Nothing is
+A broker learns of a fault over its event socket, by a line that carries the socket's token. Every
+broker has this socket already, and only the cluster's owner can read the token. Nothing is
 written to disk, so a broker that starts again knows of no fault. The supervisor then emits
 LinkChanged for its links, and `cluster status` does not list them any more.
 

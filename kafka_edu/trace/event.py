@@ -47,7 +47,7 @@ class Kind(StrEnum):
     FACT = "fact"
     GAUGE = "gauge"
     SNAPSHOT = "snapshot"
-    """Part of a snapshot: the present state, for a subscriber that has just begun."""
+    """Part of a snapshot: the present state, sent to a new subscriber."""
 
 
 class EventType(NamedTuple):

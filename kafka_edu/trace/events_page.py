@@ -22,8 +22,8 @@ docs/events.md`.
 
 A **fact** says that a state changed. Each process numbers its facts from 1, and a fact names the
 fact that caused it. A **gauge** is a sample, taken ten times a second while somebody watches. A
-**snapshot** event holds the present state, for a subscriber that has just begun. A gauge and a
-snapshot of the same thing share one **value** type.
+**snapshot** event holds the present state and is sent to a new subscriber. A gauge and a snapshot
+of the same thing share one **value** type.
 
 Facts of level `state` are always emitted. Facts of level `hops` (the hops of a request) and `all`
 (each timer task) are emitted while a subscriber wants them, and only such subscribers get them. At

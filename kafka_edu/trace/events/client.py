@@ -106,6 +106,6 @@ class LoadSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class LoadSnapshot(NamedTuple):
-    """A load, for a subscriber that has just begun."""
+    """A load, sent to a new subscriber."""
 
     load: LoadState

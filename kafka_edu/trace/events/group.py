@@ -258,7 +258,7 @@ class GroupsUnloaded(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class GroupSnapshot(NamedTuple):
-    """A group, for a subscriber that has just begun."""
+    """A group, sent to a new subscriber."""
 
     group: GroupDescription
 
@@ -310,6 +310,6 @@ class GroupMembersSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class GroupMembersSnapshot(NamedTuple):
-    """The members of a group, for a subscriber that has just begun."""
+    """The members of a group, sent to a new subscriber."""
 
     state: GroupMembers

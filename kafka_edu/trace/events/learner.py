@@ -40,7 +40,7 @@ class LearnerCalls(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class LearnerSnapshot(NamedTuple):
-    """Learner's code that serves in this broker, for a subscriber that has just begun."""
+    """Learner's code that serves in this broker, sent to a new subscriber."""
 
     exercise: str
     replaces: str

@@ -200,14 +200,14 @@ class RequestTimesSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class RequestTimesSnapshot(NamedTuple):
-    """One API's times, for a subscriber that has just begun."""
+    """One API's times, sent to a new subscriber."""
 
     times: RequestTimes
 
 
 @event(kind=Kind.SNAPSHOT)
 class ConnectionSnapshot(NamedTuple):
-    """One open connection, for a subscriber that has just begun."""
+    """One open connection, sent to a new subscriber."""
 
     connection_id: str
     listener: str

@@ -98,7 +98,7 @@ class ProxyStopped(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class TargetSnapshot(NamedTuple):
-    """One target, for a subscriber that has just begun."""
+    """One target, sent to a new subscriber."""
 
     target: str
     state: str

@@ -166,14 +166,14 @@ class WaitingOperationSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class PurgatorySnapshot(NamedTuple):
-    """A purgatory, for a subscriber that has just begun."""
+    """A purgatory, sent to a new subscriber."""
 
     state: PurgatoryState
 
 
 @event(kind=Kind.SNAPSHOT)
 class WaitingOperationSnapshot(NamedTuple):
-    """One operation that waits, for a subscriber that has just begun."""
+    """One operation that waits, sent to a new subscriber."""
 
     waiting: WaitingOperation
 
@@ -189,6 +189,6 @@ class OperationsEndedSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class OperationsEndedSnapshot(NamedTuple):
-    """What ended the operations of a purgatory, for a subscriber that has just begun."""
+    """What ended the operations of a purgatory, sent to a new subscriber."""
 
     state: OperationsEnded

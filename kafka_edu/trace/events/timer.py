@@ -143,13 +143,13 @@ class NextBucketSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class TimerSnapshot(NamedTuple):
-    """A timer, for a subscriber that has just begun."""
+    """A timer, sent to a new subscriber."""
 
     state: TimerState
 
 
 @event(kind=Kind.SNAPSHOT)
 class WheelSnapshot(NamedTuple):
-    """One wheel of a timer, for a subscriber that has just begun."""
+    """One wheel of a timer, sent to a new subscriber."""
 
     state: WheelState

@@ -48,7 +48,8 @@ def test_what_the_reading_page_names_exists(file: str, name: str) -> None:
 
 
 def test_the_reading_page_has_each_chapter_with_three_functions_and_a_test() -> None:
-    parts = re.split(r"^### (\d\d) .*$", READING.partition("## Four paths")[0], flags=re.MULTILINE)
+    chapters = READING.partition("## Rooms that serve every chapter")[0]
+    parts = re.split(r"^### (\d\d) .*$", chapters, flags=re.MULTILINE)
     assert parts[1::2] == [f"{number:02}" for number in range(1, CHAPTERS + 1)]
     for number, text in zip(parts[1::2], parts[2::2], strict=True):
         if text.strip().startswith("Not yet built"):

@@ -114,7 +114,7 @@ def test_a_cut_link_holds_what_was_sent_until_it_is_healed() -> None:
         world.fault(LinkFault(cut=True))
         wire.send([b"one"])
         await asyncio.sleep(30)
-        assert (world.server.text, world.client.lost) == (b"", ""), "nobody is told"
+        assert (world.server.text, world.client.lost) == (b"", ""), "neither side gets an error"
         world.fault(WHOLE)
         wire.send([b"two"])
         await asyncio.sleep(0.001)
