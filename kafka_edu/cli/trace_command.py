@@ -23,8 +23,8 @@ from kafka_edu.cli.event_source import (
 )
 from kafka_edu.common.python_process import command_line
 from kafka_edu.instruments.event_name import event_name, short_name
-from kafka_edu.instruments.hop_sentences import fact_text
 from kafka_edu.instruments.recording import Recorder
+from kafka_edu.instruments.sentences import fact_text
 from kafka_edu.instruments.trace_feed import TraceFeed, event_files, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level, Source

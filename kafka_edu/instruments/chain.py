@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from kafka_edu.instruments.event_name import event_name
-from kafka_edu.instruments.hop_sentences import fact_text
+from kafka_edu.instruments.sentences import fact_text
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.reader import History, TreeNode, order
 

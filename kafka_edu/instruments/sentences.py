@@ -1,14 +1,14 @@
 """Facts as sentences: the text of each kind of event in the ticker and in chains of causes.
 
-A sentence keeps its subject apart, so the same fact about many subjects becomes one line: `leads
-web-0, web-3 and 2 more from now on`.
+The hops of requests are in `hop_sentences`.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
-from kafka_edu.common.words import duration, plural, span
+from kafka_edu.common.words import duration, joined, plural, span
+from kafka_edu.instruments.hop_sentences import hop_sentence
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
-from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.instruments.sentence import Sentence
 from kafka_edu.trace.event import Event, Source, SourceKind
 from kafka_edu.trace.events import controller as ctl
 from kafka_edu.trace.events import (
@@ -16,7 +16,6 @@ from kafka_edu.trace.events import (
     learner,
     log,
     network,
-    purgatory,
     reassignment,
     replication,
     server,
@@ -33,31 +32,6 @@ SHORT_NAMES: Final = {
     SourceKind.CLIENT: "cli",
     SourceKind.PROXY: "pxy",
 }
-
-
-class Sentence(NamedTuple):
-    """A sentence: `before`, the subjects, `after`.
-
-    `reason` is set if the event itself knows its reason. `because` is the form used when this event
-    is the reason of another.
-    """
-
-    before: str
-    subject: str = ""
-    after: str = ""
-    reason: str = ""
-    because: str = ""
-    loud: bool = True
-    """Whether the sentence deserves a line of the ticker. Otherwise it appears only in chains of
-    causes.
-    """
-
-    def text(self, subjects: str | None = None) -> str:
-        return " ".join(
-            part
-            for part in (self.before, self.subject if subjects is None else subjects, self.after)
-            if part
-        )
 
 
 def teller(source: Source) -> str:
@@ -91,118 +65,20 @@ def sentence(event: Event) -> Sentence:
         or _broker(event)
         or _zookeeper(event)
         or _group(event)
-        or _hop(event)
+        or hop_sentence(event)
     )
     return found or _plain(event)
+
+
+def fact_text(event: Event) -> str:
+    """Return any fact as one line of plain text, with its numbers."""
+    return sentence(event).line
 
 
 def _plain(event: Event) -> Sentence:
     fields: dict[str, object] = getattr(event, "_asdict")()  # noqa: B009 - NamedTuple's own; mypy sees only a tuple here
     told = " ".join(f"{name}={value}" for name, value in fields.items() if value not in ("", ()))
     return Sentence(type(event).__name__, after=told, because=type(event).__name__, loud=False)
-
-
-def _api(key: int) -> str:
-    """Return the name of a kind of request: `LeaderAndIsr`."""
-    known = ApiKey._value2member_map_.get(key)
-    return known.name.title().replace("_", "") if isinstance(known, ApiKey) else f"request {key}"
-
-
-def _hop(event: Event) -> Sentence | None:
-    """Describe a step of a request on its way. Such steps appear in chains and the whole time
-    line only.
-    """
-    match event:
-        case ctl.ControllerRequestSent() as e:
-            return Sentence(
-                f"sends {_api(e.api_key)}",
-                f"to broker {e.broker_id}",
-                because=f"the controller sent {_api(e.api_key)}",
-                loud=False,
-            )
-        case ctl.ControllerResponseReceived() as e:
-            return Sentence(
-                f"has the answer to {_api(e.api_key)}", f"of broker {e.broker_id}", loud=False
-            )
-        case ctl.ControllerEventProcessed() as e:
-            return Sentence(
-                f"controller is done with {e.name}",
-                after=f"it took {duration(e.took_us / 1000)}",
-                loud=False,
-            )
-        case network.RequestReceived() as e:
-            return Sentence(
-                f"receives {_api(e.api_key)}", after=f"from {e.client_id or '?'}", loud=False
-            )
-        case server.RequestDequeued():
-            return Sentence("a handler takes the request", loud=False)
-        case server.RequestHandled():
-            return Sentence("the handler is done with the request", loud=False)
-        case zk.WatchSet() as e:
-            return Sentence("a watch is set on", e.path, loud=False)
-        case network.ResponseSent() as e:
-            return Sentence(
-                f"answers {_api(e.api_key)}", after=f"after {duration(e.total_us / 1000)}",
-                loud=False,
-            )  # fmt: skip
-        case replication.ProduceAppended() as e:
-            return Sentence(
-                "appends to", f"{e.topic}-{e.partition}", f"at {e.first_offset:,}", loud=False
-            )
-        case replication.FollowerAppended() as e:
-            return Sentence(
-                "stores a copy of", f"{e.topic}-{e.partition}", f"up to {e.log_end_offset:,}",
-                loud=False,
-            )  # fmt: skip
-        case replication.FollowerFetched() as e:
-            return Sentence(
-                f"broker {e.follower} fetches", f"{e.topic}-{e.partition}",
-                f"from {e.fetch_offset:,}", loud=False,
-            )  # fmt: skip
-        case replication.HighWatermarkAdvanced() as e:
-            return Sentence(
-                "HW of", f"{e.topic}-{e.partition}", f"{e.before:,} → {e.after:,}", loud=False
-            )
-        case purgatory.OperationCompleted() as e:
-            return Sentence(
-                f"{e.label} is done", after=f"by {e.by} after {duration(e.waited_ms)}", loud=False
-            )
-        case replication.FetcherStarted() as e:
-            return Sentence(f"begins to fetch from broker {e.leader}", loud=False)
-        case replication.FetcherConnected() as e:
-            return Sentence(
-                f"is connected to broker {e.leader}", after=f"at port {e.port}", loud=False
-            )
-        case replication.FetcherStopped() as e:
-            return Sentence(f"fetches from broker {e.leader} no more", loud=False)
-        case log.LeaderEpochAssigned() as e:
-            return Sentence(
-                "log of", f"{e.topic}-{e.partition}",
-                f"begins epoch {e.leader_epoch} at {e.start_offset:,}", loud=False,
-            )  # fmt: skip
-        case log.LogCreated() as e:
-            return Sentence("makes the log of", f"{e.topic}-{e.partition}", loud=False)
-        case log.LogLoaded() as e:
-            return Sentence(
-                "has loaded", f"{e.topic}-{e.partition}", f"up to {e.log_end_offset:,}", loud=False
-            )
-        case network.ConnectionOpened() as e:
-            return Sentence("a connection opens:", e.connection_id, loud=False)
-        case network.ConnectionClosed() as e:
-            return Sentence("a connection is closed:", e.connection_id, loud=False)
-        case server.ProduceAnswered():
-            return Sentence("acknowledges a produce", loud=False)
-        case server.MetadataUpdated():
-            return Sentence("knows the cluster's new metadata", loud=False)
-        case zk.WatchFired() as e:
-            return Sentence("watch fires on", e.path, loud=False)
-        case zk.SessionOpened() as e:
-            return Sentence(f"session {e.session_id:#x} begins", after=f"for {e.peer}", loud=False)
-        case zk.SessionDisconnected() as e:
-            return Sentence(
-                f"session {e.session_id:#x} has lost its connection", after=e.reason, loud=False
-            )
-    return None
 
 
 def _supervisor(event: Event) -> Sentence | None:
@@ -317,6 +193,7 @@ def _controller(event: Event) -> Sentence | None:
                 f"watch fired: {e.type}",
                 after=e.path,
                 because=f"{e.path} changed",
+                exact=f"hears of its watch on {e.path}",
                 loud=False,
             )
         case ctl.PartitionStateChanged() as e:
@@ -629,11 +506,13 @@ def member_name(member: str) -> str:
 def _group(event: Event) -> Sentence | None:
     match event:
         case group.RebalanceStarted() as e:
+            whose = f" of {e.member}" if e.member else ""
             return Sentence(
                 f"group {e.group} rebalances",
                 after=f"(generation {e.generation} ends)",
                 reason="" if e.member else e.reason,
                 because=f"group {e.group} rebalances",
+                exact=f"group {e.group} rebalances{whose}: {e.reason}",
             )
         case group.RebalanceCompleted() as e:
             told = plural(len(e.members), "member")
@@ -641,6 +520,9 @@ def _group(event: Event) -> Sentence | None:
                 f"group {e.group} begins generation {e.generation}",
                 after=f"with {told}",
                 because="all members have joined",
+                exact=(
+                    f"group {e.group} begins generation {e.generation} with {joined(e.members)}"
+                ),
             )
         case group.GroupAssigned() as e:
             return Sentence(
@@ -650,7 +532,13 @@ def _group(event: Event) -> Sentence | None:
             )
         case group.MemberJoined() as e:
             name = member_name(e.member)
-            return Sentence(f"group {e.group}:", name, "joins", because=f"{name} joined {e.group}")
+            return Sentence(
+                f"group {e.group}:",
+                name,
+                "joins",
+                because=f"{name} joined {e.group}",
+                exact=f"group {e.group}: {e.member} joins, {e.members} members now",
+            )
         case group.MemberUpdated() as e:
             name = member_name(e.member)
             changed = " with another subscription" if e.topics or e.topics_before else ""
@@ -663,7 +551,13 @@ def _group(event: Event) -> Sentence | None:
             )
         case group.MemberLeft() as e:
             name = member_name(e.member)
-            return Sentence(f"group {e.group}:", name, "leaves", because=f"{name} left {e.group}")
+            return Sentence(
+                f"group {e.group}:",
+                name,
+                "leaves",
+                because=f"{name} left {e.group}",
+                exact=f"group {e.group}: {e.member} leaves",
+            )
         case group.MemberFailed() as e:
             name = member_name(e.member)
             return Sentence(
@@ -672,11 +566,13 @@ def _group(event: Event) -> Sentence | None:
                 "is removed",
                 reason=e.reason,
                 because=f"{name} fell silent",
+                exact=f"group {e.group}: {e.member} is removed, because {e.reason}",
             )
         case group.GroupStateChanged() as e:
             return Sentence(
                 f"group {e.group} {e.before} → {e.after}",
                 because=f"group {e.group} was {e.before}",
+                exact=f"group {e.group}: {e.before} → {e.after}, {e.members} members",
                 loud=False,
             )
         case group.GroupLoaded(group=group.GroupDescription() as told):

@@ -10,7 +10,8 @@ from collections.abc import Hashable
 from typing import Final
 
 from kafka_edu.common.words import joined
-from kafka_edu.instruments.sentences import Sentence, sentence, teller
+from kafka_edu.instruments.sentence import Sentence
+from kafka_edu.instruments.sentences import sentence, teller
 from kafka_edu.trace.chain_links import LinkKind
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source
 from kafka_edu.trace.events.controller import (

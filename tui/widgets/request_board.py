@@ -5,7 +5,6 @@ from typing import Final
 from rich.text import Text
 from textual.events import Click
 
-from kafka_edu.instruments.hop_sentences import fact_text
 from kafka_edu.instruments.request_times import (
     REMOTE,
     SIX_PARTS,
@@ -15,6 +14,7 @@ from kafka_edu.instruments.request_times import (
     brief_time,
     part_words,
 )
+from kafka_edu.instruments.sentences import fact_text
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.network import REQUEST_PARTS
 

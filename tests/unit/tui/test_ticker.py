@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from kafka_edu.instruments.link_events import LinkLost
-from kafka_edu.instruments.sentences import sentence, teller
+from kafka_edu.instruments.sentences import fact_text, sentence, teller
 from kafka_edu.trace.event import (
     EVENT_TYPES,
     SUPERVISOR,
@@ -23,13 +23,20 @@ from kafka_edu.trace.events.controller import (
     LeaderElected,
     LeaderElectionFailed,
 )
+from kafka_edu.trace.events.purgatory import Requirement
 from kafka_edu.trace.events.reassignment import (
     ReassignmentCompleted,
     ReassignmentRefused,
     ReassignmentStarted,
     ReassignmentWaits,
 )
-from kafka_edu.trace.events.replication import BecameLeader, FetcherFailed, IsrExpanded, IsrShrunk
+from kafka_edu.trace.events.replication import (
+    BecameLeader,
+    FetcherFailed,
+    HighWatermarkAdvanced,
+    IsrExpanded,
+    IsrShrunk,
+)
 from kafka_edu.trace.events.server import BrokerSnapshot, ControlledShutdownAttempted
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, ProcessEnded
 from kafka_edu.trace.events.timer import TimerSampled, TimerState
@@ -383,8 +390,25 @@ def test_every_fact_can_be_said(name: str) -> None:
     cls = EVENT_TYPES[name].cls
     values = [VALUES.get(str(kind), 1) for kind in inspect.get_annotations(cls).values()]
     said = sentence(EVENT_TYPES[name].make(values))
-    assert said.text().strip()
-    assert "\n" not in said.text()
+    for line in (said.text(), said.line):
+        assert line.strip()
+        assert "\n" not in line
+
+
+def test_a_hop_has_a_short_form_to_fold_and_a_line_with_its_numbers() -> None:
+    hop = HighWatermarkAdvanced(
+        topic="web",
+        partition=0,
+        leader_epoch=1,
+        before=4,
+        after=1_005,
+        log_end_offset=1_005,
+        is_leader=True,
+    )
+    assert sentence(hop).text("web-0, web-1") == "HW of web-0, web-1 4 → 1,005"
+    assert fact_text(hop) == "HW of web-0 moves 4 → 1,005"
+    gone = BrokerFailed(broker_id=1, shutting_down=False)
+    assert fact_text(gone) == sentence(gone).text()
 
 
 VALUES: dict[str, object] = {
@@ -395,6 +419,11 @@ VALUES: dict[str, object] = {
     "tuple[int, ...]": (1, 2),
     "tuple[str, ...]": ("a", "b"),
     "tuple[tuple[int, ...], ...]": ((1, 2),),
+    "tuple[tuple[str, int, int], ...]": (("a", 1, 2),),
+    "tuple[tuple[str, int, int, int, str], ...]": (("a", 1, 2, 3, "NONE"),),
+    "tuple[kafka_edu.trace.events.purgatory.Requirement, ...]": (
+        Requirement("a", "high watermark", 4, 2, (("broker 2", 2),)),
+    ),
 }
 
 
