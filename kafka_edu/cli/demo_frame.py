@@ -6,7 +6,7 @@ import functools
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Concatenate, Final, ParamSpec
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import click
 from rich.console import Console
@@ -15,6 +15,7 @@ from kafka_edu.cli.report import Report
 from kafka_edu.supervisor.cluster import ClusterError
 
 P = ParamSpec("P")
+Option = TypeVar("Option", bound=Callable[..., object])
 Work = Callable[Concatenate[Console, P], Report]
 
 zookeeper_option: Final = click.option(
@@ -30,6 +31,13 @@ json_option: Final = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the figures here too.",
 )
+
+
+def rate_option(most: int, meaning: str = "Records a second.") -> Callable[[Option], Option]:
+    """Return the option `--rate` of a command that sends records steadily."""
+    return click.option(
+        "--rate", type=click.IntRange(1, most), default=500, show_default=True, help=meaning
+    )
 
 
 def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], click.Command]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from kafka_edu.cli.demo_frame import json_option
+from kafka_edu.cli.demo_frame import json_option, rate_option
 from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 
@@ -33,13 +33,7 @@ _CREATE_TIMEOUT_S: Final = 20.0
 @click.command()
 @click.option("--cluster", default="default", show_default=True, metavar="NAME", help="On which.")
 @click.option("--topic", default="load", show_default=True, help="Created if it is not there.")
-@click.option(
-    "--rate",
-    type=click.IntRange(1, 1_000_000),
-    default=500,
-    show_default=True,
-    help="Records a second, of all producers together.",
-)
+@rate_option(1_000_000, "Records a second, of all producers together.")
 @click.option(
     "--acks",
     type=click.Choice(["all", "1", "0"]),

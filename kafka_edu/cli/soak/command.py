@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from kafka_edu.cli.cluster_command import parse_setting
-from kafka_edu.cli.demo_frame import json_option
+from kafka_edu.cli.demo_frame import json_option, rate_option
 from kafka_edu.cli.soak.progress import Progress
 from kafka_edu.cli.soak.seeds_command import seeds
 from kafka_edu.cli.soak.soak_report import report_of, show
@@ -95,13 +95,7 @@ def run(
     is_flag=True,
     help="Continue the soak in --state FILE until it has lasted --minutes.",
 )
-@click.option(
-    "--rate",
-    type=click.IntRange(1, 100_000),
-    default=500,
-    show_default=True,
-    help="Records a second.",
-)
+@rate_option(100_000)
 @click.option(
     "--act-every",
     type=click.FloatRange(0),
