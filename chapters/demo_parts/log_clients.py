@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from confluent_kafka import KafkaError, Message, Producer
 from kafka import KafkaConsumer, TopicPartition
 
+from kafka_edu.clients.paced_producer import PacedProducer
 from kafka_edu.clients.web_log import WebLogLine
 
 ID_HEADER: Final = "id"
@@ -38,14 +39,13 @@ class LogProducer:
     def __init__(
         self, bootstrap_servers: str, topic: str, lines: Iterator[WebLogLine], records_a_second: int
     ) -> None:
-        self.produced = 0
         self.acked: dict[int, Acked] = {}
         self.failed: list[str] = []
         self.produced_status: Counter[int] = Counter()
         self._topic = topic
         self._lines = lines
-        self._rate = records_a_second
-        self._stop = threading.Event()
+        self._line: WebLogLine | None = None
+        """A line that could not be handed over yet."""
         # idempotence has retries, acks and order taken care of; a record is given up only when it
         # has waited for two minutes
         self._producer = Producer(
@@ -61,25 +61,18 @@ class LogProducer:
                 "log_level": 0,
             },
         )
-        self._thread = threading.Thread(target=self._run, name="producer", daemon=True)
+        self._paced = PacedProducer(self._producer, records_a_second, self._send, "producer")
+
+    @property
+    def produced(self) -> int:
+        return self._paced.sent
 
     def start(self) -> None:
-        self._thread.start()
+        self._paced.start()
 
-    def _run(self) -> None:
-        began = time.monotonic()
-        while not self._stop.is_set():
-            due = int((time.monotonic() - began) * self._rate) - self.produced
-            for line in itertools.islice(self._lines, max(due, 0)):
-                if not self._send(self.produced, line):
-                    return
-                self.produced += 1
-                self.produced_status[line.status] += 1
-            self._producer.poll(0.005)
-
-    def _send(self, number: int, line: WebLogLine) -> bool:
-        """Hand one record to librdkafka, waiting while its queue is full; False when it is time to
-        stop.
+    def _send(self, number: int) -> bool:
+        """Hand one record to librdkafka. Return False while its queue is full, and at the end of
+        the lines.
         """
 
         def on_delivery(error: KafkaError | None, message: Message) -> None:
@@ -89,33 +82,31 @@ class LogProducer:
             else:
                 self.acked[number] = Acked(partition, offset, time.monotonic())
 
-        while not self._stop.is_set():
-            try:
-                self._producer.produce(
-                    self._topic,
-                    value=line.text.encode(),
-                    key=line.visitor.encode(),
-                    headers={ID_HEADER: str(number).encode()},
-                    on_delivery=on_delivery,
-                )
-                return True
-            except BufferError:
-                self._producer.poll(0.05)
-        return False
+        line = self._line or next(self._lines, None)
+        if line is None:
+            return False
+        try:
+            self._producer.produce(
+                self._topic,
+                value=line.text.encode(),
+                key=line.visitor.encode(),
+                headers={ID_HEADER: str(number).encode()},
+                on_delivery=on_delivery,
+            )
+        except BufferError:
+            self._line = line
+            return False
+        self._line = None
+        self.produced_status[line.status] += 1
+        return True
 
     def finish(self) -> None:
         """Stop sending, and wait for the acks of all that was sent."""
-        self._stop.set()
-        self._thread.join()
-        self._producer.flush(_FLUSH_TIMEOUT_S)
+        self._paced.finish(_FLUSH_TIMEOUT_S)
 
     def abandon(self) -> None:
-        """Stop at once; what is not acked is dropped."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
-        self._producer.purge()
-        self._producer.poll(0)
+        """Stop at once, and drop the records that are not acked."""
+        self._paced.abandon()
 
 
 class Read(NamedTuple):

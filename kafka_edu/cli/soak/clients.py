@@ -22,10 +22,11 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from kafka_edu.clients.paced_producer import PacedProducer
+
 RECORD_BYTES: Final = 100
 SOCKET_TIMEOUT_MS: Final = 60_000
 """librdkafka's default, after which it gives up a broker's connection."""
-_STEP_S: Final = 0.005
 _POLL_S: Final = 0.1
 _TIMED_OUT: Final = re.compile(r"Timed out (\d+) in-flight")
 LOG_LINES_KEPT: Final = 50
@@ -80,12 +81,9 @@ class SoakProducer:
 
     def __init__(self, bootstrap_servers: str, topic: str, records_a_second: int) -> None:
         self.log = TimeoutLog("producer")
-        self.sent = 0
         self.acked = Flags()
         self.refused: Counter[str] = Counter()
         self._topic = topic
-        self._rate = records_a_second
-        self._stop = threading.Event()
         self._client = Producer(
             {
                 "bootstrap.servers": bootstrap_servers,
@@ -98,28 +96,20 @@ class SoakProducer:
             },
             logger=self.log.logger,
         )
-        self._thread = threading.Thread(target=self._run, name="soak-producer", daemon=True)
+        self._paced = PacedProducer(self._client, records_a_second, self._send, "soak-producer")
+
+    @property
+    def sent(self) -> int:
+        return self._paced.sent
 
     def start(self) -> None:
-        self._thread.start()
+        self._paced.start()
 
     def finish(self, timeout_s: float) -> int:
         """Stop sending and wait for the last acks. Return how many records have no answer."""
-        self._stop.set()
-        self._thread.join()
-        left: int = self._client.flush(timeout_s)
-        return left
+        return self._paced.finish(timeout_s)
 
-    def _run(self) -> None:
-        began = time.monotonic()
-        while not self._stop.is_set():
-            for _ in range(int((time.monotonic() - began) * self._rate) - self.sent):
-                self._send()
-            self._client.poll(_STEP_S)
-
-    def _send(self) -> None:
-        number = self.sent
-
+    def _send(self, number: int) -> bool:
         def on_delivery(error: KafkaError | None, _: Message) -> None:
             if error is None:
                 self.acked.set(number)
@@ -132,11 +122,9 @@ class SoakProducer:
                 b"%d " % number + b"." * (RECORD_BYTES - len(b"%d " % number)),
                 on_delivery=on_delivery,
             )
-        except (
-            BufferError
-        ):  # its queue is full while no leader accepts records: the next turn tries again
-            return
-        self.sent += 1
+        except BufferError:
+            return False
+        return True
 
 
 class SoakConsumer:

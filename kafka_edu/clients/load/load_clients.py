@@ -5,18 +5,19 @@ loop takes them out and is the only one that counts.
 """
 
 import threading
-import time
 from collections import deque
 from typing import Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer
 
 from kafka_edu.clients.load.load_tally import StoredRecord
+from kafka_edu.clients.paced_producer import PacedProducer
 from kafka_edu.common.time import Time
 
-_STEP_S: Final = 0.005
 _POLL_S: Final = 0.1
 _MAX_BATCH: Final = 500
+#: A producer does not make up for more than so much time in which it could not send.
+_MOST_BEHIND_S: Final = 1.0
 #: While so many records wait for their answer, a producer sends no more.
 MAX_WAITING: Final = 100_000
 
@@ -83,14 +84,12 @@ class LoadProducer:
         clock: Time,
     ) -> None:
         """`rate` is in records per second; `keys` is the number of different keys, 0 for none."""
-        self.sent = 0
         self.waiting: dict[int, int] = {}
         """number → the clock's ms when it was sent, in this order."""
         self._clock = clock
-        self._topic, self._rate, self._keys, self._size = topic, rate, keys, size
+        self._topic, self._keys, self._size = topic, keys, size
         self._first, self._step = first, step
         self._outcomes = outcomes
-        self._stop = threading.Event()
         settings: dict[str, str | int | bool] = {
             "bootstrap.servers": bootstrap_servers,
             "client.id": client_id,
@@ -102,28 +101,22 @@ class LoadProducer:
             **_QUIET,
         }
         self._client = Producer(settings, error_cb=self._on_error)
-        self._thread = threading.Thread(target=self._run, name=client_id, daemon=True)
+        self._paced = PacedProducer(
+            self._client, rate, self._send, client_id, most_behind_s=_MOST_BEHIND_S
+        )
+
+    @property
+    def sent(self) -> int:
+        return self._paced.sent
 
     def start(self) -> None:
-        self._thread.start()
+        self._paced.start()
 
     def _on_error(self, error: KafkaError) -> None:
         self._outcomes.append(Refused(-1, error.str()))
 
-    def _run(self) -> None:
-        begin, given_up = time.monotonic(), 0.0
-        while not self._stop.is_set():
-            due = (time.monotonic() - begin - given_up) * self._rate - self.sent
-            if due > self._rate:  # it could not send for a second: do not make up for that
-                given_up += due / self._rate
-                due = 0
-            for _ in range(int(due)):
-                if not self._send():
-                    break
-            self._client.poll(_STEP_S)
-
-    def _send(self) -> bool:
-        number = self._first + self.sent * self._step
+    def _send(self, sent: int) -> bool:
+        number = self._first + sent * self._step
         if len(self.waiting) >= MAX_WAITING:
             return False
         try:
@@ -136,7 +129,6 @@ class LoadProducer:
         except BufferError:  # its queue is full while no leader accepts records
             return False
         self.waiting[number] = self._clock.hi_res_clock_ms()
-        self.sent += 1
         return True
 
     def _on_delivery(self, number: int, error: KafkaError | None, message: Message) -> None:
@@ -159,13 +151,9 @@ class LoadProducer:
 
     def finish(self, timeout_s: float) -> int:
         """Stop sending, and wait for the answers. Return how many records have none."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
-        left: int = self._client.flush(timeout_s)
+        left = self._paced.finish(timeout_s)
         if left:
-            self._client.purge()
-            self._client.poll(0)
+            self._paced.drop()
         return left
 
 
