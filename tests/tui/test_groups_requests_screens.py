@@ -206,3 +206,21 @@ def test_a_rebalance_without_its_cause_is_told_in_the_coordinators_words() -> No
             assert "joined" in shown(app)
 
     asyncio.run(run())
+
+
+def test_one_click_chooses_a_rebalance_and_a_second_click_follows_its_causes() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        app.look()
+        await pilot.pause()
+        lines = app.screen.query_one(RebalanceLines)
+        assert len(lines.rows) > 1
+        at = (5, lines.gutter.top + 1)
+        await pilot.click(RebalanceLines, offset=at)
+        assert lines.cursor == 1
+        assert lines.choice.rebalance_us == lines.rows[1].started_us
+        assert not isinstance(app.screen, ChainScreen)
+        await pilot.click(RebalanceLines, offset=at)
+        await pilot.pause()
+        assert isinstance(app.screen, ChainScreen)
+
+    look("groups", None, ask)

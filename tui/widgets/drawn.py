@@ -126,6 +126,13 @@ class Lines(ScrollView, can_focus=True):
         """Return the text shown if there are no lines."""
         return ""
 
+    def cursor_moved(self) -> None:
+        """Take note of the line that a key or a click has moved the cursor to.
+
+        A list overrides this in place of `on_click`: Textual calls the `on_click` of each class of
+        a widget by itself, so `super().on_click` would count one click twice.
+        """
+
     def _visible(self) -> list[Text]:
         top = self.scroll_offset.y
         return [self.line(i) for i in self._shown_lines[top : top + self.size.height]]
@@ -215,6 +222,7 @@ class Lines(ScrollView, can_focus=True):
         elif row >= top + height:
             self.scroll_to(y=row - height + 1, animate=False)
         self.refresh()
+        self.cursor_moved()
 
     def action_page(self, by: int) -> None:
         self.action_move(by * max(self.size.height - 1, 1))
@@ -230,11 +238,15 @@ class Lines(ScrollView, can_focus=True):
         self.refresh()
 
     def on_click(self, event: Click) -> None:
-        row = event.y + self.scroll_offset.y
+        inside = event.get_content_offset(self)  # None on the border
+        if inside is None:
+            return
+        row = inside.y + self.scroll_offset.y
         if row < len(self._shown_lines):
             index = self._shown_lines[row]
             again = index == self.cursor
             self.cursor = index
             self.refresh()
+            self.cursor_moved()
             if again or event.chain > 1:
                 self.action_choose()

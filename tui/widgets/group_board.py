@@ -3,7 +3,6 @@
 from typing import Final
 
 from rich.text import Text
-from textual.events import Click
 
 from kafka_edu.instruments.rebalances import (
     STABLE,
@@ -94,15 +93,7 @@ class GroupLines(Lines):
             self.cursor = names.index(self.choice.group)
         super().tick()
 
-    def action_move(self, by: int) -> None:
-        super().action_move(by)
-        self._choose()
-
-    def on_click(self, event: Click) -> None:
-        super().on_click(event)
-        self._choose()
-
-    def _choose(self) -> None:
+    def cursor_moved(self) -> None:
         if self.cursor < len(self._rows) and self.choice.group != self._rows[self.cursor].group:
             self.choice.group = self._rows[self.cursor].group
             self.choice.rebalance_us = None
@@ -232,15 +223,7 @@ class RebalanceLines(Lines):
             self.cursor = 0
         super().tick()
 
-    def action_move(self, by: int) -> None:
-        super().action_move(by)
-        self._choose()
-
-    def on_click(self, event: Click) -> None:
-        super().on_click(event)
-        self._choose()
-
-    def _choose(self) -> None:
+    def cursor_moved(self) -> None:
         """Choose the line under the cursor. The first line is always the last rebalance."""
         if self.cursor < len(self.rows):
             self.choice.rebalance_us = self.rows[self.cursor].started_us if self.cursor else None

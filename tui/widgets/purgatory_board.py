@@ -113,8 +113,9 @@ class PurgatoryTabs(Drawn):
         return first if self.size.height < 2 else Text("\n").join([first, second])
 
     def on_click(self, event: Click) -> None:
+        at = event.get_content_offset_capture(self)
         for line, begin, end, broker, name in self._places:
-            if event.y == line and begin <= event.x < end:
+            if at.y == line and begin <= at.x < end:
                 self.choice.broker, self.choice.name = broker, name
                 self.post_message(self.Chosen())
 
@@ -177,15 +178,7 @@ class OperationLines(Lines):
         key = self.choice.operation
         return key is not None and self.model.purgatory.completion(key) is not None
 
-    def action_move(self, by: int) -> None:
-        super().action_move(by)
-        self._choose_cursor()
-
-    def on_click(self, event: Click) -> None:
-        super().on_click(event)
-        self._choose_cursor()
-
-    def _choose_cursor(self) -> None:
+    def cursor_moved(self) -> None:
         if self.cursor < len(self._rows):
             self.choice.operation = self._rows[self.cursor].key
 

@@ -3,7 +3,6 @@
 from typing import Final
 
 from rich.text import Text
-from textual.events import Click
 
 from kafka_edu.common.words import plural
 
@@ -142,15 +141,7 @@ class TroubleLines(Lines):
     def _row(self, index: int) -> PartitionView | int | None:
         return self._rows[index] if index < len(self._rows) else None
 
-    def action_move(self, by: int) -> None:
-        super().action_move(by)
-        self._choose_cursor()
-
-    def on_click(self, event: Click) -> None:
-        super().on_click(event)
-        self._choose_cursor()
-
-    def _choose_cursor(self) -> None:
+    def cursor_moved(self) -> None:
         row = self._row(self.cursor)
         if isinstance(row, PartitionView):
             self.choice.key, self.choice.by_hand = row.key, True

@@ -97,7 +97,8 @@ class TimerTabs(Drawn):
         return Text("\n").join([first, second])
 
     def on_click(self, event: Click) -> None:
+        at = event.get_content_offset_capture(self)
         for line, begin, end, key in self._places:
-            if event.y == line and begin <= event.x < end:
+            if at.y == line and begin <= at.x < end:
                 self.key = key
                 self.post_message(self.Chosen(key))
