@@ -3,7 +3,6 @@
 from typing import Final
 
 from rich.text import Text
-from textual.events import Click
 
 from kafka_edu.instruments.request_times import (
     REMOTE,
@@ -205,15 +204,7 @@ class SlowLines(Lines):
             self.cursor = ids.index(self._chosen)
         super().tick()
 
-    def action_move(self, by: int) -> None:
-        super().action_move(by)
-        self._choose()
-
-    def on_click(self, event: Click) -> None:
-        super().on_click(event)
-        self._choose()
-
-    def _choose(self) -> None:
+    def cursor_moved(self) -> None:
         """Stay on this request; on the first line show always the first one."""
         self._chosen = id_of(self.rows[self.cursor]) if 0 < self.cursor < len(self.rows) else None
 
