@@ -67,12 +67,15 @@ class _Held:
     def _wake(self) -> None:
         if self._link.fault.cut or self._timer is not None or not self._pieces:
             return
-        self._timer = asyncio.get_running_loop().call_at(self._pieces[0][0], self._due)
+        due = self._pieces[0][0]
+        self._timer = asyncio.get_running_loop().call_at(due, self._due, due)
 
-    def _due(self) -> None:
+    def _due(self, due: float) -> None:
+        """Deliver what was due by then. The loop's clock may show slightly less than `due`, because
+        it rounds, so a comparison with the clock would set the same timer again.
+        """
         self._timer = None
-        now = asyncio.get_running_loop().time()
-        while self._pieces and not self._link.fault.cut and self._pieces[0][0] <= now:
+        while self._pieces and not self._link.fault.cut and self._pieces[0][0] <= due:
             self._pieces.popleft()[1]()
         self._wake()
 

@@ -85,6 +85,23 @@ def test_a_whole_link_passes_everything_at_once() -> None:
     run(story)
 
 
+def test_a_piece_is_delivered_though_the_clock_rounds_its_time_down() -> None:
+    """0.11 s + 0.1 s is 0.21000000000000002 s as a float, and the clock of the loop shows 0.21 s
+    then.
+    """
+
+    async def story(world: World) -> None:
+        wire = await world.connect()
+        world.fault(LinkFault(100))
+        await asyncio.sleep(0.11)
+        assert world.loop.time() + 0.1 > 0.21
+        wire.send([b"one"])
+        await asyncio.sleep(0.2)
+        assert world.server.text == b"one"
+
+    run(story)
+
+
 def test_a_slow_link_delays_both_directions_and_keeps_the_order() -> None:
     async def story(world: World) -> None:
         wire = await world.connect()
