@@ -140,9 +140,10 @@ def dashboard(
     from .view_model.wire_view import WireView
 
     wire = WireView()
+    warnings: list[str] = []
     try:
         for path in capture_files:
-            wire.add(read_capture(path))
+            wire.add(read_capture(path, warnings.append))
     except CaptureError as error:
         raise click.ClickException(str(error)) from error
     if frame_number is not None:
@@ -152,7 +153,6 @@ def dashboard(
             )
         wire.choose(wire.listed[frame_number - 1])
     if replay_files or capture_files:
-        warnings: list[str] = []
         try:
             envelopes = read_recordings(replay_files, warnings.append)
             if replay_files and not envelopes:

@@ -191,7 +191,7 @@ def show(
     frames = Frames()
     try:
         for path in files:
-            frames.add(read_capture(path))
+            frames.add(read_capture(path, lambda what: click.echo(f"Missing: {what}.", err=True)))
     except CaptureError as error:
         raise click.ClickException(str(error)) from error
     numbered = [

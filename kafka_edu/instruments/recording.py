@@ -45,7 +45,7 @@ def read_recordings(
             try:
                 # An event of a stalled broker arrives late and stands late in the file. Sorting
                 # puts it back in its place.
-                lines = _unpacked(file, left_out)
+                lines = readable_part(file, left_out)
                 streams.append(sorted(read_recording(lines, left_out), key=order))
             except (TraceFormatError, gzip.BadGzipFile, zlib.error) as error:
                 raise TraceFormatError(f"{path}: {error}") from error
@@ -55,7 +55,7 @@ def read_recordings(
     return list(merge(streams))
 
 
-def _unpacked(file: io.BufferedIOBase, left_out: LeftOut | None) -> BinaryIO:
+def readable_part(file: io.BufferedIOBase, left_out: LeftOut | None) -> BinaryIO:
     """Return the readable part of a file that may have been cut short by kill -9, or damaged.
 
     A compressed file raises an error after its last readable byte. The lines before that are as

@@ -137,9 +137,10 @@ class LeftOut:
         self.end_missing = ""
         """Why the recording has no end, as a sentence; empty if it has one."""
 
-    def damage(self, error: TraceFormatError) -> None:
+    def damage(self, what: str) -> None:
+        """Count a line; `what` names it and says what is wrong with it."""
         self.damaged += 1
-        self.first_damaged = self.first_damaged or str(error)
+        self.first_damaged = self.first_damaged or what
 
     def sentences(self) -> Iterator[str]:
         """Yield one sentence for each reason."""
@@ -186,9 +187,9 @@ def read_recording(file: BinaryIO, left_out: LeftOut | None = None) -> Iterator[
                 raise TraceFormatError("the header before it is damaged")
             envelope = decoder.decode(line)
         except TraceFormatError as error:
-            named = TraceFormatError(f"line {number}: {error}")
+            named = f"line {number}: {error}"
             if left_out is None:
-                raise named from error
+                raise TraceFormatError(named) from error
             left_out.damage(named)
             continue
         if envelope is not None:

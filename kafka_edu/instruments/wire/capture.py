@@ -1,12 +1,13 @@
 """Read the frames that brokers capture, also while they write them."""
 
-import gzip
 import os
+import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from kafka_edu.instruments.recording import open_events, readable_part
 from kafka_edu.instruments.wire.decode import decode_request, decode_response
 from kafka_edu.instruments.wire.tree import Decoded
 from kafka_edu.instruments.wire.words import api_name
@@ -17,6 +18,7 @@ from kafka_edu.protocol.capture_format import (
     check_header,
     decode_frame,
 )
+from kafka_edu.trace.reader import LeftOut
 
 #: At most this many frames are kept, the newest ones.
 MAX_FRAMES: Final = 5_000
@@ -120,27 +122,48 @@ class Frames:
         return None
 
 
-def read_capture(path: Path) -> list[CapturedFrame]:
+def read_capture(path: Path, warn: Callable[[str], None] | None = None) -> list[CapturedFrame]:
     """Return the frames of a file, those of its predecessor FILE.1 first. `.gz` is unpacked.
 
-    Raises CaptureError.
+    `warn` takes a sentence, which names the file, for what had to be left out: damaged lines, or an
+    end that is missing. Raises CaptureError.
     """
+    older = path.with_name(path.name + ".1")
+    found: list[CapturedFrame] = []
     try:
-        older = path.with_name(path.name + ".1")
-        found = list(_frames_of(older)) if older.exists() else []
-        return [*found, *_frames_of(path)][-MAX_FRAMES:]
+        for each in (older, path) if older.exists() else (path,):
+            left_out = LeftOut()
+            found += _frames_of(each, left_out)
+            if warn is not None:
+                for sentence in left_out.sentences():
+                    warn(f"{each}: {sentence}")
     except CaptureFormatError as error:
         raise CaptureError(f"{path}: {error}") from error
-    except (OSError, EOFError) as error:
+    except (OSError, zlib.error) as error:
         raise CaptureError(f"{path} cannot be read: {error}") from error
+    return found[-MAX_FRAMES:]
 
 
-def _frames_of(path: Path) -> Iterator[CapturedFrame]:
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-        check_header(file.readline(_MAX_LINE))
-        while line := file.readline(_MAX_LINE):
-            if (frame := decode_frame(line)) is not None:
-                yield frame
+def _frames_of(path: Path, left_out: LeftOut) -> Iterator[CapturedFrame]:
+    with open_events(path) as file:
+        lines = readable_part(file, left_out)
+    check_header(lines.readline())
+    for number, line in enumerate(lines, 2):
+        frame = decode_frame(line)
+        if frame is not None:
+            yield frame
+        elif not line.endswith(b"\n"):
+            left_out.end_missing = left_out.end_missing or "its last line is not complete"
+        elif not _is_header(line):  # a file may hold several captures
+            left_out.damage(f"line {number} is no frame")
+
+
+def _is_header(line: bytes) -> bool:
+    try:
+        check_header(line)
+    except CaptureFormatError:
+        return False
+    return True
 
 
 class CaptureFollower:

@@ -1,5 +1,6 @@
 """A capture of frames: whose frames it holds, what it hides, and that it never breaks a request."""
 
+import gzip
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -64,6 +65,7 @@ from kafka_edu.trace.events.network import FrameCaptureStarted, FrameCaptureStop
 
 MIB = 1024 * 1024
 SECRET = b"correct horse battery staple"
+SESSION = Path(__file__).parents[2] / "tui" / "recordings" / "wire-session.capture.gz"
 
 
 def frame(number: int, data: bytes = b"\0\0\0\x01x") -> CapturedFrame:
@@ -311,6 +313,34 @@ def make_world(tmp_path: Path) -> Iterator[Callable[..., World]]:
     yield make
     for world in made:
         world.cluster.close()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "packed", "words"),
+    [
+        (lambda raw: raw[:-9], False, "its last line is not complete"),
+        (lambda raw: raw[:-9], True, "its end is missing: the packed file was cut off"),
+        (lambda raw: bytes([*raw[:-6], raw[-6] ^ 255, *raw[-5:]]), True, "cannot be unpacked"),
+        (
+            lambda raw: raw.replace(b"\n", b"\n\0noise\n", 2),
+            False,
+            "2 lines cannot be read and are",
+        ),
+    ],
+)
+def test_a_damaged_capture_is_read_as_far_as_it_goes_and_says_what_is_missing(
+    tmp_path: Path, spoil: Callable[[bytes], bytes], packed: bool, words: str
+) -> None:
+    whole = gzip.decompress(SESSION.read_bytes())
+    path = tmp_path / ("a.capture.gz" if packed else "a.capture")
+    path.write_bytes(spoil(gzip.compress(whole) if packed else whole))
+    said: list[str] = []
+    frames = read_capture(path, said.append)
+    assert frames == read_capture(SESSION)[: len(frames)]
+    assert len(frames) > 10
+    assert len(said) == 1
+    assert words in said[0]
+    assert said[0].startswith(f"{path}: ")
 
 
 def test_requests_and_responses_of_chosen_clients_are_captured_in_pairs(make_world) -> None:
