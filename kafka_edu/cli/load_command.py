@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TICK_S: Final = 0.05
 LINE_EVERY_S: Final = 1.0
 PARTITIONS: Final = 6
-#: As many loads may run on one cluster at a time.
+#: This many loads may run on one cluster at a time.
 MAX_LOADS: Final = 16
 _CREATE_TIMEOUT_S: Final = 20.0
 
@@ -288,7 +288,7 @@ def _report(
         report.write(json_file)
     if state.acks == "0":
         happened = (
-            f"{state.sent:,} records were sent, and with acks=0 nobody says what came of them."
+            f"{state.sent:,} records were sent. With acks=0 no broker confirms that it stored them."
         )
     else:
         happened = (
@@ -303,7 +303,7 @@ def _report(
             " leads now: look for acks=1 and for an unclean election."
         )
     elif not state.consumers:
-        click.echo("Nobody read them, so a loss would not have been seen.")
+        click.echo("No consumer read them, so this load could not notice a lost record.")
     elif state.acks == "0":
         click.echo(f"The group '{state.group}' read {state.read:,} of them.")
     elif unread:

@@ -31,7 +31,7 @@ from kafka_edu.trace.tracer import Tracer
 
 #: Without an ack for so long, while a record waits as long, the load stalls.
 STALL_MS: Final = 1_000
-#: So long the answers to the last records are waited for, and as long for reading them.
+#: The load waits this long for the last answers, and as long again for the last reads.
 LAST_ANSWERS_S: Final = 15.0
 
 

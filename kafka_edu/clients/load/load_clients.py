@@ -18,7 +18,7 @@ _POLL_S: Final = 0.1
 _MAX_BATCH: Final = 500
 #: A producer does not make up for more than so much time in which it could not send.
 _MOST_BEHIND_S: Final = 1.0
-#: While so many records wait for their answer, a producer sends no more.
+#: A producer sends no more while this many records wait for their answers.
 MAX_WAITING: Final = 100_000
 
 
@@ -48,8 +48,7 @@ class Found(NamedTuple):
 
 
 Outcome = Acked | Sent | Refused | Found
-#: The clients are in view on the screen and their errors are shown there; a lost connection need
-#: not be printed as well.
+#: The load shows its clients' errors itself, so librdkafka need not print lost connections too.
 _QUIET: Final = {"reconnect.backoff.max.ms": 500, "log_level": 0}
 
 
