@@ -10,8 +10,8 @@ from kafka_edu.instruments.hop_sentences import hop_sentence
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
 from kafka_edu.instruments.sentence import Sentence
 from kafka_edu.trace.event import Event, Source, SourceKind
-from kafka_edu.trace.events import controller as ctl
 from kafka_edu.trace.events import (
+    client,
     group,
     learner,
     log,
@@ -24,6 +24,7 @@ from kafka_edu.trace.events import (
     trace,
     zk,
 )
+from kafka_edu.trace.events import controller as ctl
 
 SHORT_NAMES: Final = {
     SourceKind.BROKER: "b",
@@ -65,6 +66,7 @@ def sentence(event: Event) -> Sentence:
         or _broker(event)
         or _zookeeper(event)
         or _group(event)
+        or _load(event)
         or hop_sentence(event)
     )
     return found or _plain(event)
@@ -464,6 +466,45 @@ def _broker(event: Event) -> Sentence | None:
                 "left out its hops",
                 after=f"for {duration(e.for_us / 1000)}",
                 reason="there were more than edu.record.hops.per.second allows",
+                loud=False,
+            )
+    return None
+
+
+def _load(event: Event) -> Sentence | None:
+    match event:
+        case client.LoadStarted(load=load):
+            rate = f"{load.rate:,} records a second, acks={load.acks}"
+            return Sentence("a load begins on", f"topic {load.topic}", f"({rate})", loud=False)
+        case client.LoadStalled() as e:
+            return Sentence(
+                "the load stalls:",
+                f"topic {e.topic}",
+                f"{plural(e.waiting, 'record')} without an answer for {duration(e.oldest_ms)}",
+                reason=e.error,
+                because="the load stalled",
+                loud=False,
+            )
+        case client.LoadGoesOn() as e:
+            return Sentence(
+                "the load goes on:",
+                f"topic {e.topic}",
+                f"after {duration(e.stalled_ms)}",
+                loud=False,
+            )
+        case client.RecordLost() as e:
+            return Sentence(
+                "an acked record is lost:",
+                f"{e.topic}-{e.partition}",
+                f"offset {e.offset:,}",
+                loud=False,
+            )
+        case client.LoadStopped(load=load):
+            counts = f"sent {load.sent:,}, acked {load.acked:,}, read {load.read:,}"
+            return Sentence(
+                "the load ends on",
+                f"topic {load.topic}",
+                f"({counts}, lost {load.lost:,})",
                 loud=False,
             )
     return None

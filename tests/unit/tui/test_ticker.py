@@ -16,6 +16,7 @@ from kafka_edu.trace.event import (
     Source,
     SourceKind,
 )
+from kafka_edu.trace.events.client import LoadState
 from kafka_edu.trace.events.controller import (
     BrokerFailed,
     ControllerEventStarted,
@@ -420,6 +421,23 @@ VALUES: dict[str, object] = {
     "tuple[str, ...]": ("a", "b"),
     "tuple[tuple[int, ...], ...]": ((1, 2),),
     "tuple[tuple[str, int, int], ...]": (("a", 1, 2),),
+    str(LoadState): LoadState(
+        topic="a",
+        group="a",
+        acks="all",
+        rate=1,
+        producers=1,
+        consumers=1,
+        sent=1,
+        acked=1,
+        refused=0,
+        waiting=0,
+        oldest_ms=0,
+        read=1,
+        read_again=0,
+        lost=0,
+        error="",
+    ),
     "tuple[tuple[str, int, int, int, str], ...]": (("a", 1, 2, 3, "NONE"),),
     "tuple[kafka_edu.trace.events.purgatory.Requirement, ...]": (
         Requirement("a", "high watermark", 4, 2, (("broker 2", 2),)),
