@@ -23,62 +23,19 @@ class Moment(NamedTuple):
 
     recording: str
     at_ms: int = 0
-    keys: tuple[str, ...] = ()
-    """Keys that are pressed there."""
-    shows: str = ""
-    """What is to be seen, for the caption of the picture."""
 
 
 MOMENTS: Final[dict[str, Moment]] = {
-    "cluster": Moment(
-        "leader-killed.jsonl.gz",
-        17_000,
-        shows="A leader was killed. Its session has expired, and its partitions have new leaders.",
-    ),
-    "wheels": Moment(
-        "leader-killed.jsonl.gz",
-        14_500,
-        shows="Produce requests with acks=all wait for a dead broker that is still in the ISR.",
-    ),
-    "purgatory": Moment(
-        "follower-paused.jsonl.gz",
-        13_000,
-        shows="A follower is paused. Each produce with acks=all waits for it, by name.",
-    ),
-    "replication": Moment(
-        "replica-truncated.jsonl.gz",
-        15_500,
-        shows="The old leader is back, and has thrown away what the new leader does not have.",
-    ),
-    "controller": Moment(
-        "controller-killed.jsonl.gz",
-        9_200,
-        shows="The controller was killed. The next one elects leaders, and says why these.",
-    ),
-    "zookeeper": Moment(
-        "controller-paused.jsonl.gz",
-        7_000,
-        shows="A paused broker sends nothing, and its session dies in about a second.",
-    ),
-    "groups": Moment(
-        "third-consumer.jsonl.gz",
-        16_000,
-        shows="A third consumer has joined: who caused the rebalance, and what moved.",
-    ),
-    "requests": Moment(
-        "few-io-threads.jsonl.gz",
-        7_000,
-        shows="One io thread and a backlog: the time goes into the request queue.",
-    ),
-    "timeline": Moment(
-        "leader-killed.jsonl.gz",
-        17_000,
-        shows="From kill -9 to the new leaders, one lane a process.",
-    ),
-    "wire": Moment(
-        "wire-session.capture.gz",
-        shows="A client announces 126 bytes for a topic's name, and 8 follow.",
-    ),
+    "cluster": Moment("leader-killed.jsonl.gz", 17_000),
+    "wheels": Moment("leader-killed.jsonl.gz", 14_500),
+    "purgatory": Moment("follower-paused.jsonl.gz", 13_000),
+    "replication": Moment("replica-truncated.jsonl.gz", 15_500),
+    "controller": Moment("controller-killed.jsonl.gz", 9_200),
+    "zookeeper": Moment("controller-paused.jsonl.gz", 7_000),
+    "groups": Moment("third-consumer.jsonl.gz", 16_000),
+    "requests": Moment("few-io-threads.jsonl.gz", 7_000),
+    "timeline": Moment("leader-killed.jsonl.gz", 17_000),
+    "wire": Moment("wire-session.capture.gz"),
 }
 
 

@@ -78,8 +78,6 @@ async def _draw(screen: str) -> dict[tuple[int, int], str]:
         settle(app, replay, moment)
         app.action_look(screen)
         await pilot.pause()
-        for key in moment.keys:
-            await pilot.press(key)
         for size in SIZES:
             await pilot.resize_terminal(*size)
             await _settled(app, pilot)
