@@ -8,7 +8,7 @@ each object once, so two reducers that share a part still share it in the copy.
 from collections import defaultdict, deque
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from kafka_edu.trace.reader import History
 
@@ -33,10 +33,10 @@ _ATOMS: Final = frozenset({type(None), bool, int, float, str, bytes, tuple})
 
 def copied(state: T) -> T:
     """Return a copy of a reducer's state. O(size of what can change)."""
-    return _copy(state, {})  # type: ignore[no-any-return]  # a copy has the type of the original
+    return _copy(state, {})  # type: ignore[return-value]  # a copy has the type of the original
 
 
-def _copy(one: Any, known: dict[int, Any]) -> Any:
+def _copy(one: object, known: dict[int, object]) -> object:
     cls = type(one)
     if cls in _ATOMS or isinstance(one, _VALUES):
         return one
@@ -44,32 +44,36 @@ def _copy(one: Any, known: dict[int, Any]) -> Any:
         return known[id(one)]
     if isinstance(one, MethodType):
         return MethodType(one.__func__, _copy(one.__self__, known))
-    new: Any
     if isinstance(one, dict):
-        new = defaultdict(one.default_factory) if isinstance(one, defaultdict) else cls()
-        known[id(one)] = new
+        table: dict[object, object] = (
+            defaultdict(one.default_factory) if isinstance(one, defaultdict) else type(one)()
+        )
+        known[id(one)] = table
         for key, value in one.items():
-            new[key] = value if type(value) in _ATOMS else _copy(value, known)
-        return new
+            table[key] = value if type(value) in _ATOMS else _copy(value, known)
+        return table
     if isinstance(one, deque):
-        known[id(one)] = new = deque(maxlen=one.maxlen)
-        new.extend(v if type(v) in _ATOMS else _copy(v, known) for v in one)
-        return new
+        queue: deque[object] = deque(maxlen=one.maxlen)
+        known[id(one)] = queue
+        queue.extend(v if type(v) in _ATOMS else _copy(v, known) for v in one)
+        return queue
     if isinstance(one, list):
-        known[id(one)] = new = []
-        new.extend(v if type(v) in _ATOMS else _copy(v, known) for v in one)
-        return new
+        items: list[object] = []
+        known[id(one)] = items
+        items.extend(v if type(v) in _ATOMS else _copy(v, known) for v in one)
+        return items
     if isinstance(one, set):
-        known[id(one)] = new = set(one)  # members are hashable: values
-        return new
+        members = set(one)  # they are hashable: values
+        known[id(one)] = members
+        return members
     known[id(one)] = new = object.__new__(cls)
     for name, value in _attributes(one):
         object.__setattr__(new, name, value if type(value) in _ATOMS else _copy(value, known))
     return new
 
 
-def _attributes(one: object) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = list(getattr(one, "__dict__", {}).items())
+def _attributes(one: object) -> list[tuple[str, object]]:
+    found: list[tuple[str, object]] = list(getattr(one, "__dict__", {}).items())
     for cls in type(one).__mro__:
         for name in cls.__dict__.get("__slots__", ()):
             if name not in ("__dict__", "__weakref__") and hasattr(one, name):
