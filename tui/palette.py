@@ -31,6 +31,10 @@ class Palette(NamedTuple):
             else self.text
         )
 
+    def quiet(self, glows: bool) -> str:
+        """Return the style of less important text. Dim text on the glow would be hard to read."""
+        return f"{self.text} on {self.glow}" if glows else self.dim
+
     def verdict(self, kind: str) -> str:
         return {"ok": self.ok, "warning": self.warning, "error": self.error}[kind]
 

@@ -198,3 +198,21 @@ def test_an_empty_cluster_says_what_to_do_here() -> None:
             assert "demo` makes" not in text
 
     asyncio.run(run())
+
+
+def test_the_time_of_a_line_that_has_just_come_can_be_read() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("9")
+        await pilot.pause()
+        lines = app.screen.query_one("#timeline", TickerLines)
+        ground = f" on {lines.palette.glow}"
+        glowing = [
+            str(span.style).removesuffix(ground)
+            for index in range(lines.count())
+            for span in lines.line(index).spans
+            if str(span.style).endswith(ground)
+        ]
+        assert glowing
+        assert set(glowing) == {lines.palette.text}
+
+    look(KILLED, moment(KILLED, LeaderElected), ask)

@@ -140,9 +140,9 @@ class EventLines(Lines):
         name = f"{times} × {', '.join(names)}" if times > 1 else names[0]
         room = _name_width(width) - 1
         name = name if len(name) <= room else name[: room - 1] + "…"
-        glow = f" on {colours.glow}" if glows else ""
         idle = event.idle
-        line.append(f"{name:<{room + 1}}", (colours.dim if idle else "bold") + glow)
+        strong = f"bold on {colours.glow}" if glows else "bold"
+        line.append(f"{name:<{room + 1}}", colours.quiet(glows) if idle else strong)
         line.append(f"{took(event.queued_us) if times == 1 else '':>8} ", colours.dim)
         if event.took_us is None:
             line.append(f"{'busy':>8}  ", f"bold {colours.warning}")

@@ -172,7 +172,7 @@ class SessionLines(Lines):
         colours, broker = self.palette, session.broker
         if broker is None:
             peer = session.peer.rpartition(":")[2]
-            return ink(f"client :{peer}" if peer else f"{session.id:#x}", colours.dim + glow)
+            return ink(f"client :{peer}" if peer else f"{session.id:#x}", colours.quiet(bool(glow)))
         name = ink(f"broker {broker}", f"bold {colours.broker(broker)}{glow}")
         known = self.model.cluster.brokers.by_id.get(broker)
         if broker == self.model.cluster.controller:

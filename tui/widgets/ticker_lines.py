@@ -191,8 +191,7 @@ class TickerLines(Lines):
         time = wall_clock(told.envelope.wall_ms)
         fresh = self.model.cluster.glow.now_us - told.last.mono_us <= GLOW_US
         whole = self.id != "ticker"
-        glow = f" on {colours.glow}" if fresh and whole else ""
-        line = ink(time if self.size.width >= 100 else time[-6:], colours.dim + glow)
+        line = ink(time if self.size.width >= 100 else time[-6:], colours.quiet(fresh and whole))
         line.append("  ")
         if self._has_since:
             line.append_text(self._since(index))

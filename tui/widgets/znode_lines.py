@@ -156,7 +156,7 @@ class ZnodeLines(Lines):
         watchers = view.watchers(node.path)
         if watchers:
             glow = f" on {colours.glow}" if view.glow.glows("watched", node.path) else ""
-            line.append(f"{WATCHED} ", colours.dim + glow)
+            line.append(f"{WATCHED} ", colours.quiet(bool(glow)))
             for broker, _ in watchers[:4]:
                 name = str(broker) if broker is not None else "?"
                 line.append(f"{name} ", f"bold {colours.broker(broker)}{glow}")

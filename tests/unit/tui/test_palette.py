@@ -92,5 +92,13 @@ def test_text_stands_out(palette: Palette, ground: str) -> None:
         assert contrast(palette.dim, below) >= SIGNS, below
 
 
+@pytest.mark.parametrize("palette", [DARK, LIGHT], ids=["dark", "light"])
+def test_quiet_text_that_has_just_changed_can_be_read(palette: Palette) -> None:
+    assert palette.quiet(False) == palette.dim
+    colour, _, ground = palette.quiet(True).partition(" on ")
+    assert ground == palette.glow
+    assert contrast(colour, ground) >= TEXT
+
+
 def test_the_grounds_are_those_of_the_themes() -> None:
     assert [theme.background for theme in THEMES] == ["#0d1117", "#fbfbf8"]
