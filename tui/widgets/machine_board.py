@@ -51,11 +51,12 @@ class MachineBoard(Drawn, can_focus=True):
         name = min(max((len(view.short(s)) for s in view.states), default=8) + 1, _NAME)
         for state in view.states:
             here = view.counts[state]
-            glow = f" on {colours.glow}" if view.glows(state) else ""
+            glows = view.glows(state)
             there = state == view.nowhere
-            strong = "bold" if here and not there else colours.dim
-            line = ink(f"{view.short(state):<{name}}", strong + glow)
-            line.append(f"{'–' if there else count(here):>5} ", strong + glow)
+            strong = f"bold on {colours.glow}" if glows else "bold"
+            style = strong if here and not there else colours.quiet(glows)
+            line = ink(f"{view.short(state):<{name}}", style)
+            line.append(f"{'–' if there else count(here):>5} ", style)
             for edge in view.edges(state):
                 if edge.after == state and not edge.times:
                     continue  # to stay as it is says little
