@@ -102,8 +102,8 @@ CLUSTER_ACTS: Final = (
         "write-controller",
         "write broker {broker} into /controller",
         _BROKER,
-        "The znode's data changes and nothing else: the controller resigns, and nobody else"
-        " begins, until the znode goes.",
+        "The controller reads another id and resigns. It deletes the znode, because its own session"
+        " created it, and all brokers race to create it again.",
         dangerous=True,
     ),
     Act(
