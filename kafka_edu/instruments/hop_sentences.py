@@ -2,6 +2,7 @@
 whole time line.
 """
 
+from kafka_edu.common.link_faults import LinkFault
 from kafka_edu.common.words import duration, joined, plural
 from kafka_edu.instruments.sentence import Sentence, api_name, micros
 from kafka_edu.trace.event import Event
@@ -295,6 +296,9 @@ def _broker(event: Event) -> Sentence | None:
     match event:
         case server.BrokerStateChanged() as e:
             return _quiet(f"broker {e.broker_id}: {e.before} → {e.after}")
+        case server.LinkFaultChanged() as e:
+            state = LinkFault(e.delay_ms, e.cut)
+            return _quiet(f"its link to port {joined(e.ports)} is {state}")
         case server.ServerStarted() as e:
             return _quiet("has started", after=f"after {duration(e.startup_ms)}")
         case server.MetadataUpdated() as e:

@@ -37,6 +37,7 @@ from kafka_edu.server.loop_sampler import LoopSampler
 from kafka_edu.server.troubles import Troubles
 from kafka_edu.trace.event import Level, Source
 from kafka_edu.trace.events.network import FileBytesSampled
+from kafka_edu.trace.events.server import LinkFaultChanged
 from kafka_edu.trace.file_sink import FileSink
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.socket_sink import GAUGE_PERIOD_MS, EventServer
@@ -253,7 +254,7 @@ class BrokerProcess:
                 secrets.token_hex(16),
                 ring_minutes=config.trace_ring_minutes,
                 ring_bytes=config.trace_ring_bytes,
-                on_control=partial(_control, links, zk_client),
+                on_control=partial(_control, links, zk_client, self._tracer),
             )
             port = await events.listen()
             stack.callback(events.close)
@@ -331,7 +332,10 @@ def _numbered(path: str) -> Iterator[str]:
 
 
 async def _control(
-    links: FaultyTransport, zk_client: KazooZkClient, request: Mapping[str, object]
+    links: FaultyTransport,
+    zk_client: KazooZkClient,
+    tracer: Tracer,
+    request: Mapping[str, object],
 ) -> Mapping[str, object]:
     """Do what the supervisor asks for (M4): set the state of links, or end our session. Raises
     ValueError, OSError.
@@ -340,6 +344,7 @@ async def _control(
         case {"control": "link", "ports": list(ports), "delay_ms": int(delay_ms), "cut": bool(cut)}:
             for port in ports:
                 links.set_fault(int(port), LinkFault(delay_ms, cut))
+            tracer(LinkFaultChanged(ports=tuple(map(int, ports)), delay_ms=delay_ms, cut=cut))
             return {}
         case {"control": "expire-session"}:
             return {"session_id": await zk_client.expire_session()}

@@ -102,6 +102,17 @@ class SessionLost(NamedTuple):
 
 
 @event()
+class LinkFaultChanged(NamedTuple):
+    """The supervisor set the fault of the connections that this broker opens to these ports. With
+    no delay and not cut, the fault is gone.
+    """
+
+    ports: tuple[int, ...]
+    delay_ms: int
+    cut: bool
+
+
+@event()
 class BackgroundTaskFailed(NamedTuple):
     """A background task raised. The broker stops: a part that is silently gone is worse than a
     broker that is gone.
