@@ -15,6 +15,7 @@ result of an act. The actions:
     wait-ready                        with `timeout_s`
     release                           from the process that started the supervisor
     down                              with `delete`
+    an act of `act_table`             with its parameters
 """
 
 import json

@@ -44,7 +44,8 @@ _AFTER: Final = """\
 
 A fault sits in the transport that a broker is given (`kafka_edu/common/link_faults.py`). It has the
 same type as the simulator's. Between two brokers each connection is opened by one of them. So the
-supervisor tells both, and the fault covers the whole link.
+supervisor sets the fault at both, and it covers the whole link. If one of them cannot set it, the
+other undoes it, and the act is refused. Each broker emits LinkFaultChanged.
 
 - A slow link delays each piece in each direction, and keeps the order.
 - A cut link holds everything, as a pulled cable does. Neither side gets an error: what waits for
@@ -53,8 +54,8 @@ supervisor tells both, and the fault covers the whole link.
 
 A broker learns of a fault over its event socket, by a line that carries the socket's token. Every
 broker has this socket already, and only the cluster's owner can read the token. Nothing is
-written to disk, so a broker that starts again knows of no fault. The supervisor then emits
-LinkChanged for its links, and `cluster status` does not list them any more.
+written to disk, so a broker that starts again knows of no fault. When a broker ends, the supervisor
+heals the other ends of its links and emits LinkChanged.
 
 What cannot be slowed or cut yet: the way from a broker to ZooKeeper, and from clients to a broker.
 To cut a broker off from ZooKeeper, expire its session or pause it.

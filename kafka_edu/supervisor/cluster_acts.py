@@ -5,6 +5,7 @@ For sessions and links it asks the broker itself, over its event socket.
 """
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.link_faults import WHOLE, LinkFault
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.action_server import ActionRefused
+from kafka_edu.supervisor.child_process import ProcessState
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.trace_client import EventsAddress
 from kafka_edu.trace.wire_format import TraceFormatError
@@ -21,6 +23,7 @@ from kafka_edu.trace.wire_format import TraceFormatError
 _CONTROLLER: Final = "/controller"
 _ALL: Final = "all"
 _PATIENCE_S: Final = 15.0
+_LOOK_AGAIN_S: Final = 0.05
 Request = Mapping[str, object]
 
 
@@ -33,16 +36,19 @@ class ClusterActs:
         bootstrap_servers: str,
         zookeeper_connect: str,
         broker_ports: Mapping[int, Sequence[int]],
+        state_of: Callable[[int], ProcessState],
         on_link: Callable[[int, int, LinkFault], None],
     ) -> None:
-        """`broker_ports` are the ports of each broker's listeners. `on_link` is called when a link
-        has changed.
+        """`broker_ports` are the ports of each broker's listeners. `state_of` returns the
+        state of a broker's process. `on_link` is called when a link has changed.
         """
         self._folder = folder
         self._bootstrap_servers = bootstrap_servers
         self._zookeeper_connect = zookeeper_connect
         self._broker_ports = broker_ports
+        self._state_of = state_of
         self._on_link = on_link
+        self._healing: set[asyncio.Task[None]] = set()
         self.links: dict[tuple[int, int], LinkFault] = {}
         """Links that are not whole, by their two brokers, the smaller id first."""
 
@@ -101,8 +107,6 @@ class ClusterActs:
             raise ActionRefused(f"there is no broker {broker}; there are {there}")
         return broker
 
-    # ZooKeeper
-
     def _with_zookeeper(self, work: Callable[["_ZooKeeper"], str]) -> str:
         with _ZooKeeper(self._zookeeper_connect) as zookeeper:
             return work(zookeeper)
@@ -126,8 +130,6 @@ class ClusterActs:
             return f"/controller names broker {broker} now"
 
         return self._with_zookeeper(work)
-
-    # Kafka's protocol
 
     async def _elect(self, partition: str, unclean: bool) -> str:
         from kafka_edu.clients.admin.brokers import connect_brokers
@@ -228,52 +230,63 @@ class ClusterActs:
             return f"all brokers capture the frames of {wanted}"
         return "no broker captures frames any more; the files stay"
 
-    # The brokers themselves
-
     async def _link(self, request: Request, fault: LinkFault) -> str:
         a, b = sorted((self._broker(request, "broker"), self._broker(request, "other")))
         if a == b:
             raise ActionRefused("a link has two ends; both name the same broker")
-        ends = [(a, b), (b, a)]
-        told, silent = [], []
-        for broker, other in ends:
-            try:
-                await self._control(
-                    broker,
-                    {
-                        "control": "link",
-                        "ports": list(self._broker_ports[other]),
-                        "delay_ms": fault.delay_ms,
-                        "cut": fault.cut,
-                    },
-                )
-                told.append(broker)
-            except (ActionRefused, OSError):
-                silent.append(broker)
-        if not told:
-            raise ActionRefused(f"neither broker {a} nor broker {b} runs and answers")
+        before = self.links.get((a, b), WHOLE)
+        await self._set_fault(a, b, fault)
+        try:
+            await self._set_fault(b, a, fault)
+        except (ActionRefused, OSError) as error:
+            await self._set_fault(a, b, before)
+            raise ActionRefused(
+                f"the link between brokers {a} and {b} is still {before}, because broker {b} could"
+                f" not change its end: {error}"
+            ) from error
+        self._record(a, b, fault)
+        return f"the link between brokers {a} and {b} is {fault}"
+
+    def _record(self, a: int, b: int, fault: LinkFault) -> None:
         if fault == WHOLE:
             self.links.pop((a, b), None)
         else:
             self.links[a, b] = fault
         self._on_link(a, b, fault)
-        half = f"; broker {silent[0]} does not answer and knows nothing of it" if silent else ""
-        return f"the link between brokers {a} and {b} is {fault}{half}"
 
-    def forget_links_of(self, broker: int) -> None:
-        """A broker has ended: at its next start it knows of no fault."""
-        for a, b in [link for link in self.links if broker in link]:
-            if self.links.pop((a, b), None) is not None:
-                self._on_link(a, b, WHOLE)
+    async def _set_fault(self, broker: int, other: int, fault: LinkFault) -> None:
+        """Set the fault of the connections that one broker opens to the other."""
+        request: dict[str, object] = {
+            "control": "link",
+            "ports": list(self._broker_ports[other]),
+            "delay_ms": fault.delay_ms,
+            "cut": fault.cut,
+        }
+        await self._control(broker, request)
+
+    def heal_links_of(self, broker: int) -> None:
+        """Heal the links of a broker that has ended, because at its next start it knows of no
+        fault. The other ends still have it, so they are healed in the background.
+        """
+        for link in [link for link in self.links if broker in link]:
+            task = asyncio.get_running_loop().create_task(self._heal_other_end(link, broker))
+            self._healing.add(task)
+            task.add_done_callback(self._healing.discard)
+
+    async def _heal_other_end(self, link: tuple[int, int], ended: int) -> None:
+        other = link[1] if link[0] == ended else link[0]
+        try:
+            await self._set_fault(other, ended, WHOLE)
+        except (ActionRefused, OSError):
+            if self._state_of(other) is not ProcessState.STOPPED:
+                return  # the other end still has the fault, and the record says so
+        if link in self.links:
+            self._record(*link, WHOLE)
 
     async def _control(self, broker: int, request: dict[str, object]) -> dict[str, object]:
         """Send a control line to a broker's event socket. Raises ActionRefused, OSError."""
-        path: Path = self._folder.broker_events(broker)
-        try:
-            address = EventsAddress.read(str(path))
-        except (OSError, TraceFormatError) as error:
-            raise ActionRefused(f"broker {broker} does not run") from error
         async with asyncio.timeout(_PATIENCE_S):
+            address = await self._events_address(broker)
             reader, writer = await asyncio.open_connection(address.host, address.port)
             try:
                 writer.write(json.dumps({"token": address.token, **request}).encode() + b"\n")
@@ -286,6 +299,17 @@ class ClusterActs:
         if not answer.get("ok"):
             raise ActionRefused(str(answer.get("error", f"broker {broker} gave no answer")))
         return dict(answer)
+
+    async def _events_address(self, broker: int) -> EventsAddress:
+        """Return where the broker sends events. A broker that has just started writes the address
+        a moment later, so this waits for it. The caller limits the time.
+        """
+        path: Path = self._folder.broker_events(broker)
+        while (state := self._state_of(broker)) is ProcessState.RUNNING:
+            with contextlib.suppress(OSError, TraceFormatError):
+                return EventsAddress.read(str(path))
+            await asyncio.sleep(_LOOK_AGAIN_S)
+        raise ActionRefused(f"broker {broker} is {state}")
 
 
 class _ZooKeeper:

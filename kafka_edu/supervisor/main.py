@@ -91,6 +91,7 @@ class Supervisor:
             spec.bootstrap_servers,
             spec.zookeeper.connect,
             {broker.id: _ports_of(spec, broker.id) for broker in spec.brokers},
+            lambda broker: self._brokers[broker].state,
             self._link_changed,
         )
         self._locks = {child.source: asyncio.Lock() for child in self._children()}
@@ -256,7 +257,7 @@ class Supervisor:
         )
         path.unlink(missing_ok=True)
         if child.source.broker is not None:
-            self._cluster_acts.forget_links_of(child.source.broker)
+            self._cluster_acts.heal_links_of(child.source.broker)
 
     async def _act(self, action: str, request: Request) -> Answer:
         """Carry out an act. An event is emitted before and after it, except for `status` and

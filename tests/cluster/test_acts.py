@@ -139,12 +139,46 @@ def test_links_are_slowed_cut_and_healed_and_a_restart_forgets_them(
     cluster.perform("slow-link", {"broker": 1, "other": 2, "delay_ms": 20})
     restarted = now_us()
     cluster.perform("restart", {"broker": 2})
-    assert links(cluster) == [], "a broker that starts knows of no fault"
+    watcher.wait(
+        lambda e: (
+            e.broker == 1
+            and isinstance(e.event, server.LinkFaultChanged)
+            and (e.event.delay_ms, e.event.cut) == (0, False)
+        ),
+        "broker 1 heals its end, because broker 2 knows of no fault when it starts",
+        restarted,
+    )
     watcher.wait(
         lambda e: e.event == supervisor.LinkChanged(broker=1, other=2, delay_ms=0, cut=False),
         "the link is whole again",
         restarted,
     )
+    assert links(cluster) == []
+    cluster.wait_ready()
+
+
+def test_a_link_of_which_one_end_cannot_change_stays_as_it_was(
+    cluster: Cluster, watcher: Watcher
+) -> None:
+    since = now_us()
+    cluster.perform("stop", {"broker": 2})
+    with pytest.raises(
+        ClusterError,
+        match="is still whole, because broker 2 could not change its end: broker 2 is stopped",
+    ):
+        cluster.perform("cut-link", {"broker": 1, "other": 2})
+    assert links(cluster) == []
+    for cut, words in ((True, "broker 1 cuts its end"), (False, "broker 1 heals its end again")):
+        watcher.wait(
+            lambda e, cut=cut: (
+                e.broker == 1
+                and isinstance(e.event, server.LinkFaultChanged)
+                and e.event.cut == cut
+            ),
+            words,
+            since,
+        )
+    cluster.perform("start", {"broker": 2})
     cluster.wait_ready()
 
 
@@ -230,9 +264,10 @@ def test_a_session_and_the_controller(cluster: Cluster, watcher: Watcher) -> Non
         "the controller resigns when /controller names another",
         since,
     )
-    cluster.perform("delete-controller", {})
     watcher.wait(
-        lambda e: isinstance(e.event, controller.ControllerElected), "a controller again", since
+        lambda e: isinstance(e.event, controller.ControllerElected),
+        "the znode is deleted by the one who resigned, and there is an election",
+        since,
     )
     cluster.wait_ready()
 
