@@ -87,7 +87,7 @@ def test_the_arrows_lead_from_a_kill_to_the_new_leaders_and_time_stands_still(
 
     terminal.keys(*["<"] * 60)
     terminal.wait_for(
-        lambda s: "out of the processes' rings" in s, "facts from before it began to look"
+        lambda s: "… starting" in s, "the start of the brokers, out of the processes' rings"
     )
     terminal.keys("9", "a")
     terminal.wait_for(lambda s: "nothing has happened" in s, "the beginning of the rings")
