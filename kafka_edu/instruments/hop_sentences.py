@@ -298,7 +298,8 @@ def _broker(event: Event) -> Sentence | None:
             return _quiet(f"broker {e.broker_id}: {e.before} → {e.after}")
         case server.LinkFaultChanged() as e:
             state = LinkFault(e.delay_ms, e.cut)
-            return _quiet(f"its link to port {joined(e.ports)} is {state}")
+            ports = "port" if len(e.ports) == 1 else "ports"
+            return _quiet(f"its link to {ports} {joined(e.ports)} is {state}")
         case server.ServerStarted() as e:
             return _quiet("has started", after=f"after {duration(e.startup_ms)}")
         case server.MetadataUpdated() as e:
