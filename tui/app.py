@@ -118,6 +118,8 @@ class DashboardApp(App[None]):
         super().__init__()
         self._first = screen
         self._warnings = warnings
+        self.declarations = DECLARATIONS
+        """All screens, for the line of jump keys."""
         self.chinese = False
         """Whether titles are in Chinese."""
         self.filter_words: tuple[str, ...] = ()

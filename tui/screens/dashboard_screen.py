@@ -1,4 +1,4 @@
-"""The common part of both screens: head, footer, and the answers to `?`, `o` and [enter]."""
+"""The common part of all screens: head, footer, and the answers to `?`, `o` and [enter]."""
 
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -56,8 +56,6 @@ class DashboardScreen(Screen[None]):
     ]
     declaration: ClassVar[ScreenDeclaration]
     default_subject: ClassVar[Subject]
-    screens: ClassVar[tuple[ScreenDeclaration, ...]] = ()
-    """All screens, for the line of jump keys. The registry sets it."""
     has_strip: ClassVar[bool] = True
     """Whether the time line stands below the body."""
 
@@ -80,7 +78,7 @@ class DashboardScreen(Screen[None]):
             yield TickerLines(self.model)
         yield from self.foot()
         yield self.acts
-        yield JumpStrip(self.model, self.declaration, self.screens)
+        yield JumpStrip(self.model, self.declaration)
         yield Footer(compact=True, show_command_palette=False)
 
     def body(self) -> ComposeResult:

@@ -28,4 +28,3 @@ SCREENS: Final[tuple[type[DashboardScreen], ...]] = (
     WireScreen,
 )
 DECLARATIONS: Final[tuple[ScreenDeclaration, ...]] = tuple(screen.declaration for screen in SCREENS)
-DashboardScreen.screens = DECLARATIONS

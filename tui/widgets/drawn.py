@@ -18,6 +18,7 @@ from textual.widget import Widget
 
 from ..model import Model
 from ..palette import DARK, LIGHT, Palette
+from ..reader import reader_of
 from ..subjects import Subject
 
 
@@ -139,8 +140,7 @@ class Lines(ScrollView, can_focus=True):
 
     def _filter(self) -> tuple[str, ...]:
         """Return the words that a line must hold."""
-        words: tuple[str, ...] = getattr(self.app, "filter_words", ())
-        return words
+        return reader_of(self).filter_words
 
     def _let_through(self) -> Sequence[int]:
         """Return the indices of the lines that hold all words of the filter."""

@@ -8,6 +8,7 @@ from kafka_edu.common.words import plural
 from kafka_edu.instruments.replay import Replay
 
 from ..model import Model
+from ..reader import reader_of
 from ..subjects import HEADER
 from ..view_model.figures import clock, duration
 from .drawn import Drawn, ink
@@ -59,7 +60,7 @@ class StatusLine(Drawn, can_focus=True):
         if self.model.pause is not None and self.model.pause.stopped_by:
             kind, words = "warning", f"■ stopped: {self.model.pause.stopped_by}"
         mode = self._mode()
-        held: tuple[str, ...] = getattr(self.app, "filter_words", ())
+        held = reader_of(self).filter_words
         if held:
             mode = Text.assemble((f"/{' '.join(held)}  ", f"bold {colours.warning}"), mode)
         first = ink(words, f"bold {colours.verdict(kind)}")
