@@ -5,7 +5,7 @@
 order of the steps: check the table, decide, write the state znodes by version, update the context,
 send requests to the brokers. Another broker may have written a state znode, for example a leader
 that changes its ISR; `leadership_update` handles that. Every step is done for all partitions at
-once.
+once. Next hop: ControllerBrokersRequestBatch.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence

@@ -1,6 +1,7 @@
 """The task that moves a purgatory's time (收割机线程).
 
-(Kafka: ExpiredOperationReaper in DelayedOperation.scala.)
+(Kafka: ExpiredOperationReaper in DelayedOperation.scala.) Next hop:
+DelayedOperationPurgatory.advance_clock, then SystemTimer.
 """
 
 import asyncio

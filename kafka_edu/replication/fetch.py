@@ -51,9 +51,9 @@ class Fetch:
         `session` is the session whose `infos` these are. A change of any other of its partitions
         also wakes the fetch while it waits.
 
-        A follower's fetch first reports the follower's position (book 001). The response is
-        immediate if there is no time to wait, nothing is wanted, there are enough bytes, or there
-        is an error or a diverging epoch.
+        After the read, a follower's fetch reports the follower's position (book 001). The response
+        is immediate if there is no time to wait, nothing is wanted, there are enough bytes, or
+        there is an error or a diverging epoch.
         """
         now_ms = self._time.hi_res_clock_ms()
         if session is not None:

@@ -4,7 +4,7 @@ ReplicaFetcherThread.scala, ReplicaFetcherBlockingSend).
 This is shell: in Kafka a thread, here a task, with one connection and one request under way. The
 next fetch leaves as soon as the last response is appended. If there is nothing new, the leader
 holds the fetch up to replica.fetch.wait.max.ms. So followers learn of records at once and yet do
-not spin.
+not spin. Next hop of a fetch: apis/fetch on the leader; of its response: ReplicaFetcher.
 """
 
 import asyncio
