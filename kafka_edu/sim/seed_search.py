@@ -388,7 +388,7 @@ class SeedRun:
             self._dashboards.append(dashboard)
 
     def _on_stall(self, broker: int, ms: float) -> None:
-        """Count a stall as a pause, because a broker that the kernel holds cannot answer."""
+        """Count a stall as a pause: a broker cannot answer while the kernel has stopped it."""
         now_ms = self._now_ms()
         self._pauses.paused(broker, now_ms)
         self._pauses.resumed(broker, now_ms + ms)

@@ -509,7 +509,7 @@ class History:
         )
 
     def early_effects(self, envelope: Envelope) -> Iterator[Envelope]:
-        """Yield earlier events whose causes may be known only now, with this event.
+        """Yield earlier events whose cause may be this event, which arrived later.
 
         A broker emits the fact of a write after the write. The supervisor may see the end of a
         process after ZooKeeper has lost its connection.

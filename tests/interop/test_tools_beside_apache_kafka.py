@@ -1,8 +1,7 @@
-"""Our tools do and say what Kafka's do and say, with the same words: exit code, standard output,
-standard error.
+"""Our tools behave as Kafka's do: the same exit code, standard output and standard error.
 
-Kafka's were recorded (tests/golden/tools): they print that still, and so do ours, on a broker of
-Apache Kafka 2.0.1 and on one of ours.
+The output of Kafka's tools is recorded in tests/golden/tools. These tests compare Kafka's tools and
+ours with that recording, on a broker of Apache Kafka 2.0.1 and on one of ours.
 """
 
 import re

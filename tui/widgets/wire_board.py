@@ -23,7 +23,7 @@ _FOLDED, _OPEN, _LEAF = "▸", "▾", " "
 
 
 class WireAnswer(Drawn):
-    """The answer: what the chosen frame says, and whether every byte of it is right."""
+    """The fields of the chosen frame, and whether every byte of it is right."""
 
     subject = WIRE_TREE
 

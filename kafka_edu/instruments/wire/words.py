@@ -1,4 +1,4 @@
-"""Values in words: the numbers of the wire as a reader would say them."""
+"""Turn the numbers of the wire into words that a reader knows, for example a time or a size."""
 
 import datetime
 import re

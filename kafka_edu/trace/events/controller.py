@@ -136,8 +136,8 @@ class LeaderElected(NamedTuple):
     """A leader was chosen by the strategy from these sets, and it stands in the partition's znode
     as of that version.
 
-    `why` says it in words, and `passed_over` of each other replica, in AR order, why it does not
-    lead. The event holds the sets, because they change.
+    `why` explains the choice in words. `passed_over` lists the other replicas, in AR order, with
+    the reason why each does not lead. The event holds the sets, because they change.
     """
 
     topic: str
