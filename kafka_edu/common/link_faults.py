@@ -1,4 +1,4 @@
-"""Slow and cut links: a transport that delays or holds what passes over the connections it opens.
+"""Slow, cut and reset links: a transport that delays, holds or ends the connections that it opens.
 
 The faults are those of the simulator's network (kafka_edu/sim/memory_transport.py): a slow link
 keeps the order; a cut link loses nothing at first. As with TCP, bytes that were sent arrive when
@@ -208,6 +208,16 @@ class FaultyTransport:
         link.changed.set()
         for wire in tuple(link.wires):
             wire.fault_changed()
+
+    def reset(self, port: int) -> int:
+        """Close every open connection to a port, as after a TCP reset: what was on its way is lost.
+        New ones can be opened at once. Return how many there were. O(connections).
+        """
+        link = self._links.get(port)
+        wires = tuple(link.wires) if link is not None else ()
+        for wire in wires:
+            wire.close()
+        return len(wires)
 
     def faults(self) -> dict[int, LinkFault]:
         """Return the links that are not whole, by port."""

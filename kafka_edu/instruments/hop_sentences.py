@@ -300,6 +300,10 @@ def _broker(event: Event) -> Sentence | None:
             state = LinkFault(e.delay_ms, e.cut)
             ports = "port" if len(e.ports) == 1 else "ports"
             return _quiet(f"its link to {ports} {joined(e.ports)} is {state}")
+        case server.LinkReset() as e:
+            ports = "port" if len(e.ports) == 1 else "ports"
+            lost = plural(e.connections, "connection")
+            return _quiet(f"loses its {lost} to {ports} {joined(e.ports)}, by a reset")
         case server.ServerStarted() as e:
             return _quiet("has started", after=f"after {duration(e.startup_ms)}")
         case server.MetadataUpdated() as e:

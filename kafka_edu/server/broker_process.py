@@ -37,7 +37,7 @@ from kafka_edu.server.loop_sampler import LoopSampler
 from kafka_edu.server.troubles import Troubles
 from kafka_edu.trace.event import Level, Source
 from kafka_edu.trace.events.network import FileBytesSampled
-from kafka_edu.trace.events.server import LinkFaultChanged
+from kafka_edu.trace.events.server import LinkFaultChanged, LinkReset
 from kafka_edu.trace.file_sink import FileSink
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.socket_sink import GAUGE_PERIOD_MS, EventServer
@@ -337,8 +337,8 @@ async def _control(
     tracer: Tracer,
     request: Mapping[str, object],
 ) -> Mapping[str, object]:
-    """Do what the supervisor asks for (M4): set the state of links, or end our session. Raises
-    ValueError, OSError.
+    """Do what the supervisor asks for (M4): set the state of links, reset them, or end our session.
+    Raises ValueError, OSError.
     """
     match request:
         case {"control": "link", "ports": list(ports), "delay_ms": int(delay_ms), "cut": bool(cut)}:
@@ -346,6 +346,10 @@ async def _control(
                 links.set_fault(int(port), LinkFault(delay_ms, cut))
             tracer(LinkFaultChanged(ports=tuple(map(int, ports)), delay_ms=delay_ms, cut=cut))
             return {}
+        case {"control": "reset-link", "ports": list(ports)}:
+            closed = sum(links.reset(int(port)) for port in ports)
+            tracer(LinkReset(ports=tuple(map(int, ports)), connections=closed))
+            return {"connections": closed}
         case {"control": "expire-session"}:
             return {"session_id": await zk_client.expire_session()}
     raise ValueError(f"there is no control '{request.get('control')}' with these fields")

@@ -157,6 +157,13 @@ CLUSTER_ACTS: Final = (
         dangerous=True,
     ),
     Act(
+        "reset-link",
+        "reset the connections between brokers {broker} and {other}",
+        _LINK,
+        "Each connection between the two ends with an error, as after a TCP reset; both connect"
+        " again.",
+    ),
+    Act(
         "heal-link",
         "heal the link between brokers {broker} and {other}",
         _LINK,

@@ -51,6 +51,8 @@ other undoes it, and the act is refused. Each broker emits LinkFaultChanged.
 - A cut link holds everything, as a pulled cable does. Neither side gets an error: what waits for
   the other side ends by its time-out, and new connections time out.
 - A healed link delivers what waited, unless one side has given up meanwhile.
+- A reset ends each connection with an error and loses what was on its way. The link itself stays as
+  it is, so both sides connect again. Each broker emits LinkReset.
 
 A broker learns of a fault over its event socket, by a line that carries the socket's token. Every
 broker has this socket already, and only the cluster's owner can read the token. Nothing is

@@ -14,6 +14,7 @@ from typing import Final
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.link_faults import WHOLE, LinkFault
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.words import plural
 from kafka_edu.supervisor.action_server import ActionRefused
 from kafka_edu.supervisor.child_process import ProcessState
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
@@ -96,6 +97,8 @@ class ClusterActs:
                 return await self._link(request, LinkFault(delay_ms))
             case "cut-link":
                 return await self._link(request, LinkFault(cut=True))
+            case "reset-link":
+                return await self._reset_link(*self._ends(request))
             case "heal-link":
                 return await self._link(request, WHOLE)
         raise ActionRefused(f"there is no action '{name}'")
@@ -230,10 +233,26 @@ class ClusterActs:
             return f"all brokers capture the frames of {wanted}"
         return "no broker captures frames any more; the files stay"
 
-    async def _link(self, request: Request, fault: LinkFault) -> str:
+    def _ends(self, request: Request) -> tuple[int, int]:
+        """Return the two brokers of a link, the smaller id first."""
         a, b = sorted((self._broker(request, "broker"), self._broker(request, "other")))
         if a == b:
             raise ActionRefused("a link has two ends; both name the same broker")
+        return a, b
+
+    async def _reset_link(self, a: int, b: int) -> str:
+        """Have each of the two close the connections that it has opened to the other."""
+        closed = 0
+        for broker, other in ((a, b), (b, a)):
+            ports = list(self._broker_ports[other])
+            answer = await self._control(broker, {"control": "reset-link", "ports": ports})
+            match answer.get("connections"):
+                case int(connections):
+                    closed += connections
+        return f"{plural(closed, 'connection')} between brokers {a} and {b} ended with an error"
+
+    async def _link(self, request: Request, fault: LinkFault) -> str:
+        a, b = self._ends(request)
         before = self.links.get((a, b), WHOLE)
         await self._set_fault(a, b, fault)
         try:

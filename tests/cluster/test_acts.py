@@ -157,6 +157,22 @@ def test_links_are_slowed_cut_and_healed_and_a_restart_forgets_them(
     cluster.wait_ready()
 
 
+def test_after_a_reset_the_followers_fetch_again(cluster: Cluster, watcher: Watcher) -> None:
+    since = now_us()
+    assert "between brokers 0 and 1 ended with an error" in cluster.perform(
+        "reset-link", {"broker": 1, "other": 0}
+    )
+    watcher.wait(
+        lambda e: (
+            e.broker == 1 and isinstance(e.event, server.LinkReset) and e.event.connections > 0
+        ),
+        "broker 1, which follows broker 0, loses its connections to it",
+        since,
+    )
+    assert links(cluster) == []
+    send(cluster, "t")
+
+
 def test_a_link_of_which_one_end_cannot_change_stays_as_it_was(
     cluster: Cluster, watcher: Watcher
 ) -> None:

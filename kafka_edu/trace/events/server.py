@@ -113,6 +113,16 @@ class LinkFaultChanged(NamedTuple):
 
 
 @event()
+class LinkReset(NamedTuple):
+    """The supervisor had this broker close the connections that it had opened to these ports, as
+    after a TCP reset. The broker opens new ones.
+    """
+
+    ports: tuple[int, ...]
+    connections: int
+
+
+@event()
 class BackgroundTaskFailed(NamedTuple):
     """A background task raised. The broker stops: a part that is silently gone is worse than a
     broker that is gone.

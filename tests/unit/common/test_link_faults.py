@@ -182,3 +182,24 @@ def test_a_link_that_becomes_whole_delivers_at_once_and_in_order() -> None:
         assert world.server.text == b"0123456789!"
 
     run(story)
+
+
+def test_a_reset_ends_what_is_open_and_new_connections_pass() -> None:
+    async def story(world: World) -> None:
+        assert world.transport.reset(PORT) == 0
+        await world.connect()
+        world.fault(LinkFault(200))
+        world.client.wires[0].send([b"lost"])
+        assert world.transport.reset(PORT) == 1
+        await asyncio.sleep(0.5)
+        assert world.client.lost
+        assert world.server.lost
+        assert world.server.text == b""
+        assert world.transport.faults() == {PORT: LinkFault(200)}, "a reset is no state"
+        world.fault(WHOLE)
+        wire = await world.connect()
+        wire.send([b"again"])
+        await asyncio.sleep(0.001)
+        assert world.server.text == b"again"
+
+    run(story)

@@ -3,18 +3,30 @@
 import pytest
 
 from kafka_edu.instruments.hop_sentences import hop_sentence
-from kafka_edu.trace.events.server import LinkFaultChanged
+from kafka_edu.trace.events.server import LinkFaultChanged, LinkReset
 
 
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (LinkFaultChanged((9092,), 200, False), "its link to port 9092 is slow by 200 ms"),
-        (LinkFaultChanged((9092, 9093), 0, True), "its link to ports 9092, 9093 is cut"),
-        (LinkFaultChanged((9092,), 0, False), "its link to port 9092 is whole"),
+        (
+            LinkFaultChanged(ports=(9092,), delay_ms=200, cut=False),
+            "its link to port 9092 is slow by 200 ms",
+        ),
+        (
+            LinkFaultChanged(ports=(9092, 9093), delay_ms=0, cut=True),
+            "its link to ports 9092, 9093 is cut",
+        ),
+        (LinkFaultChanged(ports=(9092,), delay_ms=0, cut=False), "its link to port 9092 is whole"),
+        (
+            LinkReset(ports=(9092,), connections=2),
+            "loses its 2 connections to port 9092, by a reset",
+        ),
     ],
 )
-def test_the_fault_of_a_link_has_a_sentence(event: LinkFaultChanged, words: str) -> None:
+def test_the_fault_of_a_link_has_a_sentence(
+    event: LinkFaultChanged | LinkReset, words: str
+) -> None:
     sentence = hop_sentence(event)
     assert sentence is not None
     assert sentence.before == words
