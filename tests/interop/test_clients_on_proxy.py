@@ -45,7 +45,7 @@ CLIENTS: Final[dict[str, Callable[[], Client]]] = {
     "java-3.9.1": lambda: test_client_java.java_client("3.9.1"),
     "java-4.1.1": lambda: test_client_java.java_client("4.1.1"),
 }
-#: Clients that can produce through the proxy: the only request they send to it is Metadata.
+#: Clients that need only Metadata from the proxy (and ApiVersions), so they can produce.
 ASK_FOR_METADATA_ALONE: Final = ("confluent-kafka", "aiokafka")
 #: A target that takes long to answer is not down.
 PATIENT: Final = ("--refresh-ms", "200", "--timeout-ms", "30000")

@@ -23,7 +23,7 @@ _FOLDED, _OPEN, _LEAF = "▸", "▾", " "
 
 
 class WireAnswer(Drawn):
-    """The fields of the chosen frame, and whether every byte of it is right."""
+    """A line about the chosen frame, and the verdict: whether every byte of it is right."""
 
     subject = WIRE_TREE
 
