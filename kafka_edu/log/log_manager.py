@@ -580,7 +580,7 @@ class LogManager:
         except OSError as error:
             if (
                 not log.closed
-                and log.topic_partition in self._logs
+                and self._logs.get(log.topic_partition) is log
                 and all(s in log.segments for s in segments)
             ):
                 self._fail_log_dir(log.log_dir, error)

@@ -264,6 +264,31 @@ def test_a_rolled_segment_is_flushed_without_being_asked() -> None:
     run(scenario)
 
 
+def test_a_flush_that_meets_a_deleted_log_says_nothing_about_the_new_one_of_that_name() -> None:
+    async def gone(call: Callable[[], T]) -> T:
+        await settle()
+        raise FileNotFoundError(2, "No such file or directory")
+
+    async def scenario() -> None:
+        broker = Broker(MemoryFileSystem())
+        for lost in ([], [("/a", [A])]):
+            broker.logs._run_blocking = inline
+            broker.logs.get_or_create_log(A)
+            broker.produce(A)
+            await settle()
+            broker.logs._run_blocking = gone
+            broker.produce(A, 9)
+            await asyncio.sleep(0)  # a worker has the segments that were rolled
+            if not lost:
+                broker.logs.delete_log(A)
+                broker.logs.get_or_create_log(A)
+            await settle()
+            await settle()
+            assert broker.failed == lost
+
+    run(scenario)
+
+
 def test_files_of_epochs_are_written_by_a_worker() -> None:
     async def scenario() -> None:
         disk = MemoryFileSystem()
