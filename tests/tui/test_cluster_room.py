@@ -80,6 +80,7 @@ def test_kafkas_own_topic_is_one_row_below_the_users_and_unfolds() -> None:
         assert "50 partitions · all in sync" in text
         assert "__consumer_offsets-7" not in text
         rows.focus()
+        await pilot.pause()  # the focus is set a moment later
         rows.cursor = 2
         await pilot.press("enter")
         await pilot.pause()

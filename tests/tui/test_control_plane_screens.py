@@ -216,6 +216,7 @@ def test_it_expires_its_znode_goes_and_the_watch_fires() -> None:
         await pilot.press("tab")
         tree = app.screen.query_one(ZnodeLines)
         tree.focus()
+        await pilot.pause()  # the focus is set a moment later
         rows = [row.node.path for row in tree.rows]
         tree.cursor = rows.index("/controller")
         text = shown(app)
@@ -244,6 +245,7 @@ def test_znodes_open_and_close_by_keys() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         tree = app.screen.query_one(ZnodeLines)
         tree.focus()
+        await pilot.pause()  # the focus is set a moment later
         shown(app)
         await pilot.press("home")
         before = tree.count()
@@ -292,6 +294,7 @@ def test_the_selected_session_stays_when_others_come_and_go() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         lines = app.screen.query_one(SessionLines)
         lines.focus()
+        await pilot.pause()  # the focus is set a moment later
         shown(app)
         await pilot.press("down")
         await pilot.press("down")
@@ -395,6 +398,7 @@ def test_a_frame_is_quick_with_ten_thousand_partitions_and_znodes() -> None:
             assert best < slow_ms, f"{screen}: {best:.0f} ms"
         tree = app.screen.query_one(ZnodeLines)
         tree.focus()
+        await pilot.pause()  # the focus is set a moment later
         await pilot.press("end")
         tree.cursor = next(i for i, row in enumerate(tree.rows) if row.hidden)
         tree.action_move(0)

@@ -96,6 +96,7 @@ def test_an_older_rebalance_can_be_chosen_and_its_causes_followed() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         rebalances = app.screen.query_one(RebalanceLines)
         rebalances.focus()
+        await pilot.pause()  # the focus is set a moment later
         await pilot.press("down")
         text = shown(app)
         assert re.search(r"\+ guest-3 .*– +→ web-4,5", text), text
@@ -160,6 +161,8 @@ def test_one_broker_and_one_request_hop_by_hop() -> None:
         assert "request queue" in text
         assert "█" in text
         assert re.search(r"total +\d+ ms", text)
+        assert "…" not in text.split("total")[0].split("where its time went")[1]
+        assert "waiting until the new partitions have leaders" in text
         assert "receives CreateTopics" in text, "the control plane's hops are always recorded"
         await pilot.press("escape")
         await pilot.pause()

@@ -155,6 +155,7 @@ def test_the_waits_end_when_the_broker_has_left_the_isr() -> None:
         lines = [ended.line(i).plain for i in range(ended.count())]
         assert any(re.search(r"[3-9]\.\d s HW moved: new leader epoch", line) for line in lines)
         ended.focus()
+        await pilot.pause()  # the focus is set a moment later
         ended.cursor = next(i for i, line in enumerate(lines) if "leader epoch" in line)
         await pilot.press("enter")
         await pilot.pause()

@@ -133,6 +133,7 @@ def test_enter_follows_the_chain_to_the_cause_and_to_what_followed() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         rows = app.screen.query_one(MatrixRows)
         rows.focus()
+        await pilot.pause()  # the focus is set a moment later
         elected = moment(LeaderElected)[1]
         rows.cursor = [str(key) for key in app.model.cluster.partitions.by_key].index(
             f"{elected.topic}-{elected.partition}"
@@ -193,6 +194,7 @@ def test_wheels_fit_a_small_screen_as_strips() -> None:
 def test_about_and_source_of_the_widget_in_focus() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         app.screen.query_one(MatrixRows).focus()
+        await pilot.pause()  # the focus is set a moment later
         await pilot.press("question_mark")
         await pilot.pause()
         text = screen_text(app.screen)
@@ -200,6 +202,7 @@ def test_about_and_source_of_the_widget_in_focus() -> None:
         assert "LeaderElected" in text
         assert "kafka_edu/replication/partition.py" in text
         app.screen.query_one(OptionList).focus()
+        await pilot.pause()  # the focus is set a moment later
         await pilot.press("enter")
         await pilot.pause()
         await pilot.pause()
@@ -334,6 +337,7 @@ def test_a_filter_leaves_only_the_lines_that_hold_its_words() -> None:
         assert "payments-1" in text
         assert "/payments" in text.splitlines()[0]
         rows.focus()
+        await pilot.pause()  # the focus is set a moment later
         await pilot.press("end")
         assert rows.key(rows.cursor) is not None
         assert str(rows.key(rows.cursor)) == "payments-1", "the last line that is shown"

@@ -87,17 +87,20 @@ def test_a_field_lights_up_in_the_bytes_and_a_byte_in_the_tree() -> None:
         view = app.model.wire
         await settled(pilot, app, *["down"] * 8)
         app.screen.query_one(TreeLines).focus()
+        await pilot.pause()  # the focus is set a moment later
         names = [row.node.name for row in view.rows]
         text = await settled(pilot, app, *["down"] * names.index("acks"))
         assert "body.acks  bytes 20-21  int16" in text
         assert "When to answer: 0 never" in text
         assert view.span == (20, 22)
         app.screen.query_one(HexLines).focus()
+        await pilot.pause()  # the focus is set a moment later
         at = view.chosen.data.index(b"\x04web") if view.chosen is not None else 0
         text = await settled(pilot, app, *["right"] * (at - view.byte))
         assert "body.topic_data[0].name" in text
         assert "compact string: length + 1 in a varint (KIP-482)" in text
         app.screen.query_one(TreeLines).focus()
+        await pilot.pause()  # the focus is set a moment later
         opened = await settled(pilot, app, "enter")
         assert "length  4 = 3 + 1" in opened
         shut = await settled(pilot, app, "enter")

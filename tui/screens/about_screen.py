@@ -63,7 +63,7 @@ class AboutScreen(ModalScreen[None]):
         text.append("\n\nEvents that feed it:\n")
         for cls in self._subject.events:
             known = EVENT_TYPES[cls.__name__]
-            first = (inspect.getdoc(cls) or "").partition("\n")[0]
+            first = " ".join((inspect.getdoc(cls) or "").partition("\n\n")[0].split())
             text.append(f"{cls.__name__}", style="bold")
             text.append(f" ({known.kind.value}, {known.area})  {first}\n")
         return text

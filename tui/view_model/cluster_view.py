@@ -4,6 +4,7 @@ well?".
 
 from typing import Final
 
+from kafka_edu.common.link_faults import WHOLE, LinkFault
 from kafka_edu.common.words import joined, plural
 from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
 from kafka_edu.trace.event import SUPERVISOR, Envelope, Source, SourceKind
@@ -16,6 +17,8 @@ from kafka_edu.trace.events.controller import (
 from kafka_edu.trace.events.replication import ControllerEpochSeen
 from kafka_edu.trace.events.server import BrokerRegistered, SessionLost
 from kafka_edu.trace.events.supervisor import (
+    LinkChanged,
+    LinkSnapshot,
     ProcessEnded,
     ProcessSnapshot,
     ProcessStarted,
@@ -23,6 +26,7 @@ from kafka_edu.trace.events.supervisor import (
     ZooKeeperModeChanged,
     ZooKeeperModeSnapshot,
 )
+from kafka_edu.trace.events.trace import SnapshotBegins
 
 from .broker_view import BrokersView
 from .glow import Glow
@@ -39,6 +43,8 @@ HEADER_EVENTS: Final = (
     SupervisorStarted,
     ZooKeeperModeChanged,
     ZooKeeperModeSnapshot,
+    LinkChanged,
+    LinkSnapshot,
 )
 
 
@@ -67,6 +73,8 @@ class ClusterView:
         """The server that leads the ensemble: 1, 2 …"""
         self.supervised: bool | None = None
         """Whether the supervisor is there. None: not known yet."""
+        self.links: dict[tuple[int, int], LinkFault] = {}
+        """Links between brokers that are not whole."""
         self._up_since_us: int | None = None
 
     def advance(self, now_us: int) -> None:
@@ -124,10 +132,20 @@ class ClusterView:
                 self.zookeepers[server] = False
             case ZooKeeperModeChanged() | ZooKeeperModeSnapshot() as e:
                 self._zookeeper_mode(e.child.id, e.mode)
+            case SnapshotBegins() if envelope.source == SUPERVISOR:
+                self.links.clear()
+            case LinkSnapshot() | LinkChanged() as e:
+                self._link(e.broker, e.other, LinkFault(e.delay_ms, e.cut))
             case LinkMade() if envelope.source.kind is SourceKind.ZOOKEEPER:
                 self.zookeepers[envelope.source.id] = True
             case _:
                 pass
+
+    def _link(self, broker: int, other: int, fault: LinkFault) -> None:
+        if fault == WHOLE:
+            self.links.pop((broker, other), None)
+        else:
+            self.links[broker, other] = fault
 
     def _zookeeper_mode(self, server: int, mode: str) -> None:
         if mode == "leader":
@@ -171,15 +189,16 @@ class ClusterView:
         if not self.brokers.by_id:
             return "warning", "… waiting for the first broker"
         gone = [str(b.id) for b in self.brokers.by_id.values() if b.dead]
-        why = (
-            f": {'broker' if len(gone) == 1 else 'brokers'} {joined(gone)}"
-            f" {'is' if len(gone) == 1 else 'are'} gone"
-            if gone
-            else ""
-        )
-        still = self.partitions.dead_in_isr()
-        if still:
-            why += f", still in {plural(still, 'ISR')}"
+        reasons = [
+            f"the link between brokers {broker} and {other} is {fault}"
+            for (broker, other), fault in self.links.items()
+        ]
+        if gone:
+            still = self.partitions.dead_in_isr()
+            isrs = f", still in {plural(still, 'ISR')}" if still else ""
+            who = f"broker {gone[0]} is" if len(gone) == 1 else f"brokers {joined(gone)} are"
+            reasons.insert(0, f"{who} gone{isrs}")
+        why = f": {'; '.join(reasons)}" if reasons else ""
         partitions, under, offline = self.partitions.counts()
         if offline:
             return (
@@ -197,7 +216,7 @@ class ClusterView:
                 "warning",
                 f"! broker {joined(paused)} is paused; the cluster does not know it yet",
             )
-        if gone:
+        if reasons:
             return "warning", f"! {why[2:]}; every partition has all its replicas"
         if self.controller < 0:
             return "warning", "! no controller: nobody can elect leaders until there is one"

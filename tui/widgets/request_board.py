@@ -32,6 +32,8 @@ _FIGURES: Final = 8
 _RESPONSES_COLUMNS: Final = 140
 _ALL_COLUMNS: Final = 96
 """Below this width the throttle and the rate have no room."""
+_HOP_BARS: Final = 23
+"""The columns of a request's picture before its bars: the part's name and its time."""
 _BARRED: Final = 11
 """From this width on, a cell has a bar."""
 
@@ -258,12 +260,14 @@ class HopPicture(Drawn):
             style = colours.warning if part == request.most else colours.ok
             line.append(" " * min(first, room - 1))
             line.append("█" * min(long, room - min(first, room - 1)), style=style)
-            words = part_words(request.sent.api_key, part)
-            if took and part == request.most:
-                line.append(f"  {words}", style="bold")
-            elif took and part == REMOTE and request.api.is_patient:
-                line.append(f"  {words}, as it wanted", style=colours.dim)
+            words, style = part_words(request.sent.api_key, part), "bold"
+            if part == REMOTE and request.api.is_patient:
+                words, style = f"{words}, as it wanted", colours.dim
             lines.append(line)
+            if took and (part == request.most or style == colours.dim):
+                if line.cell_len + 2 + len(words) > width:
+                    lines.append(line := ink(" " * _HOP_BARS))
+                line.append(f"  {words}", style=style)
             if REQUEST_PARTS[part] != "throttle":
                 begins += took
         lines.append(

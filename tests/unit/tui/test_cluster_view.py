@@ -2,6 +2,7 @@
 returns.
 """
 
+from kafka_edu.common.link_faults import LinkFault
 from kafka_edu.instruments.link_events import ClusterKnown, LinkLost
 from kafka_edu.trace.event import SUPERVISOR, Source, SourceKind
 from kafka_edu.trace.events.controller import (
@@ -28,6 +29,8 @@ from kafka_edu.trace.events.replication import (
 )
 from kafka_edu.trace.events.server import BrokerRegistered, MetadataUpdated, SessionLost
 from kafka_edu.trace.events.supervisor import (
+    LinkChanged,
+    LinkSnapshot,
     ProcessEnded,
     ProcessPaused,
     ProcessResumed,
@@ -679,3 +682,26 @@ def test_internal_topics_come_last() -> None:
     snapshot_of_the_controller(story, topics=("__consumer_offsets", "web", "__transaction_state"))
     topics = [key.topic for key in reduced(story).partitions.by_key]
     assert topics == ["web", "__consumer_offsets", "__transaction_state"]
+
+
+def test_a_link_with_a_fault_is_said_until_it_is_healed() -> None:
+    story = Story()
+    view = running(story)
+    slow = LinkChanged(broker=1, other=2, delay_ms=700, cut=False)
+    story.tell(SUPERVISOR, slow)
+    reduced(story, view)
+    assert view.verdict() == (
+        "warning",
+        "! the link between brokers 1 and 2 is slow by 700 ms; every partition has all its"
+        " replicas",
+    )
+    story.tell(SUPERVISOR, slow._replace(delay_ms=0, cut=True))
+    reduced(story, view)
+    assert "the link between brokers 1 and 2 is cut" in view.verdict()[1]
+    story.tell(SUPERVISOR, SnapshotBegins(as_of=0))
+    story.tell(SUPERVISOR, LinkSnapshot(broker=0, other=1, delay_ms=0, cut=True))
+    reduced(story, view)
+    assert view.links == {(0, 1): LinkFault(cut=True)}
+    story.tell(SUPERVISOR, LinkChanged(broker=0, other=1, delay_ms=0, cut=False))
+    reduced(story, view)
+    assert view.verdict()[0] == "ok"
