@@ -18,7 +18,9 @@ pytestmark = pytest.mark.tui
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    with running_cluster("replication", home=tmp_path / "home") as cluster:
+    # A paused follower must stay in the ISR until its leader is killed, also on a slow machine.
+    props = {"zookeeper.session.timeout.ms": "10000", "replica.lag.time.max.ms": "60000"}
+    with running_cluster("replication", home=tmp_path / "home", props=props) as cluster:
         yield cluster
 
 

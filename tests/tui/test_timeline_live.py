@@ -87,7 +87,8 @@ def test_the_arrows_lead_from_a_kill_to_the_new_leaders_and_time_stands_still(
 
     terminal.keys(*["<"] * 60)
     terminal.wait_for(
-        lambda s: "… starting" in s, "the start of the brokers, out of the processes' rings"
+        lambda s: "up 00:00:0" in s and "behind" in s,
+        "the start of the cluster, out of the processes' rings",
     )
     terminal.keys("9", "a")
     terminal.wait_for(lambda s: "nothing has happened" in s, "the beginning of the rings")

@@ -54,11 +54,18 @@ class PurgatoryChoice:
         at = choices.index(self.broker) if self.broker in choices else 0
         self.broker = choices[(at + by) % len(choices)]
         self.settle(view)
+        self._let_go(view)
 
     def move_name(self, view: PurgatoryView, by: int) -> None:
         choices = [ALL, *view.names(self.broker)]
         at = choices.index(self.name) if self.name in choices else 0
         self.name = choices[(at + by) % len(choices)]
+        self._let_go(view)
+
+    def _let_go(self, view: PurgatoryView) -> None:
+        """Choose another operation where the chosen one does not wait: it is of another place."""
+        if self.operation_of(view) is None:
+            self.operation = None
 
     def waiting(self, view: PurgatoryView) -> list[WaitingView]:
         return view.waiting(self.broker, self.name)

@@ -22,6 +22,7 @@ from tui.view_model.purgatory_view import (
     OperationKey,
     PurgatoryView,
 )
+from tui.widgets.purgatory_board import PurgatoryChoice
 
 
 def sampled(story: Story, broker: int, name: str, *waiting: WaitingOperation) -> None:
@@ -236,3 +237,13 @@ def test_its_memory_is_bounded() -> None:
         story.envelopes.clear()
     assert len(view.completions) == KEPT_COMPLETIONS
     assert view.told == 3 * KEPT_COMPLETIONS
+
+
+def test_another_place_lets_go_of_an_operation_that_does_not_wait_there() -> None:
+    """Otherwise the detail of a wait that has ended would stay beside another purgatory's list."""
+    view, choice = PurgatoryView(), PurgatoryChoice()
+    ended = OperationKey(broker=1, purgatory="Rebalance", operation=7)
+    for move in (choice.move_name, choice.move_broker):
+        choice.operation = ended
+        move(view, 1)
+        assert choice.operation is None
