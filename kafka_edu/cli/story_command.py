@@ -116,9 +116,10 @@ def _story(place: Place, history: History, source: EventSource) -> Story:
             (e for e in (*ends.values(), *known.log_ends.values()) if e is not None), default=None
         )
         if end is not None and place.offset >= end:
+            cut = "".join(f". {step.text}" for step in told.steps if step.stage == "cut")
             raise NoStoryError(
                 f"{place} is above the log end: the next record of {place.topic}-{place.partition}"
-                f" gets offset {end:,}"
+                f" gets offset {end:,}{cut}"
             )
         if end is None and not any(step.is_recorded for step in told.steps):
             why = "; ".join(

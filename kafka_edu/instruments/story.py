@@ -195,6 +195,11 @@ class Story:
         self.stored = stored
         self._history = history
         self.steps: list[Step] = list(self._tell())
+        began_us = self.begins.mono_us if self.begins is not None else 0
+        cuts = list(self._cuts())
+        # A cut from before the record lived took another record of its offset.
+        earlier = [s for s in cuts if s.envelope is not None and s.envelope.mono_us < began_us]
+        self.steps = [*earlier, *self.steps, *(step for step in cuts if step not in earlier)]
 
     @property
     def best(self) -> tuple[int, Stored] | None:
@@ -207,9 +212,13 @@ class Story:
 
     @property
     def begins(self) -> Envelope | None:
-        """The first recorded hop after the connection, from which times are counted."""
+        """The first recorded hop of the record itself, from which times are counted."""
         return next(
-            (s.envelope for s in self.steps if s.envelope is not None and s.stage != "connection"),
+            (
+                step.envelope
+                for step in self.steps
+                if step.envelope is not None and step.stage not in ("connection", "cut")
+            ),
             None,
         )
 
@@ -233,7 +242,6 @@ class Story:
         yield from self._acknowledgement(request, answered)
         yield from self._consumers()
         yield from self._groups()
-        yield from self._cuts()
 
     def _appended(self) -> Envelope | None:
         """The leader's append. After a truncation an offset is used again: the last one counts."""
@@ -436,8 +444,8 @@ class Story:
         ]
         for envelope, before, after in cuts:
             if after <= self.place.offset < before:
-                text = f"broker {envelope.broker} cuts its log back to {after:,}"
-                yield Step("cut", envelope, f"{text}: it loses what it had at this offset")
+                text = f"broker {envelope.broker} cuts its log back from {before:,} to {after:,}"
+                yield Step("cut", envelope, f"{text} and loses the record that stood here then")
 
     def _all(self, kind: type[E]) -> list[tuple[Envelope, E]]:
         """The events of one kind about this partition, in order. O(events)."""

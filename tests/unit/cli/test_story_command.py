@@ -9,7 +9,8 @@ from click.testing import CliRunner, Result
 
 from kafka_edu.cli.story_command import story
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.trace.event import Level
+from kafka_edu.trace.event import Envelope, Level, Source
+from kafka_edu.trace.events.replication import LogTruncatedByRange
 from tests.unit.instruments.simulated import WEB, Simulated
 
 
@@ -145,3 +146,23 @@ def test_a_topic_with_dashes_is_a_topic(states: Simulated, tmp_path: Path) -> No
     states.client.produce(TopicPartition("big-web-2", 0), "x", 1)
     states.cluster.advance(1000)
     assert run(states, tmp_path, "big-web-2-0@0").exit_code == 0
+
+
+def test_an_offset_that_was_cut_off_says_so(states: Simulated, tmp_path: Path) -> None:
+    """Also above the log end, and before the record that has the offset now."""
+    lived(states)
+    first = states.cluster.sink.events[0]
+    cut = LogTruncatedByRange(
+        topic="web", partition=0, before=5, after=0, leader=states.leader, reason="diverged"
+    )
+    told = Envelope(
+        Source.of_broker(states.follower), 99_999, 0, first.wall_ms, first.mono_us + 1, cut
+    )
+    states.cluster.sink.events.append(told)
+    words = f"broker {states.follower} cuts its log back from 5 to 0 and loses the record that"
+    gone = run(states, tmp_path, "web-0@3")
+    assert gone.exit_code == 1
+    assert words in " ".join(gone.output.split())
+    there = run(states, tmp_path, "web-0@1")
+    assert there.exit_code == 0, there.output
+    assert words in " ".join(there.output.split())
