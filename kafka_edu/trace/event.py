@@ -15,6 +15,7 @@ zxids; topic, partition and leader epoch; follower and fetch offset. By these `r
 events of several processes (docs/chains.md).
 """
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from functools import cache
@@ -110,6 +111,11 @@ def event(
         return cls
 
     return register
+
+
+def meaning(cls: type[Event]) -> str:
+    """Return what an event says: the first paragraph of its class's docstring, as one line."""
+    return " ".join((inspect.getdoc(cls) or "").partition("\n\n")[0].split())
 
 
 class SourceKind(StrEnum):

@@ -12,19 +12,21 @@ import pytest
 from click.testing import CliRunner
 from textual.pilot import Pilot
 from textual.screen import Screen
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 
 from kafka_edu.instruments.recording import cluster_of, read_recordings
 from kafka_edu.instruments.replay import Replay
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import Envelope, meaning
 from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
 from kafka_edu.trace.events.supervisor import ProcessEnded
 from tui.app import DashboardApp, picture, tidy
 from tui.command import dashboard
 from tui.palette import DARK, LIGHT
+from tui.screens.about_screen import AboutScreen
 from tui.screens.chain_screen import ChainScreen
 from tui.screens.source_screen import SourceScreen
 from tui.screens.wheels_screen import WheelsScreen
+from tui.subjects import ALL_SUBJECTS
 from tui.widgets.broker_cards import BrokerCard
 from tui.widgets.partition_matrix import MatrixRows
 from tui.widgets.timer_tabs import TimerTabs
@@ -151,6 +153,16 @@ def test_enter_follows_the_chain_to_the_cause_and_to_what_followed() -> None:
     look(moment(LeaderElected)[0] + 150, ask)
 
 
+def test_the_chain_says_what_its_event_means_in_whole_sentences() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        elected = next(e for e in reversed(recording()) if isinstance(e.event, LeaderElected))
+        await app.push_screen(ChainScreen(app.model.ticker, elected))
+        detail = str(app.screen.query_one("#detail", Static).render())
+        assert detail.splitlines()[1] == meaning(LeaderElected)
+
+    look(moment(LeaderElected)[0] + 150, ask)
+
+
 def test_wheels_with_hands_rates_and_what_waits() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         await pilot.press("2")
@@ -208,6 +220,21 @@ def test_about_and_source_of_the_widget_in_focus() -> None:
         await pilot.pause()
         assert isinstance(app.screen, SourceScreen)
         assert "class Partition" in screen_text(app.screen)
+
+    look(moment(BrokerFailed)[0], ask)
+
+
+def test_about_shows_each_event_once_with_its_whole_meaning() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        for subject in ALL_SUBJECTS:
+            await app.push_screen(AboutScreen(subject))
+            words = str(app.screen.query_one("VerticalScroll Static", Static).render())
+            lines = words.partition("Events that feed it:\n")[2].splitlines()
+            names = [line.partition(" ")[0] for line in lines]
+            assert names == list(dict.fromkeys(cls.__name__ for cls in subject.events))
+            for line, cls in zip(lines, dict.fromkeys(subject.events), strict=True):
+                assert line.endswith(meaning(cls))
+            app.pop_screen()
 
     look(moment(BrokerFailed)[0], ask)
 

@@ -1,6 +1,5 @@
 """`?`: the events that feed a widget, and the classes that emit them."""
 
-import inspect
 from typing import ClassVar
 
 from rich.text import Text
@@ -11,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Label, OptionList, Static
 from textual.widgets.option_list import Option
 
-from kafka_edu.trace.event import EVENT_TYPES
+from kafka_edu.trace.event import EVENT_TYPES, meaning
 
 from ..glossary import terms_in
 from ..subjects import Subject
@@ -61,11 +60,10 @@ class AboutScreen(ModalScreen[None]):
             text.append(f"\n{term.english} {term.chinese}", style="bold")
             text.append(f"  {term.means}")
         text.append("\n\nEvents that feed it:\n")
-        for cls in self._subject.events:
+        for cls in dict.fromkeys(self._subject.events):
             known = EVENT_TYPES[cls.__name__]
-            first = " ".join((inspect.getdoc(cls) or "").partition("\n\n")[0].split())
             text.append(f"{cls.__name__}", style="bold")
-            text.append(f" ({known.kind.value}, {known.area})  {first}\n")
+            text.append(f" ({known.kind.value}, {known.area})  {meaning(cls)}\n")
         return text
 
     def on_mount(self) -> None:

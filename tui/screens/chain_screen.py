@@ -1,6 +1,5 @@
 """[enter]: the causes of an event across processes, from the first one, and its effects."""
 
-import inspect
 from typing import ClassVar
 
 from rich.text import Text
@@ -10,7 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Label, Static
 
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import Envelope, meaning
 
 from ..view_model.ticker import Link, Ticker
 from ..widgets.drawn import Lines, ink
@@ -44,6 +43,7 @@ class ChainScreen(ModalScreen[None]):
         if self._lines is not None:
             self._lines.focus()
             self._lines.tick()
+            self._show()
             self.set_interval(0.2, self._show)
 
     def _show(self) -> None:
@@ -57,9 +57,7 @@ class ChainScreen(ModalScreen[None]):
         text = ink(f"{envelope.name}", "bold")
         cause = f", cause #{envelope.cause}" if envelope.cause else ""
         text.append(f"  #{envelope.seq} of {link.teller}{cause}, {wall_clock(envelope.wall_ms)}\n")
-        text.append(
-            (inspect.getdoc(type(envelope.event)) or "").partition("\n")[0] + "\n", style="italic"
-        )
+        text.append(meaning(type(envelope.event)) + "\n", style="italic")
         fields: dict[str, object] = getattr(envelope.event, "_asdict")()  # noqa: B009 - NamedTuple's own; mypy sees only a tuple here
         text.append("  ".join(f"{name}={value}" for name, value in fields.items()))
         return text

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from kafka_edu.trace.event import EVENT_TYPES
+from kafka_edu.trace.event import EVENT_TYPES, meaning
 from tui.subjects import ALL_SUBJECTS, Source
 
 SOURCES = sorted({source for subject in ALL_SUBJECTS for source in subject.sources})
@@ -21,3 +21,11 @@ def test_the_events_are_events() -> None:
     for subject in ALL_SUBJECTS:
         assert subject.events
         assert all(EVENT_TYPES[cls.__name__].cls is cls for cls in subject.events)
+
+
+def test_the_meaning_of_an_event_is_whole_sentences_in_one_line() -> None:
+    for known in EVENT_TYPES.values():
+        if known.cls.__module__.startswith("kafka_edu."):
+            words = meaning(known.cls)
+            assert words.endswith("."), known.cls
+            assert "\n" not in words, known.cls
