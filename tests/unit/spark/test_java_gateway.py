@@ -3,7 +3,9 @@
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -114,7 +116,9 @@ def test_ctrl_c_while_the_jvm_starts_leaves_no_jvm(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(java_gateway.subprocess, "Popen", remembers)
-    monkeypatch.setattr(java_gateway.time, "sleep", interrupts)
+    # only the gateway's own sleep: the wait for `java -version` may sleep too
+    own = SimpleNamespace(sleep=interrupts, monotonic=time.monotonic)
+    monkeypatch.setattr(java_gateway, "time", own)
     with pytest.raises(KeyboardInterrupt):
         start_java_gateway()
     assert started[-1].returncode == -signal.SIGKILL
