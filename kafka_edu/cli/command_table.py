@@ -35,12 +35,12 @@ class CommandEntry(NamedTuple):
         return _find(self.module) is not None
 
     def help_line(self) -> str:
-        """Return the first line of the module's docstring, or what is wrong."""
+        """Return the first paragraph of the module's docstring, or what is wrong."""
         spec = _find(self.module)
         if spec is None or spec.origin is None:
             return "(not in this installation)"
         docstring = ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8")))
-        return docstring.partition("\n")[0] if docstring else ""
+        return " ".join(docstring.partition("\n\n")[0].split()) if docstring else ""
 
     def load(self) -> object:
         """Import the module and return the command. Raises ImportError if the module or the

@@ -32,12 +32,13 @@ def test_package_names_of_the_wheel_become_folders_of_the_checkout() -> None:
 
 def test_help_line_is_read_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "loud_command.py").write_text(
-        '"""Says one thing.\n\nAnd more."""\nraise SystemExit("imported")\n'
+        '"""Says one thing, in words that\nneed two lines.\n\nAnd more."""\n'
+        'raise SystemExit("imported")\n'
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     entry = CommandEntry("loud", "loud_command", "loud")
     assert entry.found()
-    assert entry.help_line() == "Says one thing."
+    assert entry.help_line() == "Says one thing, in words that need two lines."
     with pytest.raises(SystemExit):
         entry.load()
 
