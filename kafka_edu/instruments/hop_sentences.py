@@ -234,6 +234,12 @@ def _log(event: Event) -> Sentence | None:
                     f" {e.start_offset:,}"
                 ),
             )
+        case log.CheckpointWritten() as e:
+            what = "recovery points" if e.file.startswith("recovery") else "log start offsets"
+            return _quiet(
+                f"writes the {what}",
+                after=f"of {plural(e.entries, 'partition')} to its checkpoint",
+            )
         case replication.HwCheckpointed() as e:
             return _quiet(
                 "writes the high watermarks",

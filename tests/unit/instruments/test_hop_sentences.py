@@ -3,6 +3,7 @@
 import pytest
 
 from kafka_edu.instruments.hop_sentences import hop_sentence
+from kafka_edu.trace.events.log import CheckpointWritten
 from kafka_edu.trace.events.server import LinkFaultChanged, LinkReset
 
 
@@ -30,3 +31,16 @@ def test_the_fault_of_a_link_has_a_sentence(
     sentence = hop_sentence(event)
     assert sentence is not None
     assert sentence.before == words
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("recovery-point-offset-checkpoint", "writes the recovery points"),
+        ("log-start-offset-checkpoint", "writes the log start offsets"),
+    ],
+)
+def test_a_checkpoint_of_a_log_dir_has_a_sentence(file: str, words: str) -> None:
+    sentence = hop_sentence(CheckpointWritten(log_dir="/data", file=file, entries=2))
+    assert sentence is not None
+    assert sentence.line == f"{words} of 2 partitions to its checkpoint"
