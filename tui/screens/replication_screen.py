@@ -10,6 +10,7 @@ from kafka_edu.trace.event import Envelope
 
 from ..subjects import REPLICAS, TROUBLE
 from ..view_model.partition_view import PartitionKey
+from ..view_model.replication_view import WELL
 from ..widgets.drawn import Lines
 from ..widgets.replication_board import (
     ReplicaBoard,
@@ -100,10 +101,19 @@ class ReplicationScreen(DashboardScreen):
         self.app.push_screen(ChainScreen(self.model.ticker, envelope))
 
     def _last_of(self, key: PartitionKey) -> Envelope | None:
-        """Return the last change of the ISR or truncation; None if neither happened."""
-        known = self.model.replication.by_key.get(key)
+        """Return the last change of the ISR or truncation; None if neither happened.
+
+        A follower that cut records off joins the ISR a moment later. While the row of a partition
+        in sync names the cut, the cut is followed.
+        """
+        replication = self.model.replication
+        known = replication.by_key.get(key)
         if known is None:
             return None
+        cut = replication.recent_cut(key)
+        p = self.model.cluster.partitions.by_key.get(key)
+        if cut is not None and p is not None and replication.trouble(p) == WELL:
+            return cut.envelope
         found = [cut.envelope for cut in known.truncations]
         found += [step.envelope for step in known.steps if step.because]
         return max(found, key=lambda envelope: envelope.mono_us, default=None)
