@@ -14,7 +14,7 @@ from ..model import Model
 from ..subjects import BROKERS
 from ..view_model.broker_view import BrokerView
 from ..view_model.figures import size, sparkline
-from .drawn import Drawn, ink, palette_of
+from .drawn import Drawn, ink, palette_of, stacked
 
 _RATE_WIDTH = 11
 
@@ -109,7 +109,7 @@ class BrokerCard(Drawn):
         if width >= 46:
             last.append(f" · {plural(broker.connections, 'connection')}")
         lines.append(last)
-        return _joined(lines, width)
+        return stacked(lines, width)
 
     def _absent(self, broker: BrokerView, head: str, second: str, width: int) -> Text:
         colours = self.palette
@@ -126,16 +126,10 @@ class BrokerCard(Drawn):
             [p.replica_leos.get(broker.id, -1) for p in partitions.by_key.values()], default=-1
         )
         lines.append(ink(f"last seen LEO {last:,}" if last >= 0 else "", colours.dim))
-        return _joined(lines, width)
+        return stacked(lines, width)
 
     def on_click(self, event: Click) -> None:
         self.post_message(self.Selected(self.broker_id))
-
-
-def _joined(lines: list[Text], width: int) -> Text:
-    for line in lines:
-        line.truncate(width, overflow="ellipsis")
-    return Text("\n").join(lines)
 
 
 class BrokerCards(HorizontalScroll, can_focus=True):

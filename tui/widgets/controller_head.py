@@ -8,7 +8,7 @@ from ..model import Model
 from ..subjects import CONTROLLER_QUEUE
 from ..view_model.controller_view import ControllerView, Term
 from ..view_model.figures import duration, sparkline
-from .drawn import Drawn, ink
+from .drawn import Drawn, ink, stacked
 
 _QUEUE_BARS = 12
 
@@ -31,9 +31,7 @@ class ControllerHead(Drawn, can_focus=True):
     def draw(self) -> Text:
         view = self.model.controller
         lines = [self._term(view), self._queue(view), self._before(view)]
-        for line in lines:
-            line.truncate(max(self.size.width, 10), overflow="ellipsis")
-        return Text("\n").join(lines[: max(self.size.height, 1)])
+        return stacked(lines[: max(self.size.height, 1)], self.size.width)
 
     def _term(self, view: ControllerView) -> Text:
         colours, term = self.palette, view.term

@@ -35,6 +35,13 @@ def ink(words: str, style: str = "") -> Text:
     return Text().append(words, style=style)
 
 
+def stacked(lines: Sequence[Text], width: int) -> Text:
+    """Return the lines as one text. A line that is wider than `width` ends in an ellipsis."""
+    for line in lines:
+        line.truncate(width, overflow="ellipsis")
+    return Text("\n").join(lines)
+
+
 class Drawn(Widget):
     """A widget that draws itself from the model as one text."""
 

@@ -29,7 +29,7 @@ from ..view_model.groups_view import (
     members_words,
     state_words,
 )
-from .drawn import Drawn, Lines, ink
+from .drawn import Drawn, Lines, ink, stacked
 from .prose import folded, gauge
 from .ticker_lines import coloured, wall_clock
 
@@ -157,9 +157,7 @@ class GroupAnswer(Drawn):
             facts.append(f" · leader {story.name(story.leader)}", style=colours.dim)
         room = max(self.size.height - 1, 1)
         lines = [*lines[:room], facts]
-        for line in lines:
-            line.truncate(width, overflow="ellipsis")
-        return Text("\n").join(lines)
+        return stacked(lines, width)
 
 
 class GroupWay(Drawn):

@@ -6,7 +6,7 @@ from ..model import Model
 from ..subjects import STATE_MACHINES
 from ..view_model.figures import count
 from ..view_model.state_machine_view import StateMachineView
-from .drawn import Drawn, ink
+from .drawn import Drawn, ink, stacked
 
 _NAME = 20
 
@@ -23,9 +23,7 @@ class MachineBoard(Drawn, can_focus=True):
     def draw(self) -> Text:
         view = self.model.controller.machines[self.machine]
         lines = [self._brief(view)] if self.size.height < 4 else list(self._table(view))
-        for line in lines:
-            line.truncate(max(self.size.width, 10), overflow="ellipsis")
-        return Text("\n").join(lines[: max(self.size.height, 1)])
+        return stacked(lines[: max(self.size.height, 1)], self.size.width)
 
     def _brief(self, view: StateMachineView) -> Text:
         colours = self.palette

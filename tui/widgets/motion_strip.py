@@ -9,7 +9,7 @@ from kafka_edu.instruments.sentences import teller
 from ..subjects import MOTION
 from ..view_model.figures import duration
 from ..view_model.motion_view import Journey
-from .drawn import Drawn, ink
+from .drawn import Drawn, ink, stacked
 
 _PASSED, _AHEAD, _MARK, _STOP, _NEXT = "━", "─", "◆", "●", "○"
 _SESSION_BAR: Final = 20
@@ -33,9 +33,7 @@ class MotionStrip(Drawn):
         else:
             lines = self._way(motion.journey)
         lines += self._session()
-        for line in lines:
-            line.truncate(self.size.width, overflow="ellipsis")
-        return Text("\n").join(lines)
+        return stacked(lines, self.size.width)
 
     def _way(self, journey: Journey) -> list[Text]:
         motion, colours = self.model.motion, self.palette

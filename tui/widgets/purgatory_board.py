@@ -23,7 +23,7 @@ from ..palette import Palette
 from ..subjects import ENDED, PURGATORY
 from ..view_model.figures import duration
 from ..view_model.purgatory_view import ALL, OperationKey, PurgatoryView, WaitingView
-from .drawn import Drawn, Lines, ink
+from .drawn import Drawn, Lines, ink, stacked
 from .prose import folded, gauge
 from .ticker_lines import coloured, wall_clock
 
@@ -115,9 +115,7 @@ class PurgatoryTabs(Drawn):
             ]
             first.append_text(second)
         self._places = places
-        for line in (first, second):
-            line.truncate(self.size.width, overflow="ellipsis")
-        return first if self.size.height < 2 else Text("\n").join([first, second])
+        return stacked([first] if self.size.height < 2 else [first, second], self.size.width)
 
     def on_click(self, event: Click) -> None:
         at = event.get_content_offset_capture(self)
@@ -234,9 +232,7 @@ class OperationDetail(Drawn):
     def draw(self) -> Text:
         row = self.choice.operation_of(self.model.purgatory)
         lines = self._waits(row) if row is not None else self._has_ended()
-        for line in lines:
-            line.truncate(self.size.width, overflow="ellipsis")
-        return Text("\n").join(lines[: max(self.size.height, 1)])
+        return stacked(lines[: max(self.size.height, 1)], self.size.width)
 
     def _waits(self, row: WaitingView) -> list[Text]:
         view, colours, width = self.model.purgatory, self.palette, self.size.width
@@ -355,9 +351,7 @@ class EndedCounts(Drawn):
             line.truncate(max(width - len(figures) - 1, 8), overflow="ellipsis")
             line.pad_right(max(width - len(figures) - line.cell_len, 0))
             lines.append(line.append(figures, style="bold"))
-        for line in lines:
-            line.truncate(width, overflow="ellipsis")
-        return Text("\n").join(lines)
+        return stacked(lines, width)
 
 
 def _cause_sign(cause: str, colours: Palette) -> tuple[str, str]:

@@ -32,7 +32,7 @@ from ..view_model.replication_view import (
     Scale,
     scale_of,
 )
-from .drawn import Drawn, Lines, ink
+from .drawn import Drawn, Lines, ink, stacked
 from .ticker_lines import coloured
 
 COMMITTED, WRITTEN, CUT, TRACK = "▇", "▒", "╳", "·"
@@ -251,9 +251,7 @@ class ReplicaBoard(Drawn, can_focus=True):
         bars = self._bars(p, known, rows=2 if high else 1, cut_row=spare > 2)
         steps = [self._isr(p, known)] if spare < 4 else self._isr_steps(known, 6 if high else 4)
         lines = [self._title(p), *bars, *steps, self._epochs(p, known), *cuts]
-        for line in lines:
-            line.truncate(self.size.width, overflow="ellipsis")
-        return Text("\n").join(lines[: max(self.size.height, 1)])
+        return stacked(lines[: max(self.size.height, 1)], self.size.width)
 
     def _title(self, p: PartitionView) -> Text:
         colours = self.palette

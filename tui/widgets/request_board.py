@@ -21,7 +21,7 @@ from ..model import Model
 from ..subjects import REQUESTS, SLOW_REQUESTS
 from ..view_model.figures import count, per_second
 from ..view_model.requests_view import ApiRow, RequestId, RequestsView, id_of
-from .drawn import Drawn, Lines, ink
+from .drawn import Drawn, Lines, ink, stacked
 from .prose import folded
 from .ticker_lines import coloured, wall_clock
 
@@ -102,9 +102,7 @@ class RequestAnswer(Drawn):
                 style = f"bold {colours.warning}" if queues.responses else colours.dim
                 line.append(f" responses {queues.responses}", style=style)
         lines.append(line)
-        for each in lines:
-            each.truncate(width, overflow="ellipsis")
-        return Text("\n").join(lines)
+        return stacked(lines, width)
 
 
 class RequestRows(Lines):
@@ -277,9 +275,7 @@ class HopPicture(Drawn):
             )
         )
         lines += self._recorded()
-        for each in lines:
-            each.truncate(width, overflow="ellipsis")
-        return Text("\n").join(lines)
+        return stacked(lines, width)
 
     def _recorded(self) -> list[Text]:
         self._hops = max(self._hops, self.model.requests.hops(id_of(self.request)), key=len)

@@ -9,7 +9,7 @@ from ..subjects import FIRED, SESSIONS
 from ..view_model.figures import duration
 from ..view_model.zookeeper_view import Fired, SessionView
 from .controller_head import took
-from .drawn import Drawn, Lines, ink
+from .drawn import Drawn, Lines, ink, stacked
 
 _NAME: Final = 11
 _WIDE: Final = 76
@@ -64,9 +64,7 @@ class ZookeeperHead(Drawn, can_focus=True):
             style = f"bold {colours.ok}" if mode == "leader" else "" if mode else colours.error
             modes.append(f"server {server} {mode or 'serves nobody'}", style + glow)
         lines = [first, *([modes] if modes else [])]
-        for line in lines:
-            line.truncate(max(self.size.width, 10), overflow="ellipsis")
-        return Text("\n").join(lines)
+        return stacked(lines, self.size.width)
 
     def _without_events(self) -> Text:
         view, colours = self.model.zookeeper, self.palette

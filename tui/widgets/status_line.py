@@ -11,7 +11,7 @@ from ..model import Model
 from ..reader import reader_of
 from ..subjects import HEADER
 from ..view_model.figures import clock, duration
-from .drawn import Drawn, ink
+from .drawn import Drawn, ink, stacked
 
 LATE_US: Final = 2_000_000
 """Events that are read so much later than they happened are not what happens now."""
@@ -104,5 +104,4 @@ class StatusLine(Drawn, can_focus=True):
         while len(parts) > 2 and sum(part.cell_len + 3 for part in parts) - 3 > width:
             parts.pop()  # the least important parts stand last, and the verdict has the counts too
         second = ink(" · ", colours.dim).join(parts)
-        second.truncate(width, overflow="ellipsis")
-        return Text("\n").join([first, second])
+        return stacked([first, second], width)

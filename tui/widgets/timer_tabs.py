@@ -7,7 +7,7 @@ from textual.message import Message
 from ..model import Model
 from ..subjects import WHEELS
 from ..view_model.wheels_view import TimerKey
-from .drawn import Drawn, ink
+from .drawn import Drawn, ink, stacked
 
 
 class TimerTabs(Drawn):
@@ -92,9 +92,7 @@ class TimerTabs(Drawn):
                 second.append(" ")
                 places.append((1, begin, second.cell_len, timer.key))
         self._places = places
-        for line in (first, second):
-            line.truncate(self.size.width, overflow="ellipsis")
-        return Text("\n").join([first, second])
+        return stacked([first, second], self.size.width)
 
     def on_click(self, event: Click) -> None:
         at = event.get_content_offset_capture(self)

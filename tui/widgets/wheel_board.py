@@ -17,7 +17,7 @@ from ..palette import Palette
 from ..subjects import WHEELS
 from ..view_model.figures import column, count, duration, per_second, short_count, span
 from ..view_model.wheels_view import TimerKey, TimerView, WheelView
-from .drawn import Drawn, ink
+from .drawn import Drawn, ink, stacked
 
 HAND, NEXT, EMPTY = "▲", "◆", "·"
 LEFT, CAME = "↓", "+"
@@ -64,9 +64,7 @@ class WheelBoard(Drawn, can_focus=True):
         lines.append(self._moved(timer) or self._next_bucket(timer, width))
         if why:
             lines.append(ink(why, colours.dim))
-        for line in lines:
-            line.truncate(width, overflow="ellipsis")
-        return Text("\n").join(lines)
+        return stacked(lines, width)
 
     def _title(self, timer: TimerView, width: int) -> Text:
         colours = self.palette

@@ -12,7 +12,7 @@ from ..model import Model
 from ..subjects import ZNODES
 from ..view_model.figures import count, duration
 from ..view_model.znode_tree import PAGE, Row, Znode
-from .drawn import Drawn, Lines, ink
+from .drawn import Drawn, Lines, ink, stacked
 
 _LABEL: Final = 31
 EPHEMERAL: Final = "⚡"
@@ -221,6 +221,4 @@ class ZnodeDetail(Drawn):
         if node.data_length > len(node.data.encode()):
             data.append(f"… the first {len(node.data)} characters of {node.data_length:,} bytes")
         lines += [ink(each, "") for each in data[:kept]]
-        for line in lines:
-            line.truncate(max(self.size.width, 10), overflow="ellipsis")
-        return Text("\n").join(lines)
+        return stacked(lines, self.size.width)
