@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kafka_edu.instruments.sentences import SHORT_NAMES
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind, Source, SourceKind
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind, Source, SourceKind, fields_of
 
 _NUMBERED: Final = re.compile(r"([a-z]+)(\d*)#(\d+)")
 _KINDS: Final = {short: kind for kind, short in SHORT_NAMES.items()}
@@ -77,7 +77,7 @@ def _numbered(facts: Sequence[Envelope], short: str, number: str, seq: int) -> E
 
 def _holds(event: Event, word: str) -> bool:
     """Return whether a word is one of the event's values, or its partition as `web-1`."""
-    fields: dict[str, object] = getattr(event, "_asdict")()  # noqa: B009 - NamedTuple's own; mypy sees only a tuple here
+    fields = fields_of(event)
     values = [*fields.values(), f"{fields.get('topic')}-{fields.get('partition')}"]
     return any(_is(value, word) for value in values)
 

@@ -10,7 +10,7 @@ from kafka_edu.common.words import duration, joined, plural, span
 from kafka_edu.instruments.hop_sentences import hop_sentence
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
 from kafka_edu.instruments.sentence import Sentence
-from kafka_edu.trace.event import Event, Source, SourceKind
+from kafka_edu.trace.event import Event, Source, SourceKind, fields_of
 from kafka_edu.trace.events import (
     client,
     group,
@@ -79,8 +79,9 @@ def fact_text(event: Event) -> str:
 
 
 def _plain(event: Event) -> Sentence:
-    fields: dict[str, object] = getattr(event, "_asdict")()  # noqa: B009 - NamedTuple's own; mypy sees only a tuple here
-    told = " ".join(f"{name}={value}" for name, value in fields.items() if value not in ("", ()))
+    told = " ".join(
+        f"{name}={value}" for name, value in fields_of(event).items() if value not in ("", ())
+    )
     return Sentence(type(event).__name__, after=told, because=type(event).__name__, loud=False)
 
 

@@ -20,7 +20,15 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import (
+    Final,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    get_args,
+    get_type_hints,
+    runtime_checkable,
+)
 
 SLOW_MS: Final = 100
 """A request that waited for so long is a fact at every level."""
@@ -116,6 +124,20 @@ def event(
 def meaning(cls: type[Event]) -> str:
     """Return what an event says: the first paragraph of its class's docstring, as one line."""
     return " ".join((inspect.getdoc(cls) or "").partition("\n\n")[0].split())
+
+
+@runtime_checkable
+class _Named(Protocol):
+    """A NamedTuple. To mypy an event is only a tuple."""
+
+    def _asdict(self) -> dict[str, object]: ...
+
+
+def fields_of(event: Event) -> dict[str, object]:
+    """Return the event's values by the names of its fields, in their order."""
+    if not isinstance(event, _Named):
+        raise TypeError(f"{event!r} is no event: an event is a NamedTuple")
+    return event._asdict()
 
 
 class SourceKind(StrEnum):

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Label, Static
 
-from kafka_edu.trace.event import Envelope, meaning
+from kafka_edu.trace.event import Envelope, fields_of, meaning
 
 from ..view_model.ticker import Link, Ticker
 from ..widgets.drawn import Lines, ink
@@ -58,8 +58,9 @@ class ChainScreen(ModalScreen[None]):
         cause = f", cause #{envelope.cause}" if envelope.cause else ""
         text.append(f"  #{envelope.seq} of {link.teller}{cause}, {wall_clock(envelope.wall_ms)}\n")
         text.append(meaning(type(envelope.event)) + "\n", style="italic")
-        fields: dict[str, object] = getattr(envelope.event, "_asdict")()  # noqa: B009 - NamedTuple's own; mypy sees only a tuple here
-        text.append("  ".join(f"{name}={value}" for name, value in fields.items()))
+        text.append(
+            "  ".join(f"{name}={value}" for name, value in fields_of(envelope.event).items())
+        )
         return text
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:

@@ -5,7 +5,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import Envelope, fields_of
 
 from ..subjects import BROKERS, HEADER, PARTITIONS, TICKER
 from ..view_model.partition_view import PartitionKey
@@ -97,10 +97,8 @@ class ClusterScreen(DashboardScreen):
         """Return the last fact about a partition that has a cause, or else the last fact."""
         last: Envelope | None = None
         for envelope in reversed(self.model.ticker.history.events):
-            if (
-                getattr(envelope.event, "topic", None) == key.topic
-                and getattr(envelope.event, "partition", None) == key.partition
-            ):
+            fields = fields_of(envelope.event)
+            if (fields.get("topic"), fields.get("partition")) == key:
                 if envelope.cause:
                     return envelope
                 last = last or envelope

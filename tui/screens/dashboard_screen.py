@@ -31,6 +31,13 @@ class Ticks(Protocol):
     def tick(self) -> None: ...
 
 
+@runtime_checkable
+class Described(Protocol):
+    """A widget that `?` explains."""
+
+    subject: ClassVar[Subject]
+
+
 LEAST_COLUMNS, LEAST_ROWS = 50, 14
 TOO_SMALL = f"too small: make it\n{LEAST_COLUMNS} × {LEAST_ROWS} at least,\nbetter 80 × 24"
 _SMALL, _LARGE = 30, 45
@@ -124,8 +131,8 @@ class DashboardScreen(Screen[None]):
 
     def subject(self) -> Subject:
         """Return the description of the focused widget."""
-        known = getattr(self.focused, "subject", None)
-        return known if isinstance(known, Subject) else self.default_subject
+        focused = self.focused
+        return focused.subject if isinstance(focused, Described) else self.default_subject
 
     def act_values(self) -> dict[str, int | str]:
         """Return values for the parameters of an act: what is selected on this screen."""

@@ -62,6 +62,8 @@ class GroupsScreen(DashboardScreen):
     def __init__(self, model: Model, replay: Replay | None, folder: ClusterFolder | None) -> None:
         super().__init__(model, replay, folder)
         self._guests = GuestConsumers()
+        self._both = False
+        """Whether members and offsets both have room."""
 
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them."""
@@ -111,7 +113,7 @@ class GroupsScreen(DashboardScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide the key for the offsets where both have room, and acts without a meaning now."""
         if action == "offsets":
-            return not getattr(self, "_both", False)
+            return not self._both
         if action != "guest":
             return super().check_action(action, parameters)
         if self.folder is None:
