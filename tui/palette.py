@@ -32,7 +32,7 @@ class Palette(NamedTuple):
         )
 
     def quiet(self, glows: bool) -> str:
-        """Return the style of less important text. Dim text on the glow would be hard to read."""
+        """Return the style of less important text. What has just changed stands out of it."""
         return f"{self.text} on {self.glow}" if glows else self.dim
 
     def verdict(self, kind: str) -> str:
@@ -43,15 +43,15 @@ DARK: Final = Palette(
     ("#56b4e9", "#f0a830", "#3fd0a0", "#e08ac0", "#f0e442", "#8fb8ff", "#ff8c5a", "#b0b0b0"),
     "#3fd0a0",
     "#f5c542",
-    "#ff6b5e",
-    "#8a93a0",
+    "#ff7b70",
+    "#9aa3b0",
     "#e8ecf1",
-    "#4a4416",
+    "#3f390c",
     "#26384d",
     "#ff8c5a",
 )
 LIGHT: Final = Palette(
-    ("#005a9c", "#8f5600", "#0f7a3f", "#a03a7a", "#4b1d52", "#2f4fb0", "#b03f00", "#555555"),
+    ("#005a9c", "#8f5600", "#0d7039", "#a03a7a", "#4b1d52", "#2f4fb0", "#b03f00", "#555555"),
     "#00704f",
     "#8a5a00",
     "#b3261e",
@@ -68,7 +68,7 @@ THEMES: Final = (
         primary="#56b4e9",
         secondary="#3fd0a0",
         warning="#f5c542",
-        error="#ff6b5e",
+        error="#ff7b70",
         success="#3fd0a0",
         accent="#f0a830",
         foreground="#e8ecf1",
@@ -84,7 +84,7 @@ THEMES: Final = (
         warning="#8a5a00",
         error="#b3261e",
         success="#00704f",
-        accent="#9a5b00",
+        accent="#8f5600",
         foreground="#15191e",
         background="#fbfbf8",
         surface="#fbfbf8",

@@ -4,11 +4,15 @@ clusters.
 A difference is a failure: look at it, and if it is meant, draw again (tests/tui/snapshots.py).
 """
 
+import re
+
 import pytest
+from rich.cells import cell_len
 
 from tests.tui import pictures
 from tests.tui.moments import MOMENTS
-from tests.tui.snapshots import SIZES, draw, path_of
+from tests.tui.snapshots import COLOURED, SIZES, draw, path_of
+from tests.unit.tui.test_palette import TEXT, contrast
 from tui.screens.registry import DECLARATIONS
 
 pytestmark = pytest.mark.tui
@@ -33,6 +37,26 @@ def test_a_screen_looks_as_it_did(screen: str) -> None:
             name, _, body = section.partition(" ==\n")
             if name == "ascii":
                 assert body.isascii()
+
+
+@pytest.mark.parametrize("look", ["dark", "light"])
+@pytest.mark.parametrize("screen", [each.name for each in DECLARATIONS])
+def test_each_word_can_be_read_on_its_ground(screen: str, look: str) -> None:
+    """Compare the letters of the picture with the styles that stand at the same cells."""
+    kept = path_of(screen, COLOURED).read_text(encoding="utf-8")
+    _, *parts = re.split(r"^== (.+) ==\n", kept, flags=re.MULTILINE)
+    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    rows = sections.get(look, sections["dark"]).splitlines()
+    letters, _, legend = sections[f"colours, {look}"].rpartition("\n\n")
+    styles = dict(line.split("  ", 1) for line in legend.splitlines())
+    faint = {}
+    for row, styled in zip(rows, letters.splitlines(), strict=False):
+        cells = [character for character in row for _ in range(cell_len(character))]
+        for character, letter in zip(cells, styled, strict=False):
+            colours = re.search(r"(#\w{6}) on (#\w{6})", styles.get(letter, ""))
+            if character.isalnum() and colours and contrast(*colours.groups()) < TEXT:
+                faint[styles[letter]] = row
+    assert not faint
 
 
 def test_the_page_lists_the_screens_as_they_declare_themselves() -> None:

@@ -36,6 +36,14 @@ class BrokerCard(Drawn):
         self.broker_id = broker_id
         self.selected = False
 
+    @property
+    def _glows(self) -> bool:
+        return self.model.cluster.glow.glows("broker", self.broker_id)
+
+    @property
+    def _quiet(self) -> str:
+        return self.palette.quiet(self._glows)
+
     def title(self) -> Text:
         view, colours = self.model.cluster, self.palette
         broker = view.brokers[self.broker_id]
@@ -43,7 +51,7 @@ class BrokerCard(Drawn):
         mark = "▶ " if self.selected else ""
         title = ink(f"{mark}broker {broker.id}", f"bold {colours.broker(broker.id)}")
         if broker.port:
-            title.append(f" :{broker.port}", style=colours.dim)
+            title.append(f" :{broker.port}", style=self._quiet)
         title.append(crown, style=f"bold {colours.warning}")
         return title
 
@@ -58,7 +66,6 @@ class BrokerCard(Drawn):
             if broker.process == "paused"
             else colours.broker(self.broker_id)
         )
-        glows = self.model.cluster.glow.glows("broker", self.broker_id)
         kind = "double" if self.selected else "round"
         border = (kind, colour)
         if (
@@ -66,7 +73,7 @@ class BrokerCard(Drawn):
             or self.styles.border.top[1].hex.lower() != colour.lower()
         ):
             self.styles.border = border  # type: ignore[assignment]  # Textual takes (kind, colour name) here
-        self.styles.background = colours.glow if glows else None
+        self.styles.background = colours.glow if self._glows else None
         super().tick()
 
     def draw(self) -> Text:
@@ -79,12 +86,12 @@ class BrokerCard(Drawn):
         spark = max(width - _RATE_WIDTH - 4, 3)
         lines = []
         for label, rate in (("in", broker.bytes_in), ("out", broker.bytes_out)):
-            line = ink(f"{label:<4}", colours.dim)
+            line = ink(f"{label:<4}", self._quiet)
             line.append(
                 sparkline(list(rate.history), spark, floor=1000.0), style=colours.broker(broker.id)
             )
             line.append(
-                f"{size(rate.now) + '/s':>{_RATE_WIDTH}}", style="bold" if rate.now else colours.dim
+                f"{size(rate.now) + '/s':>{_RATE_WIDTH}}", style="bold" if rate.now else self._quiet
             )
             lines.append(line)
         if head:
@@ -121,11 +128,11 @@ class BrokerCard(Drawn):
         if still_leads:
             lines.append(ink(f"still leader of {still_leads}!", f"bold {colours.error}"))
         else:
-            lines.append(ink(f"holds {plural(follows, 'replica')}", colours.dim))
+            lines.append(ink(f"holds {plural(follows, 'replica')}", self._quiet))
         last = max(
             [p.replica_leos.get(broker.id, -1) for p in partitions.by_key.values()], default=-1
         )
-        lines.append(ink(f"last seen LEO {last:,}" if last >= 0 else "", colours.dim))
+        lines.append(ink(f"last seen LEO {last:,}" if last >= 0 else "", self._quiet))
         return stacked(lines, width)
 
     def on_click(self, event: Click) -> None:

@@ -92,9 +92,10 @@ class RequestAnswer(Drawn):
             capacity = f"/{queues.capacity}" if roomy else ""
             line.append(f" queue {queues.requests}{capacity}", style=waits)
             full = queues.handlers and queues.busy >= queues.handlers
-            style = f"bold {colours.warning}" if full else colours.dim
-            if view.glow.glows("handlers", broker):
-                style += f" on {colours.glow}"
+            glows = view.glow.glows("handlers", broker)
+            style = colours.quiet(glows)
+            if full:
+                style = f"bold {colours.warning}" + (f" on {colours.glow}" if glows else "")
             line.append(
                 f" {'handlers' if roomy else 'busy'} {queues.busy}/{queues.handlers}", style=style
             )
