@@ -1,133 +1,248 @@
-"""Chapters: read, run, watch, break, do. `chapter 02` tells the timing wheel and then shows it in a
-live broker.
-"""
+"""Chapters of the course: read, predict, run and watch, break, do."""
 
+import contextlib
 import importlib
-import pkgutil
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import click
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
+from kafka_edu.cli.command_table import COMMANDS, read_group
 from kafka_edu.cli.report import Report
+from kafka_edu.common.python_process import command_line
 
-PACKAGE: Final = __name__.rpartition(".")[0]
-FOLDER: Final = Path(__file__).parent
-PICTURE_COLUMNS: Final = 120
+from .chapter import Chapter, find_chapters
+from .page_values import Held, PageError, compare, page_values
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
-class Demo(Protocol):
-    """What a chapter's demo.py has."""
+    from kafka_edu.instruments.presenter.script import Script
+    from tui.presenter.run import Outcome
+    from tui.presenter.run import Scene as PresenterScene
 
-    def tell(self, console: Console, figures: Path | None) -> dict[str, object]:
-        """Tell the chapter with the real classes in a time of their own; write figures into the
-        folder; returns the numbers told.
-        """
-        ...
-
-    def watch(self, console: Console, seconds: float) -> dict[str, object]:
-        """Show the same in a live cluster; returns what was seen. Raises ClusterError."""
-        ...
+#: A recording is part of the repository, so it must be small.
+MAX_RECORDING: Final = 2_000_000
 
 
-class Chapter(NamedTuple):
-    """A package chNN_slug."""
+class Scenes(Protocol):
+    """Where a script can be presented."""
 
-    number: str
-    name: str
+    def of_cluster(self, cluster: str) -> "PresenterScene": ...
 
-    @property
-    def readme(self) -> Path:
-        return FOLDER / self.name / "README.md"
+    def of_recordings(self, files: "Sequence[Path]") -> "PresenterScene": ...
+
+
+class Presenter(Protocol):
+    """What the module `run` beside the command `present` offers."""
 
     @property
-    def title(self) -> str:
-        return self.readme.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
+    def Scene(self) -> Scenes: ...
 
-    def demo(self) -> Demo:
-        module: Demo = importlib.import_module(f"{PACKAGE}.{self.name}.demo")
-        return module
+    def screen_names(self) -> list[str]: ...
+
+    def run_presentation(
+        self,
+        script: "Script",
+        script_file: Path,
+        scene: "PresenterScene",
+        *,
+        plain: bool = False,
+        fast: bool = False,
+        from_start: bool = False,
+        recorder: object = None,
+    ) -> "Outcome": ...
 
 
-def find_chapters() -> dict[str, Chapter]:
-    """number → chapter, in order: those that have a text. Others have only demos yet."""
-    names = sorted(
-        module.name
-        for module in pkgutil.iter_modules([str(FOLDER)])
-        if module.ispkg and (FOLDER / module.name / "README.md").is_file()
-    )
-    return {name[2:4]: Chapter(name[2:4], name) for name in names}
+def presenter() -> Presenter:
+    """Import the presenter. In an installation its package has another name."""
+    package = read_group(COMMANDS)["present"].module.rpartition(".")[0]
+    module: Presenter = importlib.import_module(f"{package}.run")
+    return module
 
 
 @click.command()
 @click.argument("number", required=False)
-@click.option("--read", is_flag=True, help="Show the chapter's text instead of running it.")
-@click.option("--live/--no-live", default=True, help="Whether to go on to a live cluster.")
+@click.option("--read", is_flag=True, help="Show the chapter's page.")
+@click.option("--plain", is_flag=True, help="Without the dashboard: text only.")
+@click.option("--from-start", is_flag=True, help="Do not go on where you stopped.")
+@click.option("--replay", is_flag=True, help="On the chapter's recording: needs no cluster.")
 @click.option(
-    "--seconds",
-    type=click.FloatRange(1, 600),
-    default=8.0,
-    help="How long to watch the live cluster at each of its steps.",
+    "--fast",
+    is_flag=True,
+    help="Without keys, on a cluster of its own. Then the values in the page are checked.",
 )
 @click.option(
-    "--figures",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write the chapter's figures there: DOT, and SVG where Graphviz is.",
-)
-@click.option(
-    "--screenshot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="OUT.svg",
-    help="Draw all that is told into a picture, too.",
+    "--record", is_flag=True, help="Make the chapter's recording again, and check the page."
 )
 @click.option(
     "--json",
     "json_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the numbers there.",
+    help="Write the values of the page and of the run there.",
 )
 def chapter(
     number: str | None,
     read: bool,
-    live: bool,
-    seconds: float,
-    figures: Path | None,
-    screenshot: Path | None,
+    plain: bool,
+    from_start: bool,
+    replay: bool,
+    fast: bool,
+    record: bool,
     json_file: Path | None,
 ) -> None:
-    """Run chapter NUMBER: told with the book's figures by the real classes, then watched in a live
-    broker. Without a number, list them.
+    """Run chapter NUMBER on a real cluster, step by step; without a number, list the chapters.
+
+    The space key goes on and backspace goes back; digits answer a question. The dashboard shows the
+    cluster above the text. If you leave with q, the same command goes on from there. The cluster of
+    a chapter is its own; it is deleted at the chapter's end.
     """
-    known, console = (
-        find_chapters(),
-        Console(record=True, width=PICTURE_COLUMNS) if screenshot is not None else Console(),
-    )
     if number is None:
-        table = Table("chapter", "title")
-        for one in known.values():
-            table.add_row(one.number, one.title)
-        console.print(table)
+        list_chapters()
         return
+    known = find_chapters()
     chosen = known.get(number.zfill(2))
     if chosen is None:
         raise click.UsageError(f"there is no chapter '{number}'; there are: {', '.join(known)}")
     if read:
-        console.print(Markdown(chosen.readme.read_text(encoding="utf-8")))
+        Console().print(Markdown(chosen.text()))
         return
-    demo = chosen.demo()
-    report = Report(f"chapter-{chosen.number}")
-    report.figure("told", demo.tell(console, figures))
-    if live:
-        from kafka_edu.supervisor.cluster import ClusterError
+    if record and replay:
+        raise click.UsageError("--record runs a cluster; leave out --replay")
+    with _told_errors(chosen):
+        _run(chosen, plain, from_start, replay, fast, record, json_file)
 
-        try:
-            report.figure("live", demo.watch(console, seconds))
-        except ClusterError as error:
-            raise click.ClickException(f"the live cluster failed: {error}") from error
-    if screenshot is not None:
-        console.save_svg(str(screenshot), title=f"kafka-edu chapter {chosen.number}")
+
+def list_chapters() -> None:
+    table = Table("chapter", "title")
+    for each in find_chapters().values():
+        table.add_row(each.number, each.title.removeprefix(each.number).strip())
+    Console().print(table)
+    click.echo(f"Begin with: {command_line('chapter 01')}")
+
+
+@contextlib.contextmanager
+def _told_errors(chosen: Chapter) -> Iterator[None]:
+    from kafka_edu.instruments.presenter.script_reader import ScriptError
+    from kafka_edu.supervisor.cluster import ClusterError
+
+    try:
+        yield
+    except (ScriptError, ClusterError) as error:
+        raise click.ClickException(str(error)) from error
+    except PageError as error:
+        raise click.ClickException(f"{chosen.page}: {error}") from error
+
+
+def _run(
+    chosen: Chapter,
+    plain: bool,
+    from_start: bool,
+    replay: bool,
+    fast: bool,
+    record: bool,
+    json_file: Path | None,
+) -> None:
+    stage = presenter()
+    script = chosen.script(stage.screen_names())
+    if replay:
+        scene = stage.Scene.of_recordings([chosen.recording])
+        outcome = stage.run_presentation(
+            script, chosen.script_file, scene, plain=plain, fast=fast, from_start=from_start
+        )
+    elif fast or record:
+        outcome = _run_fast(chosen, script, stage, plain or record, record)
+    else:
+        outcome = _run_live(chosen, script, stage, plain, from_start)
+    if fast or record:
+        held = compare(page_values(chosen.text()), outcome.names)
+        show_values(chosen, held, outcome.names, json_file)
+    elif outcome.finished:
+        click.echo(f"That was chapter {chosen.number}. Its exercises: {command_line('lab list')}")
+
+
+def _run_fast(
+    chosen: Chapter, script: "Script", stage: Presenter, plain: bool, record: bool
+) -> "Outcome":
+    """Run on a cluster that nobody else uses, and that is gone afterwards."""
+    from kafka_edu.common.user_files import state_folder
+    from kafka_edu.instruments.recording import Recorder
+    from kafka_edu.supervisor.cluster import running_cluster
+
+    name = f"chapter-{chosen.number}-fast"
+    wish = script.cluster
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(
+            running_cluster(name, brokers=wish.brokers, props=wish.props, home=state_folder())
+        )
+        recorder = Recorder(chosen.recording, name) if record else None
+        if recorder is not None:
+            stack.callback(recorder.close)
+        scene = stage.Scene.of_cluster(name)
+        outcome = stage.run_presentation(
+            script, chosen.script_file, scene, plain=plain, fast=True, recorder=recorder
+        )
+    if record and (size := chosen.recording.stat().st_size) > MAX_RECORDING:
+        raise click.ClickException(
+            f"{chosen.recording} has {size:,} bytes; at most {MAX_RECORDING:,} are allowed"
+        )
+    return outcome
+
+
+def _run_live(
+    chosen: Chapter, script: "Script", stage: Presenter, plain: bool, from_start: bool
+) -> "Outcome":
+    """Run on the chapter's own cluster, which stays up while the learner is away."""
+    from kafka_edu.supervisor.cluster import attach, is_up, start_cluster
+    from kafka_edu.supervisor.cluster_folder import ClusterFolder
+    from kafka_edu.supervisor.cluster_spec import Wish
+
+    name = f"chapter-{chosen.number}"
+    folder = ClusterFolder.of(name)
+    if from_start and is_up(folder):
+        attach(name).down(delete=True)
+    if not is_up(folder):
+        from_start = True  # another cluster than the one of the saved place
+        shutil.rmtree(folder.path, ignore_errors=True)
+        with Console(stderr=True).status("starting ZooKeeper and the brokers"):
+            cluster = start_cluster(name, Wish(script.cluster.brokers, props=script.cluster.props))
+            with contextlib.closing(cluster):
+                cluster.wait_ready()
+                cluster.release()
+    outcome = stage.run_presentation(
+        script,
+        chosen.script_file,
+        stage.Scene.of_cluster(name),
+        plain=plain,
+        from_start=from_start,
+    )
+    if outcome.finished:
+        attach(name).down(delete=True)
+    else:
+        delete = command_line(f"cluster down --cluster {name} --delete")
+        click.echo(f"Its cluster stays up. To stop it: {delete}")
+    return outcome
+
+
+def show_values(
+    chosen: Chapter, held: "Sequence[Held]", names: "Mapping[str, str]", json_file: Path | None
+) -> None:
+    """Show the values of the page beside those of the run. Exit with 1 if one does not hold."""
+    report = Report(f"chapter-{chosen.number}")
+    for name, value in names.items():
+        report.figure(name, value)
+    wrong = [each for each in held if each.objection]
+    report.target("values of the page that do not hold", len(wrong), "==", 0)
+    report.target("values of the page", len(held), ">=", 1)
+    for each in wrong:
+        click.echo(f"{chosen.page}:{each.value.line}: {each.objection}", err=True)
     if json_file is not None:
         report.write(json_file)
+    if not report.holds:
+        raise click.exceptions.Exit(1)
+    click.echo(f"the {len(held)} marked values of {chosen.page.name} hold in this run")

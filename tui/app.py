@@ -132,6 +132,7 @@ class DashboardApp(App[None]):
         self.replay = replay
         self.player = Player(self.model, replay)
         self._folder = folder
+        self._level = Level.STATE
         self._feed = feed or (TraceFeed(folder) if folder is not None else None)
         self._load = LoadProcess(folder.name) if folder is not None else None
         self._recorder = Recorder(record, name) if record is not None else None
@@ -317,9 +318,17 @@ class DashboardApp(App[None]):
         """Turn slow motion on or off. While it is on the brokers send every hop."""
         on = not self.model.motion.on
         self.model.motion.switch(on)
-        if isinstance(self._feed, TraceFeed):
-            self._feed.listen_at(Level.ALL if on else Level.STATE)
+        self._listen()
         self.look()
+
+    def listen_at(self, level: Level) -> None:
+        """Ask the processes for the events of this level; slow motion asks for all of them."""
+        self._level = level
+        self._listen()
+
+    def _listen(self) -> None:
+        if isinstance(self._feed, TraceFeed):
+            self._feed.listen_at(Level.ALL if self.model.motion.on else self._level)
 
     def action_breakpoints(self) -> None:
         """Choose what stops the view."""

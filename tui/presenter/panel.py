@@ -58,6 +58,10 @@ def draw(lines: list[Line], palette: Palette) -> Text:
     }
     text = Text()
     for at, line in enumerate(lines):
+        end = "\n" if at < len(lines) - 1 else ""
+        if line.role is Role.PICTURE:
+            text.append_text(Text.from_ansi(line.text)).append(end)
+            continue
         style = f"{'bold ' if line.role in _BOLD else ''}{colours[line.role]}"
-        text.append(line.text + ("\n" if at < len(lines) - 1 else ""), style=style)
+        text.append(line.text + end, style=style)
     return text

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rich.console import Console
+from rich.text import Text
 
 from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.presenter.bookmark import Bookmark
@@ -19,6 +20,7 @@ from kafka_edu.instruments.presenter.page import Line, Role, in_vain, page
 from kafka_edu.instruments.presenter.presentation import (
     Effect,
     Finish,
+    Listen,
     Perform,
     Presentation,
     ShowMoment,
@@ -28,6 +30,7 @@ from kafka_edu.instruments.presenter.presentation import (
     StopLoad,
     Watch,
 )
+from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.instruments.sentences import sentence, teller
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
@@ -75,12 +78,16 @@ class PlainPresenter:
         folder: ClusterFolder | None = None,
         replay: Replay | None = None,
         fast: bool = False,
+        recorder: Recorder | None = None,
     ) -> None:
+        """`recorder` writes every event that arrives."""
         self.presentation = presentation
         self._bookmark = bookmark
         self._folder = folder
         self._replay = replay
         self._fast = fast
+        self._recorder = recorder
+        self._feed = TraceFeed(folder) if folder is not None else None
         self._model = Model(name)
         self._console = Console(highlight=False, soft_wrap=False)
         self._load = LoadProcess(name) if folder is not None else None
@@ -96,7 +103,8 @@ class PlainPresenter:
         """The facts that the learner has read in this step."""
         self._playing = False
         self._acts: list[Perform] = []
-        self._finished = False
+        self.finished = False
+        """Whether the learner has left the last page."""
 
     @property
     def _clock_us(self) -> int:
@@ -104,7 +112,7 @@ class PlainPresenter:
 
     async def run(self) -> None:
         """Present until the learner has seen the end or leaves. Raises PlainError."""
-        feed = TraceFeed(self._folder) if self._folder is not None else None
+        feed = self._feed
         reading = asyncio.create_task(feed.run()) if feed is not None else None
         try:
             with _keys(self._fast) as keys:
@@ -125,10 +133,13 @@ class PlainPresenter:
             self._take(past.envelopes)
         self._perform(at.begin())
         patience, seen = time.monotonic(), at.place()
-        while not self._finished:
+        while not self.finished:
             self._show()
             if feed is not None:
-                self._take(feed.drain())
+                arrived = feed.drain()
+                if self._recorder is not None:
+                    self._recorder.write(arrived)
+                self._take(arrived)
             elif self._replay is not None:
                 self._play(self._replay)
             at.skip_texts()
@@ -218,15 +229,19 @@ class PlainPresenter:
                         self.presentation.act_failed(str(error))
                 case StopLoad() if self._stage is not None:
                     self._stage.stop_load()
+                case Listen(level) if self._feed is not None:
+                    self._feed.listen_at(level)
                 case Perform() as act:
                     self._acts.append(act)
                 case Watch():
                     self._playing = self.presentation.waits
                 case Finish():
                     self._bookmark.forget()
-                    self._finished = True
-                case ShowScreen() | ShowMoment() | ShowNow() | StartLoad() | StopLoad():
-                    pass  # there is no screen, and a recording has no load
+                    self.finished = True
+                case ShowScreen() | ShowMoment() | ShowNow():
+                    pass  # there is no screen
+                case StartLoad() | StopLoad() | Listen():
+                    pass  # a recording holds what it holds
 
     def _show(self) -> None:
         """Print the lines of the page that are not printed yet."""
@@ -243,6 +258,9 @@ class PlainPresenter:
                 self._console.print(f"    … and {self._facts - MAX_FACTS} more facts", style="dim")
                 self._facts = 0
             self._printed.append(line)
+            if line.role is Role.PICTURE:
+                self._console.print(Text.from_ansi(line.text))
+                continue
             self._console.print(line.text, style=_STYLES.get(line.role, ""), markup=False)
 
     async def _take_key(self, keys: "asyncio.Queue[str]") -> bool:
@@ -272,7 +290,7 @@ class PlainPresenter:
         late = time.monotonic() - patience > FAST_PATIENCE_S
         if at.waits and (late or (self._replay is not None and at.failure)):
             raise PlainError(in_vain(at))
-        if not at.waits or at.failure:
+        if not at.waits or at.failure or at.your_turn:
             self._perform(at.go_on(self._clock_us))
 
 

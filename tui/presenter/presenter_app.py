@@ -13,6 +13,7 @@ from kafka_edu.instruments.presenter.page import in_vain
 from kafka_edu.instruments.presenter.presentation import (
     Effect,
     Finish,
+    Listen,
     Perform,
     Phase,
     Presentation,
@@ -154,7 +155,9 @@ class PresenterApp(DashboardApp):
         if at.waits and (late or (self.replay is not None and at.failure)):
             self.trouble = in_vain(at)
             self.exit()
-        elif at.failure or not at.waits:  # an act that was refused may have come too early
+        elif (
+            at.failure or not at.waits or at.your_turn
+        ):  # an act that was refused may have come too early
             self.action_go_on()
 
     def _read_screen(self) -> None:
@@ -182,6 +185,8 @@ class PresenterApp(DashboardApp):
                         self.presentation.act_failed(str(error))
                 case StopLoad() if self._stage is not None:
                     self._stage.stop_load()
+                case Listen(level):
+                    self.listen_at(level)
                 case Perform(act):
                     self._act(act)
                 case Watch():

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kafka_edu.instruments.presenter.script import Condition, Expectation, Value
+from kafka_edu.instruments.presenter.script import MOMENT, Condition, Expectation, Value
 from kafka_edu.trace.event import Envelope, Event, Source
 
 
@@ -36,7 +36,12 @@ def meets(expectation: Expectation, envelope: Envelope, names: Mapping[str, str]
 def bound_by(expectation: Expectation, envelope: Envelope) -> dict[str, str]:
     """Return the names that the expected event binds."""
     return {
-        name: _text(field_of(envelope.event, field)) for name, field in expectation.bind.items()
+        name: (
+            str(envelope.mono_us // 1000)
+            if field == MOMENT
+            else _text(field_of(envelope.event, field))
+        )
+        for name, field in expectation.bind.items()
     }
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kafka_edu.instruments.presenter.expectation import filled
-from kafka_edu.instruments.presenter.presentation import ORDER, Phase, Presentation
+from kafka_edu.instruments.presenter.presentation import ORDER, Phase, Presentation, happens
 from kafka_edu.instruments.presenter.script import Question
 from kafka_edu.supervisor.act_table import ACTS
 
@@ -24,6 +24,8 @@ class Role(StrEnum):
     CHOSEN = "chosen"
     EXPECTED = "expected"
     SEEN = "seen"
+    PICTURE = "picture"
+    """Lines with ANSI colours."""
     ANSWER = "answer"
     FAILURE = "failure"
     HINT = "hint"
@@ -95,6 +97,8 @@ def _question(at: Presentation, ask: Question, answered: bool) -> Iterator[Line]
 
 
 def _watched(at: Presentation) -> Iterator[Line]:
+    if show := at.script.steps[at.shown].show:
+        yield Line(Role.PICTURE, at.script.pictures[show].text)
     for number, expectation in enumerate(at.script.steps[at.shown].expectations):
         seen = at.looking_back or (number < len(at.seen) and at.seen[number])
         words = filled(expectation.look, at.names)
@@ -126,8 +130,11 @@ def _hint(at: Presentation) -> str:
             if _answer_follows(at)
             else (f"{digits}[space] lets it happen{back}")
         )
-    if at.phase is Phase.NARRATION and at.live and at.present.ask is None and at.present.acts:
+    step = at.present
+    if at.phase is Phase.NARRATION and at.live and not step.ask and step.acts and not step.hands:
         return f"[space] {acts_in_words(at)}{back}"
+    if at.your_turn:
+        return f"your turn: {acts_in_words(at, '')} · [space] does it for you{back}"
     if at.waits and at.failure:
         again = "tries again" if at.acts_left else "goes on without it"
         return f"[space] {again}{back}"
@@ -138,7 +145,7 @@ def _hint(at: Presentation) -> str:
     return f"[space] goes on{back}"
 
 
-def acts_in_words(at: Presentation) -> str:
+def acts_in_words(at: Presentation, before: str = "does it: ") -> str:
     """Return what the space key will do to the cluster; a dangerous act is marked."""
     acts = at.present.acts if at.live else ()
     if not acts:
@@ -150,9 +157,8 @@ def acts_in_words(at: Presentation) -> str:
         )
         for act in acts
     ]
-    return "does it: " + "; ".join(titles)
+    return before + "; ".join(titles)
 
 
 def _answer_follows(at: Presentation) -> bool:
-    step = at.present
-    return not (step.acts or step.expectations or step.load is not None or step.stop_load)
+    return not happens(at.present)

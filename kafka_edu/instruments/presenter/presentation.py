@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.instruments.presenter.expectation import bound_by, filled, meets
 from kafka_edu.instruments.presenter.script import Script, ScriptAct, Step
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level
 
 MAX_PAST: Final = 10_000
 
@@ -46,6 +46,12 @@ class StopLoad(NamedTuple):
     pass
 
 
+class Listen(NamedTuple):
+    """Ask the processes for the events of this level from now on."""
+
+    level: Level
+
+
 class Perform(NamedTuple):
     """Carry out an act; then call `act_done` or `act_failed`."""
 
@@ -70,7 +76,9 @@ class Finish(NamedTuple):
     """The learner has left the last page."""
 
 
-Effect = ShowScreen | StartLoad | StopLoad | Perform | Watch | ShowMoment | ShowNow | Finish
+Effect = (
+    ShowScreen | StartLoad | StopLoad | Listen | Perform | Watch | ShowMoment | ShowNow | Finish
+)
 
 
 class SavedPlace(NamedTuple):
@@ -110,6 +118,9 @@ class Presentation:
         """Whether the learner wanted to go on before everything was seen."""
         self.since_us = 0
         self._acts_left: list[ScriptAct] = []
+        self._level = Level.STATE
+        self._helped = False
+        """Whether the acts that were the learner's are done by the space key."""
         self._past: deque[Envelope] = deque(maxlen=MAX_PAST)
         """What happened lately in a live cluster. It does not wait for the learner to read."""
         if place is not None:
@@ -169,13 +180,18 @@ class Presentation:
         return bool(self._acts_left)
 
     @property
+    def your_turn(self) -> bool:
+        """Return whether the learner should act, by the keys of the dashboard or in a shell."""
+        return self.waits and self.present.hands and bool(self._acts_left) and not self._helped
+
+    @property
     def _all_seen(self) -> bool:
         return all(self.seen)
 
     def begin(self) -> list[Effect]:
         """Show the first page, or the one where the learner left off."""
         step = self.present
-        effects: list[Effect] = [ShowScreen(step.screen)] if step.screen else []
+        effects = self._stage_of(step)
         if self.live and (load := self._load()) is not None:
             effects.append(StartLoad(load))
         if self.phase is Phase.WATCHING:  # its acts were carried out before
@@ -196,8 +212,8 @@ class Presentation:
             self.shown += 1
             return self._show(self.shown)
         match self.phase:
-            case Phase.WATCHING if self.failure and self._acts_left:
-                self.failure = ""
+            case Phase.WATCHING if self._acts_left and (self.failure or self.your_turn):
+                self.failure, self._helped = "", True
                 return [Perform(self._acts_left[0])]
             case Phase.WATCHING if self.waits and not self.impatient and not self.failure:
                 self.impatient = True
@@ -244,6 +260,8 @@ class Presentation:
                 self.seen[at] = True
                 if self._all_seen:
                     self.failure = ""
+                    if self.present.hands:
+                        self._acts_left = []  # the learner did it
                     self.moments[self.step] = envelope.mono_us
                     return True
         return False
@@ -311,7 +329,17 @@ class Presentation:
         self.shown = self.step
         self.phase = Phase.NARRATION
         self.seen, self.failure, self.impatient = [], "", False
-        return [ShowScreen(self.present.screen)] if self.present.screen else []
+        return self._stage_of(self.present)
+
+    def _stage_of(self, step: Step) -> list[Effect]:
+        """Return the effects that prepare a step."""
+        effects: list[Effect] = []
+        if self.live and step.level is not self._level:
+            self._level = step.level
+            effects.append(Listen(step.level))
+        if step.screen:
+            effects.append(ShowScreen(step.screen))
+        return effects
 
     def _has(self, phase: Phase) -> bool:
         step = self.present
@@ -319,15 +347,16 @@ class Presentation:
             case Phase.QUESTION | Phase.ANSWER:
                 return step.ask is not None
             case Phase.WATCHING:
-                return bool(
-                    step.acts or step.expectations or step.load is not None or step.stop_load
-                )
+                return happens(step)
         return True
 
     def _begin_watching(self, now_us: int) -> list[Effect]:
         step = self.present
         self.seen = [False] * len(step.expectations)
         self.failure, self.impatient, self.since_us = "", False, now_us
+        self._helped = False
+        if step.show:
+            self.names |= self.script.pictures[step.show].names
         effects: list[Effect] = []
         if self.live:
             if step.load is not None:
@@ -335,7 +364,8 @@ class Presentation:
             if step.stop_load:
                 effects.append(StopLoad())
             self._acts_left = list(step.acts)
-            effects += [Perform(act) for act in self._acts_left[:1]]
+            if not step.hands:
+                effects += [Perform(act) for act in self._acts_left[:1]]
             if not step.acts:
                 self._look_back()
         effects.append(Watch())
@@ -355,6 +385,13 @@ class Presentation:
         if step == self.reached:
             return [*effects, ShowNow()]
         return [*effects, ShowMoment(self.moments[step])] if step in self.moments else effects
+
+
+def happens(step: Step) -> bool:
+    """Return whether there is something to watch between the question and the answer."""
+    return bool(
+        step.acts or step.expectations or step.show or step.load is not None or step.stop_load
+    )
 
 
 def resolve(act: ScriptAct, names: Mapping[str, str], knows: "Knows") -> dict[str, int | str]:

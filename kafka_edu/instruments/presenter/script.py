@@ -4,9 +4,30 @@ These are the values that `script_reader` makes of a TOML file (docs/presenter.m
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+from kafka_edu.trace.event import Level
 
 Value = str | int | bool
+
+MOMENT: Final = "@ms"
+"""In `bind`, the name of the time of the event itself, in ms of the machine's monotonic clock."""
+
+
+class Picture(NamedTuple):
+    """Something that the real classes did in a time of their own, drawn for the learner."""
+
+    text: str
+    """Lines for a terminal; colours are ANSI escapes."""
+    names: Mapping[str, str] = {}
+    """The values in it that later texts and pages may name."""
+
+
+class ClusterWish(NamedTuple):
+    """The cluster that the script wants, if it is started for the script."""
+
+    brokers: int = 3
+    props: Mapping[str, str] = {}
 
 
 class Condition(NamedTuple):
@@ -30,7 +51,9 @@ class Expectation(NamedTuple):
     """The process that emits it, as `broker 1` or `zookeeper`. Empty: any."""
     where: tuple[Condition, ...] = ()
     bind: Mapping[str, str] = {}
-    """Name → field. The event's value gets this name, for `{name}` in later texts."""
+    """Name → field. The event's value gets this name, for `{name}` in later texts. The field
+    `@ms` is the time of the event.
+    """
     text: str = ""
 
 
@@ -65,6 +88,14 @@ class Step(NamedTuple):
     ask: Question | None = None
     expectations: tuple[Expectation, ...] = ()
     line: int = 0
+    show: str = ""
+    """The name of the picture that is shown after the question."""
+    hands: bool = False
+    """Whether the acts are the learner's: the space key only helps."""
+    level: Level = Level.STATE
+    """How much this step asks of the processes. At `all` a busy cluster sends more than the
+    dashboard can read.
+    """
 
 
 class Script(NamedTuple):
@@ -76,3 +107,5 @@ class Script(NamedTuple):
     """The last words."""
     digest: str = ""
     """Of the file. A saved place belongs to one version of the file."""
+    cluster: ClusterWish = ClusterWish()
+    pictures: Mapping[str, Picture] = {}

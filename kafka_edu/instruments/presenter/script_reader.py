@@ -13,8 +13,11 @@ import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event ty
 from kafka_edu.instruments.presenter.line_index import LineIndex
 from kafka_edu.instruments.presenter.line_index import Path as Place
 from kafka_edu.instruments.presenter.script import (
+    MOMENT,
+    ClusterWish,
     Condition,
     Expectation,
+    Picture,
     Question,
     Script,
     ScriptAct,
@@ -22,7 +25,7 @@ from kafka_edu.instruments.presenter.script import (
     Value,
 )
 from kafka_edu.supervisor.act_table import ACTS, NUMBERS, Parameter
-from kafka_edu.trace.event import EVENT_TYPES
+from kafka_edu.trace.event import EVENT_TYPES, Level
 
 TESTS: Final = ("is", "has", "lacks", "above", "below")
 #: The keys of [step.load], which are options of the command `load`.
@@ -37,6 +40,19 @@ LOAD_KEYS: Final = (
     "group",
 )
 MAX_CHOICES: Final = 6
+STEP_KEYS: Final = (
+    "title",
+    "say",
+    "screen",
+    "level",
+    "load",
+    "ask",
+    "act",
+    "hands",
+    "show",
+    "wait",
+)
+MAX_BROKERS: Final = 9
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 _FINDS: Final = re.compile(r"(leader|follower) of .+-\d+|controller|\d+|\{[a-z][a-z0-9_]*\}")
 
@@ -45,8 +61,12 @@ class ScriptError(Exception):
     """The file is not a script. The message is one line: file, line, what is wrong, what to do."""
 
 
-def read_script(path: Path, screens: Collection[str]) -> Script:
-    """Read and check a script; `screens` are the names that a step may show. Raises ScriptError."""
+def read_script(
+    path: Path, screens: Collection[str], pictures: Mapping[str, Picture] | None = None
+) -> Script:
+    """Read and check a script; `screens` are the names that a step may go to, and `pictures` those
+    that it may show. Raises ScriptError.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -61,7 +81,7 @@ def read_script(path: Path, screens: Collection[str]) -> Script:
         what = str(error).partition(" (at ")[0]
         raise ScriptError(f"{path}:{line}: this is not TOML: {what}") from error
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return _Reader(path, LineIndex(text), screens).script(document, digest)
+    return _Reader(path, LineIndex(text), screens, pictures or {}).script(document, digest)
 
 
 class _Table:
@@ -117,35 +137,71 @@ class _Table:
 
 
 class _Reader:
-    def __init__(self, path: Path, lines: LineIndex, screens: Collection[str]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        lines: LineIndex,
+        screens: Collection[str],
+        pictures: Mapping[str, Picture],
+    ) -> None:
         self._path = path
         self._lines = lines
         self._screens = screens
+        self._pictures = pictures
         self._names: set[str] = set()
-        """Names that an earlier wait has bound."""
+        """Names that an earlier wait or picture has bound."""
 
     def fail(self, place: Place, what: str) -> NoReturn:
         raise ScriptError(f"{self._path}:{self._lines.line(place)}: {what}")
 
     def script(self, document: Mapping[str, object], digest: str) -> Script:
         table = _Table(self, (), document)
-        table.allow("title", "step", "end")
+        table.allow("title", "step", "end", "cluster")
         title = table.words("title", needed=True)
         steps = tuple(self._step(step) for step in table.tables("step"))
         if not steps:
             table.fail("the script has no [[step]]")
-        return Script(title, steps, self._text(table, "end"), digest)
+        return Script(
+            title,
+            steps,
+            self._text(table, "end"),
+            digest,
+            self._cluster(table),
+            self._pictures,
+        )
+
+    def _cluster(self, table: _Table) -> ClusterWish:
+        wish = table.table("cluster")
+        if wish is None:
+            return ClusterWish()
+        wish.allow("brokers", "props")
+        brokers = wish.number("brokers", MAX_BROKERS) or ClusterWish().brokers
+        props = wish.table("props")
+        if props is None:
+            return ClusterWish(brokers)
+        for key, value in props.values.items():
+            if not isinstance(value, str):
+                props.fail(f"'{key}' is a text in quotes", key)
+        return ClusterWish(brokers, {key: props.words(key) for key in props.values})
+
+    def _level(self, table: _Table) -> Level:
+        words = table.words("level") or Level.STATE.value
+        if words not in [level.value for level in Level]:
+            table.fail(f"'level' is one of {', '.join(level.value for level in Level)}", "level")
+        return Level(words)
 
     def _step(self, table: _Table) -> Step:
-        table.allow("title", "say", "screen", "load", "act", "ask", "wait")
+        table.allow(*STEP_KEYS)
         say = self._text(table, "say", needed=True)
         screen = table.words("screen")
         if screen and screen not in self._screens:
             table.fail(f"there is no screen '{screen}': {', '.join(self._screens)}", "screen")
         load, stop_load = self._load(table)
         acts = tuple(self._act(act) for act in table.tables("act"))
+        hands = self._hands(table, acts)
         ask = table.table("ask")
         question = self._question(ask) if ask is not None else None
+        show = self._show(table)
         expectations = tuple(self._expectation(wait) for wait in table.tables("wait"))
         if question is not None and ask is not None:
             question = question._replace(answer=self._text(ask, "answer", needed=True))
@@ -159,7 +215,26 @@ class _Reader:
             question,
             expectations,
             self._lines.line(table.place),
+            show,
+            hands,
+            self._level(table),
         )
+
+    def _hands(self, table: _Table, acts: tuple[ScriptAct, ...]) -> bool:
+        hands = table.values.get("hands", False)
+        if not isinstance(hands, bool):
+            table.fail("'hands' is true or false", "hands")
+        if hands and (not acts or not table.values.get("wait")):
+            table.fail("a step with 'hands' needs an act and a wait that sees it", "hands")
+        return hands
+
+    def _show(self, table: _Table) -> str:
+        name = table.words("show")
+        if name and name not in self._pictures:
+            known = ", ".join(self._pictures) or "none; a chapter has them in pictures.py"
+            table.fail(f"there is no picture '{name}': {known}", "show")
+        self._names.update(self._pictures[name].names if name else ())
+        return name
 
     def _text(self, table: _Table, key: str, *, needed: bool = False) -> str:
         """Return a text. The names in its braces must be bound by now."""
@@ -175,7 +250,7 @@ class _Reader:
         for name in names:
             if name not in self._names:
                 known = ", ".join(sorted(self._names)) or "none yet"
-                table.fail(f"no wait before this binds '{{{name}}}' (bound: {known})", key)
+                table.fail(f"nothing before this binds '{{{name}}}' (bound: {known})", key)
 
     def _load(self, table: _Table) -> tuple[tuple[str, ...] | None, bool]:
         value = table.values.get("load")
@@ -296,7 +371,9 @@ class _Reader:
         for name in bind.values:
             if not _NAME.fullmatch(name):
                 bind.fail(f"'{name}' is not a name: letters, digits and _", name)
-            self._check_field(bind, event, bind.words(name, needed=True))
+            field = bind.words(name, needed=True)
+            if field != MOMENT:
+                self._check_field(bind, event, field)
             self._names.add(name)
         return {name: bind.words(name) for name in bind.values}
 

@@ -9,6 +9,7 @@ from kafka_edu.instruments.presenter.page import Role, page
 from kafka_edu.instruments.presenter.presentation import (
     Finish,
     Knows,
+    Listen,
     Perform,
     Phase,
     Presentation,
@@ -23,14 +24,15 @@ from kafka_edu.instruments.presenter.presentation import (
 from kafka_edu.instruments.presenter.script import (
     Condition,
     Expectation,
+    Picture,
     Question,
     Script,
     ScriptAct,
     Step,
 )
-from kafka_edu.trace.event import SUPERVISOR, Envelope, Event, Source
+from kafka_edu.trace.event import SUPERVISOR, Envelope, Event, Level, Source
 from kafka_edu.trace.events.controller import BrokerFailed
-from kafka_edu.trace.events.supervisor import ProcessEnded
+from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessPaused
 
 KILL = ScriptAct("kill", {"broker": "leader of web-0"}, 9)
 DEAD = Expectation("it is dead", "ProcessEnded", bind={"victim": "child.id"})
@@ -212,3 +214,62 @@ def test_targets_are_found_when_the_act_is_due() -> None:
         broker("leader of web-1")
     with pytest.raises(UnknownTargetError, match="web-9"):
         broker("follower of web-9")
+
+
+PAUSE = ScriptAct("pause", {"broker": "follower of web-0"}, 3)
+PAUSED = Expectation("it is paused", "ProcessPaused", bind={"who": "child.id", "at": "@ms"})
+YOURS = Script(
+    "Pause",
+    (
+        Step("Wheel", "Look.", ask=ASK._replace(answer="{size}"), show="wheel"),
+        Step("Pause", "Now.", acts=(PAUSE,), hands=True, level=Level.ALL, expectations=(PAUSED,)),
+        Step("End", "Over."),
+    ),
+    pictures={"wheel": Picture("\x1b[1mdrawn\x1b[0m", {"size": "20"})},
+)
+
+
+def paused(broker: int, at_us: int) -> Envelope:
+    child = Source.of_broker(broker)
+    return happened(ProcessPaused(process=f"broker-{broker}", child=child, pid=1), at_us)
+
+
+def at_your_turn() -> Presentation:
+    at = Presentation(YOURS, live=True)
+    at.begin()
+    at.go_on(1)
+    assert texts(at, Role.PICTURE) == [], "the question comes first"
+    at.choose(2, 2)
+    assert texts(at, Role.PICTURE) == ["\x1b[1mdrawn\x1b[0m"]
+    at.after_seen(3)
+    assert texts(at, Role.ANSWER) == ["Yes. 20"]
+    assert at.go_on(4) == [Listen(Level.ALL)]
+    assert at.go_on(5) == [Watch()], "nothing is done for the learner"
+    assert at.your_turn
+    assert "your turn" in texts(at, Role.HINT)[0]
+    return at
+
+
+def test_the_learner_acts_and_the_time_of_it_gets_a_name() -> None:
+    at = at_your_turn()
+    assert at.apply(paused(2, 7_000))
+    assert not at.your_turn
+    assert not at.acts_left
+    assert at.names["who"] == "2"
+    assert at.names["at"] == "7"
+    assert at.go_on(8_000) == [Listen(Level.STATE)]
+
+
+def test_the_space_key_helps_a_learner_who_does_not_act() -> None:
+    at = at_your_turn()
+    assert at.go_on(6) == [Perform(PAUSE)]
+    assert not at.your_turn
+    assert at.act_done() == []
+    assert at.waits, "the event is still to come"
+
+
+def test_an_act_for_the_learner_that_is_refused_is_tried_again() -> None:
+    at = at_your_turn()
+    at.go_on(6)
+    at.act_failed("partition web-0 has no leader now")
+    assert at.go_on(7) == [Perform(PAUSE)]

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.instruments.presenter.script import Condition
+from kafka_edu.instruments.presenter.script import ClusterWish, Condition, Picture
 from kafka_edu.instruments.presenter.script_reader import ScriptError, read_script
+from kafka_edu.trace.event import Level
 
 ROOT = Path(__file__).resolve().parents[4]
 SCREENS = ("cluster", "controller", "replication")
@@ -91,7 +92,7 @@ def test_a_whole_script(tmp_path: Path) -> None:
         ("leader of web-0", "the leader", 15, "'leader of TOPIC-0'"),
         ('event = "ProcessEnded"', 'event = "ProcessEnd"', 19, "did you mean ProcessEnded?"),
         ("child.id = 1", "chid.id = 1", 20, "ProcessEnded has no field 'chid'"),
-        ('bind = { victim = "child.id" }', "", 25, "no wait before this binds '{victim}'"),
+        ('bind = { victim = "child.id" }', "", 25, "nothing before this binds '{victim}'"),
         ("right = 2", "right = 3", 30, "'right' is a number up to 2"),
         ("lacks =", "misses =", 36, "no test 'misses'"),
         ("above = 0", 'above = "x"', 36, "needs a number"),
@@ -123,8 +124,59 @@ def test_an_empty_file_and_one_that_is_no_text(tmp_path: Path) -> None:
         read_script(path, SCREENS)
 
 
-def test_each_script_of_the_chapters_is_right() -> None:
-    found = sorted((ROOT / "chapters").glob("*/*.toml"))
-    assert found
-    for path in found:
-        assert read_script(path, SCREENS).steps
+def test_a_step_may_show_a_picture_listen_closely_and_leave_the_act_to_the_learner(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "script.toml"
+    text = GOOD.replace(
+        'title = "Two"', 'title = "Two"\nshow = "wheel"\nlevel = "hops"\nhands = true'
+    )
+    text = text.replace(
+        "[step.ask]", '[[step.act]]\nname = "start"\nbroker = "{victim}"\n\n[step.ask]'
+    ).replace('answer = "Because."', 'answer = "It has {size}."')
+    text += '\n[cluster]\nbrokers = 4\nprops = { "log.dirs" = "x" }\n'
+    path.write_text(text, encoding="utf-8")
+    pictures = {"wheel": Picture("drawn", {"size": "20"})}
+    script = read_script(path, SCREENS, pictures)
+    two = script.steps[1]
+    assert (two.show, two.level, two.hands) == ("wheel", Level.HOPS, True)
+    assert script.cluster == ClusterWish(4, {"log.dirs": "x"})
+    assert script.pictures == pictures
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('show = "whel"', "there is no picture 'whel': none; a chapter has them"),
+        ('level = "most"', "'level' is one of state, hops, all"),
+        ("hands = 1", "'hands' is true or false"),
+        ("hands = true", "a step with 'hands' needs an act and a wait that sees it"),
+    ],
+)
+def test_what_a_step_cannot_have_is_refused(tmp_path: Path, line: str, words: str) -> None:
+    with pytest.raises(ScriptError, match=words):
+        read(tmp_path, GOOD.replace('title = "Two"', f'title = "Two"\n{line}'))
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("brokers = 10", "'brokers' is a number up to 9"),
+        ("props = { a = 1 }", "'a' is a text in quotes"),
+        ("broker = 3", "did you mean 'brokers'"),
+    ],
+)
+def test_a_cluster_that_cannot_be_is_refused(tmp_path: Path, lines: str, words: str) -> None:
+    with pytest.raises(ScriptError, match=words):
+        read(tmp_path, f"{GOOD}\n[cluster]\n{lines}\n")
+
+
+def test_a_name_may_be_the_time_of_the_event(tmp_path: Path) -> None:
+    path = tmp_path / "script.toml"
+    text = GOOD.replace('victim = "child.id" }', 'victim = "child.id", at = "@ms" }')
+    path.write_text(text, encoding="utf-8")
+    assert read_script(path, SCREENS).steps[0].expectations[0].bind["at"] == "@ms"
+
+
+def test_the_script_of_the_first_lesson_is_right() -> None:
+    assert read_script(ROOT / "chapters" / "ch10_replication" / "leader_killed.toml", SCREENS).steps

@@ -1,0 +1,36 @@
+"""Write the figures of all chapters: `python -m chapters.figures`.
+
+Each `chNN_slug/figures/NAME.dot` is drawn from what the real classes emit. Graphviz makes NAME.svg
+of it.
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from .ch02_timing_wheel import figures as wheels
+from .ch02_timing_wheel import pictures
+from .chapter import FOLDER
+
+
+def sources() -> Mapping[Path, str]:
+    """Return the DOT source of each figure, by its path."""
+    folder = FOLDER / "ch02_timing_wheel" / "figures"
+    return {
+        folder / f"{name}.dot": wheels.dot(states, name.replace("figure-", "Figure "))
+        for name, states in pictures.figures().items()
+    }
+
+
+def main() -> int:
+    """Write all of them. Return 1 where Graphviz is missing."""
+    written: list[Path] = []
+    for path, source in sources().items():
+        written += wheels.write_figure(path.parent, path.stem, source)
+    for path in written:
+        print(path)
+    return 0 if any(path.suffix == ".svg" for path in written) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

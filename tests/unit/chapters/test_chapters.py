@@ -1,0 +1,88 @@
+"""Every chapter is whole: its page, its script, its figures, and a recording that bears the page
+out.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from chapters.chapter import Chapter, find_chapters
+from chapters.command import MAX_RECORDING, chapter
+from chapters.figures import sources
+from chapters.page_values import page_values
+
+PARTS = (
+    "## Read",
+    "## Predict, run and watch",
+    "## Break",
+    "## Do",
+    "## Where it is in the code",
+    "## Errata",
+    "## Words",
+)
+CHAPTERS = list(find_chapters().values())
+each_chapter = pytest.mark.parametrize("one", CHAPTERS, ids=lambda one: one.number)
+
+
+@each_chapter
+def test_the_page_has_all_parts_in_their_order(one: Chapter) -> None:
+    text = one.text()
+    at = [text.find(f"\n{part}") for part in PARTS]
+    assert -1 not in at
+    assert at == sorted(at)
+    assert one.title.startswith(f"{one.number} ")
+
+
+@each_chapter
+def test_the_recording_bears_the_page_out(one: Chapter, tmp_path: Path) -> None:
+    report = tmp_path / "chapter.json"
+    words = [one.number, "--replay", "--plain", "--fast", "--json", str(report)]
+    result = CliRunner(env={"KAFKA_EDU_HOME": str(tmp_path)}).invoke(chapter, words)
+    assert result.exit_code == 0, result.output
+    marked = len(page_values(one.text()))
+    assert f"the {marked} marked values of README.md hold" in result.output
+    assert all(target["holds"] for target in json.loads(report.read_text())["targets"])
+
+
+@each_chapter
+def test_the_recording_is_small(one: Chapter) -> None:
+    assert one.recording.stat().st_size <= MAX_RECORDING
+
+
+@each_chapter
+def test_each_picture_of_the_page_exists(one: Chapter) -> None:
+    for target in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", one.text()):
+        assert (one.folder / target).is_file(), target
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: path.stem)
+def test_a_figure_is_what_the_classes_draw(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == sources()[path], "run python -m chapters.figures"
+    assert path.with_suffix(".svg").is_file(), "run python -m chapters.figures where Graphviz is"
+
+
+def test_the_command_lists_and_reads() -> None:
+    run = CliRunner(env={"COLUMNS": "160"})
+    assert "The timing wheel" in run.invoke(chapter, []).output
+    assert "Errata" in run.invoke(chapter, ["2", "--read"]).output
+
+
+def test_an_unknown_chapter_is_refused_with_those_there_are() -> None:
+    result = CliRunner().invoke(chapter, ["77"])
+    assert result.exit_code == 2
+    assert "there is no chapter '77'; there are: " in result.output
+
+
+def test_a_page_that_does_not_hold_is_named_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "README.md"
+    page.write_text("# 02 x\n\nIt goes into slot **18**<!-- exact: slot_350 -->.\n")
+    monkeypatch.setattr(Chapter, "page", page)
+    words = ["02", "--replay", "--plain", "--fast"]
+    result = CliRunner(env={"KAFKA_EDU_HOME": str(tmp_path)}).invoke(chapter, words)
+    assert result.exit_code == 1
+    assert f"{page}:3: the page says 18, the run 17" in result.output

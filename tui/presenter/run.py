@@ -1,0 +1,162 @@
+"""Run a presentation on a live cluster or on a recording, in the dashboard or as plain text."""
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+
+from kafka_edu.common.python_process import command_line
+from kafka_edu.instruments.presenter.bookmark import Bookmark
+from kafka_edu.instruments.presenter.presentation import Presentation
+from kafka_edu.instruments.presenter.script import Script
+from kafka_edu.instruments.recording import Recorder, cluster_of, read_recordings
+from kafka_edu.instruments.replay import Replay
+from kafka_edu.supervisor.action_client import (
+    ActionAddress,
+    ActionClient,
+    ActionRefusedError,
+    NoSupervisorError,
+)
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.trace.wire_format import TraceFormatError
+
+from ..screens.registry import DECLARATIONS
+
+#: The size of the dashboard of a fast presentation that has no terminal.
+_SIZE: Final = (120, 40)
+
+
+def screen_names() -> list[str]:
+    """Return the screens that a script may show."""
+    return [declaration.name for declaration in DECLARATIONS]
+
+
+class Scene(NamedTuple):
+    """Where a script is presented: a live cluster has a folder, a recording has a replay."""
+
+    name: str
+    key: str
+    """The saved place in the script belongs to it."""
+    folder: ClusterFolder | None = None
+    replay: Replay | None = None
+
+    @classmethod
+    def of_cluster(cls, cluster: str) -> "Scene":
+        """Return a live cluster. Raises click's exception if it is not up."""
+        return cls(cluster, cluster, _live(cluster))
+
+    @classmethod
+    def of_recordings(cls, files: Sequence[Path]) -> "Scene":
+        """Return recordings, merged. Raises click's exception if one cannot be read."""
+        try:
+            replay = Replay(read_recordings(files, partial(click.echo, err=True)))
+        except (TraceFormatError, OSError, ValueError) as error:
+            raise click.ClickException(str(error)) from error
+        key = "\0".join(str(path.resolve()) for path in files)
+        return cls(cluster_of(files[0]), key, replay=replay)
+
+
+class Outcome(NamedTuple):
+    """What came of a presentation."""
+
+    finished: bool
+    """Whether the learner saw the end. If not, the same command goes on from there."""
+    names: Mapping[str, str]
+    """The values that its waits and pictures have bound."""
+
+
+def run_presentation(
+    script: Script,
+    script_file: Path,
+    scene: Scene,
+    *,
+    plain: bool = False,
+    fast: bool = False,
+    from_start: bool = False,
+    recorder: Recorder | None = None,
+) -> Outcome:
+    """Present a script until the learner has seen its end or leaves.
+
+    `fast` needs no keys. `recorder` writes what arrives from a live cluster; only a plain
+    presentation takes one. Raises click's exception if the presentation cannot go on.
+    """
+    bookmark = Bookmark(script_file, script.digest, scene.key)
+    place = None if from_start or fast else bookmark.load()
+    presentation = Presentation(script, live=scene.replay is None, place=place)
+    if plain:
+        finished = _run_plain(presentation, bookmark, scene, fast, recorder)
+    else:
+        finished = _run_dashboard(presentation, bookmark, scene, fast)
+    return Outcome(finished, presentation.names)
+
+
+def _run_plain(
+    presentation: Presentation,
+    bookmark: Bookmark,
+    scene: Scene,
+    fast: bool,
+    recorder: Recorder | None,
+) -> bool:
+    from .plain_presenter import PlainError, PlainPresenter
+
+    presenter = PlainPresenter(
+        presentation,
+        bookmark,
+        scene.name,
+        folder=scene.folder,
+        replay=scene.replay,
+        fast=fast,
+        recorder=recorder,
+    )
+    try:
+        asyncio.run(presenter.run())
+    except PlainError as error:
+        raise click.ClickException(str(error)) from error
+    return presenter.finished
+
+
+def _run_dashboard(
+    presentation: Presentation, bookmark: Bookmark, scene: Scene, fast: bool
+) -> bool:
+    from .presenter_app import PresenterApp
+
+    terminal = sys.stdout.isatty()
+    if not terminal and not fast:
+        raise click.ClickException("the dashboard needs a terminal; --plain does without one")
+    app = PresenterApp(
+        presentation, bookmark, scene.name, folder=scene.folder, replay=scene.replay, fast=fast
+    )
+    if terminal:
+        app.run()
+    else:
+        app.run(headless=True, size=_SIZE)
+    if app.trouble:
+        raise click.ClickException(app.trouble)
+    if app.return_code:
+        raise SystemExit(app.return_code)
+    if fast:
+        click.echo(f"all {len(presentation.script.steps)} steps were seen")
+    elif not app.finished:
+        click.echo("stopped; the same command goes on from there")
+    return app.finished
+
+
+def _live(cluster: str) -> ClusterFolder:
+    """Return the folder of a cluster that is up. Raises click's exception if it is not."""
+    try:
+        folder = ClusterFolder.of(cluster)
+        with ActionClient(ActionAddress.read(folder.action_address)) as client:
+            client.ask("status")
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    except (NoSupervisorError, ActionRefusedError) as error:
+        option = "" if cluster == "default" else f" --cluster {cluster}"
+        raise click.ClickException(
+            f"cluster '{cluster}' is not up; start it with: {command_line('cluster up' + option)}"
+            ", or present on a recording with --replay RECORDING"
+        ) from error
+    return folder
