@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kafka_edu.instruments.presenter.expectation import filled
 from kafka_edu.instruments.presenter.presentation import ORDER, Phase, Presentation, happens
-from kafka_edu.instruments.presenter.script import Question
+from kafka_edu.instruments.presenter.script import Question, Step
 from kafka_edu.supervisor.act_table import ACTS
 
 
@@ -128,7 +128,7 @@ def _hint(at: Presentation) -> str:
         return (
             f"{digits}[space] shows the answer{back}"
             if _answer_follows(at)
-            else (f"{digits}[space] lets it happen{back}")
+            else f"{digits}[space] {_lets(at.present)}{back}"
         )
     step = at.present
     if at.phase is Phase.NARRATION and at.live and not step.ask and step.acts and not step.hands:
@@ -158,6 +158,11 @@ def acts_in_words(at: Presentation, before: str = "does it: ") -> str:
         for act in acts
     ]
     return before + "; ".join(titles)
+
+
+def _lets(step: Step) -> str:
+    only_shown = step.show and not (step.acts or step.expectations)
+    return "shows it" if only_shown else "lets it happen"
 
 
 def _answer_follows(at: Presentation) -> bool:
