@@ -23,7 +23,7 @@ from kafka_edu.record.record_batch import build_batch
 from kafka_edu.replication.fetch_params import FetchIsolation
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partition_view import PartitionSampler, partition_progress
-from tests.unit.replication.replication_cluster import Cluster, ModelBroker, T
+from kafka_edu.sim.stepped_cluster import ModelBroker, SteppedCluster, T
 
 CHANGES = st.lists(
     st.sampled_from(
@@ -89,7 +89,7 @@ class World:
     """Two brokers and one partition."""
 
     def __init__(self) -> None:
-        self.cluster = Cluster(2)
+        self.cluster = SteppedCluster(2)
         self.cluster.elect(0, (0, 1))
         for broker in self.cluster.brokers:
             broker.logs._start = lambda name, work: None  # type: ignore[method-assign]  # no loop

@@ -18,7 +18,7 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.messages.fetch import FetchResponse
 from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.truncation import OffsetTruncationState
-from tests.unit.replication.replication_cluster import Cluster, ModelBroker, Produced, T
+from kafka_edu.sim.stepped_cluster import ModelBroker, Produced, SteppedCluster, T
 
 pytestmark = pytest.mark.faults  # too long for the fast suite
 
@@ -33,7 +33,7 @@ class ReplicationModel(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.cluster = Cluster(3, protocol=self.protocol)
+        self.cluster = SteppedCluster(3, protocol=self.protocol)
         self.count = 0
         self.produced: list[tuple[str, Produced]] = []
         self.committed: dict[int, str] = {}

@@ -15,7 +15,7 @@ from kafka_edu.record.control_record import (
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import BatchHeader, build_batch, read_records
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
-from tests.unit.replication.logs import LOG_DIR, log_config, open_log_manager
+from kafka_edu.sim.stepped_cluster import LOG_DIR, log_config, open_log_manager
 
 NOW = 1_600_000_000_000
 

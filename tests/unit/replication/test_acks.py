@@ -6,8 +6,8 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_size
 from kafka_edu.instruments.waiting import leaves_isr_ms
+from kafka_edu.sim.stepped_cluster import Produced, SteppedCluster, T, batch
 from kafka_edu.trace.events.purgatory import OperationsEndedSampled, ReplicaProgress
-from tests.unit.replication.replication_cluster import Cluster, Produced, T, batch
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from tests.unit.replication.replication_cluster import Cluster, Produced, T, bat
     ],
 )
 def test_the_table_of_acks(acks: int, at_once: Errors | None, after_followers: Errors) -> None:
-    cluster = Cluster(3)
+    cluster = SteppedCluster(3)
     cluster.elect(0, (0, 1, 2))
     answer = cluster.produce("a", acks=acks)
     assert answer.error() == at_once
@@ -31,7 +31,7 @@ def test_the_table_of_acks(acks: int, at_once: Errors | None, after_followers: E
 
 
 def test_figures_6_9_to_6_11_both_followers_must_have_messages_3_and_4() -> None:
-    cluster = Cluster(3)
+    cluster = SteppedCluster(3)
     cluster.elect(0, (0, 1, 2))
     for i in range(3):
         cluster.produce(str(i), acks=1)
@@ -67,7 +67,7 @@ def test_figures_6_9_to_6_11_both_followers_must_have_messages_3_and_4() -> None
 
 
 def test_figure_6_12_the_time_is_up_and_the_records_stay() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     answer = cluster.produce("a", timeout_ms=30_000)
     cluster.step(29_999)
@@ -80,7 +80,7 @@ def test_figure_6_12_the_time_is_up_and_the_records_stay() -> None:
 
 
 def test_below_min_insync_replicas_nothing_is_written_for_acks_all() -> None:
-    cluster = Cluster(3, min_isr=2)
+    cluster = SteppedCluster(3, min_isr=2)
     cluster.elect(0, (0,))
     assert cluster.produce("a").error() is Errors.NOT_ENOUGH_REPLICAS
     assert cluster.leader.leo == 0
@@ -89,7 +89,7 @@ def test_below_min_insync_replicas_nothing_is_written_for_acks_all() -> None:
 
 
 def test_shrunk_below_min_insync_replicas_after_the_append() -> None:
-    cluster = Cluster(2, min_isr=2)
+    cluster = SteppedCluster(2, min_isr=2)
     cluster.elect(0, (0, 1))
     answer = cluster.produce("a", timeout_ms=60_000)
     cluster.time.advance(15_000)
@@ -101,7 +101,7 @@ def test_shrunk_below_min_insync_replicas_after_the_append() -> None:
 
 
 def test_a_leader_that_is_deposed_answers_who_waits_at_once() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     answer = cluster.produce("a")
     cluster.elect(1, (1,))
@@ -110,7 +110,7 @@ def test_a_leader_that_is_deposed_answers_who_waits_at_once() -> None:
 
 
 def test_one_partition_in_error_leaves_the_others_alone() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     answer = Produced()
     unknown = TopicPartition("nowhere", 0)
@@ -127,7 +127,7 @@ def test_one_partition_in_error_leaves_the_others_alone() -> None:
 
 
 def test_figure_6_13_a_fetch_with_nothing_new_waits_and_reads_a_second_time() -> None:
-    cluster = Cluster(3, wait_ms=500)
+    cluster = SteppedCluster(3, wait_ms=500)
     cluster.elect(0, (0, 1, 2))
     for follower in (1, 2):
         cluster.look_up_epochs(follower)
@@ -148,7 +148,7 @@ def test_figure_6_13_a_fetch_with_nothing_new_waits_and_reads_a_second_time() ->
 
 
 def test_a_consumer_is_woken_by_the_high_watermark_not_by_the_log_end() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.fetch(1)
     answer = cluster.consume(0, max_wait_ms=500)
@@ -162,7 +162,7 @@ def test_a_consumer_is_woken_by_the_high_watermark_not_by_the_log_end() -> None:
 
 
 def test_fetch_min_bytes() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0,))
     size = len(batch("a"))
     answer = cluster.consume(0, max_wait_ms=500, min_bytes=3 * size)
@@ -175,7 +175,7 @@ def test_fetch_min_bytes() -> None:
 
 
 def test_a_fetch_that_waits_too_long_is_answered_with_what_there_is() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0,))
     answer = cluster.consume(0, max_wait_ms=500, min_bytes=1 << 20)
     cluster.produce("a")
@@ -185,7 +185,7 @@ def test_a_fetch_that_waits_too_long_is_answered_with_what_there_is() -> None:
 
 
 def test_a_deposed_leader_ends_the_waiting_fetches() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     answer = cluster.consume(0, max_wait_ms=500)
     cluster.elect(1, (0, 1))
@@ -193,7 +193,7 @@ def test_a_deposed_leader_ends_the_waiting_fetches() -> None:
 
 
 def test_from_v11_on_a_follower_serves_consumers_up_to_its_own_mark() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     for _ in range(2):
         cluster.produce("a", acks=1)
@@ -207,7 +207,7 @@ def test_from_v11_on_a_follower_serves_consumers_up_to_its_own_mark() -> None:
     assert (new.error, new.size_in_bytes) == (Errors.NONE, len(batch("a")))
 
 
-def causes(cluster: Cluster) -> list[str]:
+def causes(cluster: SteppedCluster) -> list[str]:
     """Return what has ended the operations of the leader's purgatories since somebody looks."""
     return [
         one.cause
@@ -218,7 +218,7 @@ def causes(cluster: Cluster) -> list[str]:
 
 
 def test_what_ended_a_produce_is_named() -> None:
-    cluster = Cluster(3)
+    cluster = SteppedCluster(3)
     cluster.elect(0, (0, 1, 2))
     for _ in range(2):
         cluster.fetch(1, 2)
@@ -256,7 +256,7 @@ def test_what_ended_a_produce_is_named() -> None:
 
 
 def test_what_ended_a_fetch_is_named() -> None:
-    cluster = Cluster(2, wait_ms=500)
+    cluster = SteppedCluster(2, wait_ms=500)
     cluster.elect(0, (0, 1))
     causes(cluster)
     cluster.consume(0, max_wait_ms=500)
@@ -276,7 +276,7 @@ def test_what_ended_a_fetch_is_named() -> None:
 
 
 def test_a_waiting_produce_tells_when_its_leader_will_drop_who_is_missing() -> None:
-    cluster = Cluster(2)
+    cluster = SteppedCluster(2)
     cluster.elect(0, (0, 1))
     remote = cluster.leader.partition.remote_progress()
     assert [one.last_fetch_ms for one in remote] == [-1], "not in this leader epoch"

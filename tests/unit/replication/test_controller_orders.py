@@ -22,9 +22,9 @@ from kafka_edu.protocol.messages.stop_replica import (
     StopReplicaTopicV1,
 )
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest
+from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 from kafka_edu.trace.events.replication import PartitionProgress
 from tests.unit.replication.logs import in_loop
-from tests.unit.replication.replication_cluster import Cluster, T
 
 TOPIC_ID = UUID(int=7)
 
@@ -34,7 +34,7 @@ def error_of(response: LeaderAndIsrResponse) -> Errors:
 
 
 def test_an_older_controller_is_refused_whole_and_a_newer_one_fences_it() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     manager = cluster.leader.manager
     orders = manager.controller_orders
@@ -58,7 +58,7 @@ def test_an_older_controller_is_refused_whole_and_a_newer_one_fences_it() -> Non
 
 
 def test_a_leader_epoch_that_is_not_newer_is_ignored() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.produce("a", acks=1)
     again = cluster.tell(0)
@@ -67,7 +67,7 @@ def test_a_leader_epoch_that_is_not_newer_is_ignored() -> None:
 
 
 def test_new_logs_are_those_that_a_controller_of_today_wants_here_and_that_are_not_there() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     manager = cluster.leader.manager
     orders = manager.controller_orders
@@ -98,7 +98,7 @@ def test_new_logs_are_those_that_a_controller_of_today_wants_here_and_that_are_n
 
 
 def test_a_partition_whose_replicas_are_elsewhere_is_unknown() -> None:
-    cluster = Cluster(1)
+    cluster = SteppedCluster(1)
     state = LeaderAndIsrPartitionState(
         topic_name="t", partition_index=0, leader=7, leader_epoch=0, isr=[7], replicas=[7, 8]
     )
@@ -111,7 +111,7 @@ def test_a_partition_whose_replicas_are_elsewhere_is_unknown() -> None:
 
 
 def test_v5_answers_by_topic_id() -> None:
-    cluster = Cluster(1)
+    cluster = SteppedCluster(1)
     states = [
         LeaderAndIsrPartitionState(
             partition_index=i,
@@ -138,7 +138,7 @@ def test_v5_answers_by_topic_id() -> None:
 
 
 def test_leader_then_follower_then_leader() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     broker = cluster.brokers[0]
     cluster.elect(0, (0, 1))
     assert broker.partition.is_leader
@@ -159,7 +159,7 @@ def test_leader_then_follower_then_leader() -> None:
 
 
 def test_a_partition_without_a_leader_waits() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.state = cluster.state._replace(leader=-1, leader_epoch=1)
     cluster.tell(0)
@@ -190,7 +190,7 @@ def stop(version: int, *, delete: bool, leader_epoch: int = -1) -> StopReplicaRe
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
 @in_loop
 def test_stop_replica_stops_fetching_and_deletes_when_told(version: int) -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.produce("a", acks=1)
     cluster.fetch(1)
@@ -212,7 +212,7 @@ def test_stop_replica_stops_fetching_and_deletes_when_told(version: int) -> None
 
 @in_loop
 def test_stop_replica_v3_is_fenced_by_the_leader_epoch() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.elect(0, (0, 1))
     manager = cluster.brokers[1].manager
@@ -227,7 +227,7 @@ def test_stop_replica_v3_is_fenced_by_the_leader_epoch() -> None:
 
 @in_loop
 def test_a_deleted_leader_answers_who_waits() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     produced = cluster.produce("a")
     fetched = cluster.consume(0, max_wait_ms=500)
@@ -237,7 +237,7 @@ def test_a_deleted_leader_answers_who_waits() -> None:
 
 
 def test_a_failed_disk_takes_only_its_partition_offline() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     produced = cluster.produce("a")
     broker = cluster.leader
@@ -256,7 +256,7 @@ def test_a_failed_disk_takes_only_its_partition_offline() -> None:
 
 
 def test_snapshots_and_gauges_tell_what_a_dashboard_shows() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.produce("a", "b", acks=1)
     cluster.time.advance(10)
@@ -277,7 +277,7 @@ def test_snapshots_and_gauges_tell_what_a_dashboard_shows() -> None:
 
 
 def test_a_controller_may_name_a_partition_of_another_topic_too() -> None:
-    cluster = Cluster(1)
+    cluster = SteppedCluster(1)
     states = [
         LeaderAndIsrPartitionState(
             partition_index=0, leader=0, leader_epoch=0, isr=[0], replicas=[0], is_new=True

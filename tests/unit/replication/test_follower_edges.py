@@ -12,14 +12,14 @@ from kafka_edu.protocol.messages.fetch import (
     FetchResponse,
 )
 from kafka_edu.replication.high_watermark_checkpoints import HIGH_WATERMARK_FILENAME
+from kafka_edu.sim.stepped_cluster import LOG_DIR, SteppedCluster, T
 from kafka_edu.trace.events.replication import UncleanTruncation
-from tests.unit.replication.logs import LOG_DIR, in_loop
-from tests.unit.replication.replication_cluster import Cluster, T
+from tests.unit.replication.logs import in_loop
 
 
 @in_loop
 def test_a_follower_that_ends_before_the_leader_starts_drops_all_and_starts_there() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0,))
     for i in range(5):
         cluster.produce(str(i))
@@ -35,7 +35,7 @@ def test_a_follower_that_ends_before_the_leader_starts_drops_all_and_starts_ther
 
 def test_after_an_unclean_election_a_follower_that_is_ahead_is_cut_to_the_leader() -> None:
     """The records it loses were acknowledged: that is what unclean.leader.election.enable means."""
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0,))
     for i in range(3):
         cluster.produce(str(i))
@@ -62,7 +62,7 @@ def test_records_above_the_high_watermark_do_not_count_as_lost() -> None:
     """Broker 0 led with broker 1 in the ISR. One record was committed; two were appended that
     nobody had acknowledged with acks=all.
     """
-    cluster = Cluster(brokers=3)
+    cluster = SteppedCluster(brokers=3)
     cluster.elect(0, (0, 1))
     cluster.produce("committed", acks=1)
     cluster.fetch(1)
@@ -83,7 +83,7 @@ def test_records_above_the_high_watermark_do_not_count_as_lost() -> None:
 
 def test_a_followers_count_is_what_is_lost_at_least() -> None:
     """A follower's mark lags: the last commit before the election may not have reached it."""
-    cluster = Cluster(brokers=3)
+    cluster = SteppedCluster(brokers=3)
     cluster.elect(0, (0, 1))
     cluster.produce("a", acks=1)
     for _ in range(3):
@@ -103,7 +103,7 @@ def test_a_followers_count_is_what_is_lost_at_least() -> None:
 
 
 def test_what_is_cut_above_the_high_watermark_was_never_promised() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.fetch(1)
     cluster.produce("a", acks=1)
@@ -117,7 +117,7 @@ def test_what_is_cut_above_the_high_watermark_was_never_promised() -> None:
 
 def test_a_follower_that_is_too_early_soon_asks_again_and_then_less_and_less_often() -> None:
     """The leader it is told of may not have heard yet; a produce with acks=all waits for both."""
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.fetch(1)
     cluster.state = cluster.state._replace(leader=1, leader_epoch=1)
@@ -141,7 +141,7 @@ def test_a_follower_that_is_too_early_soon_asks_again_and_then_less_and_less_oft
 
 
 def test_another_error_leaves_the_partition_aside_for_the_whole_back_off() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.fetch(1)
     fetcher = cluster.fetcher(1)
@@ -169,7 +169,7 @@ def test_another_error_leaves_the_partition_aside_for_the_whole_back_off() -> No
 
 
 def test_a_full_disk_under_the_leader_takes_the_dir_offline() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0,))
     cluster.produce("a")
     cluster.leader.disk.capacity = 0
@@ -180,7 +180,7 @@ def test_a_full_disk_under_the_leader_takes_the_dir_offline() -> None:
 
 
 def test_a_full_disk_under_a_follower_ends_its_fetching() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.produce("a", acks=1)
     follower = cluster.brokers[1]
@@ -192,7 +192,7 @@ def test_a_full_disk_under_a_follower_ends_its_fetching() -> None:
 
 
 def test_high_watermarks_are_checkpointed_in_kafkas_form_and_found_again() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0,))
     cluster.produce("a")
     cluster.produce("b")
@@ -212,7 +212,7 @@ def test_high_watermarks_are_checkpointed_in_kafkas_form_and_found_again() -> No
 
 
 def test_list_offsets_v0_names_segments_and_the_end() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     for i in range(4):
         cluster.produce(str(i), acks=1)
@@ -235,7 +235,7 @@ def test_list_offsets_v0_names_segments_and_the_end() -> None:
 
 def test_a_new_leader_does_not_answer_with_offsets_that_could_go_backward() -> None:
     """KIP-207: its HW has not reached the start of its epoch yet."""
-    cluster = Cluster(3)
+    cluster = SteppedCluster(3)
     cluster.elect(0, (0, 1, 2))
     cluster.produce("a", acks=1)
     cluster.fetch(1, 2)

@@ -4,12 +4,12 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.record.record_batch import iter_headers
-from tests.unit.replication.replication_cluster import Cluster, T, batch
+from kafka_edu.sim.stepped_cluster import SteppedCluster, T, batch
 
 
 def test_the_book_table_one_record_two_replicas() -> None:
     """Leader and follower, and the leader's picture of the follower (remote), after each step."""
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.fetch(1)
     assert cluster.line() == "HW 0, LEO 0, remote 0 | HW 0, LEO 0"
@@ -31,7 +31,7 @@ def test_a_fetch_that_waited_brings_the_mark_that_it_raised_itself() -> None:
     """The table as the book prints it: the second fetch finds nothing, waits in the purgatory, and
     reads again when its time is up.
     """
-    cluster = Cluster(wait_ms=500)
+    cluster = SteppedCluster(wait_ms=500)
     cluster.elect(0, (0, 1))
     cluster.look_up_epochs(1)
     first = cluster.send_fetch(1)
@@ -49,7 +49,7 @@ def test_a_fetch_that_waited_brings_the_mark_that_it_raised_itself() -> None:
 
 
 def test_hw_8_leo_15_consumers_see_what_lies_below_8() -> None:
-    cluster = Cluster(3)
+    cluster = SteppedCluster(3)
     cluster.elect(0, (0, 1, 2))
     for i in range(8):
         cluster.produce(str(i), acks=1)
@@ -80,7 +80,7 @@ def test_hw_8_leo_15_consumers_see_what_lies_below_8() -> None:
 
 
 def test_the_low_watermark_is_the_least_log_start_of_those_that_live() -> None:
-    cluster = Cluster(3)
+    cluster = SteppedCluster(3)
     cluster.elect(0, (0, 1, 2))
     for i in range(4):
         cluster.produce(str(i), acks=1)
@@ -99,7 +99,7 @@ def test_the_low_watermark_is_the_least_log_start_of_those_that_live() -> None:
 
 
 def test_a_leader_alone_commits_at_once() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0,))
     produced = cluster.produce("a", "b")
     assert (produced.error(), produced.base_offset) == (Errors.NONE, 0)
@@ -110,7 +110,7 @@ def test_a_follower_that_has_caught_up_of_late_holds_the_mark_though_it_is_no_me
     """Without that rule a returning replica would be left behind by every append and could never
     join (errata of 001: not min(HW, LEOs)).
     """
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0,))
     cluster.fetch(1)  # caught up now; the ISR change waits for ZooKeeper
     cluster.produce("a", acks=1)
@@ -121,7 +121,7 @@ def test_a_follower_that_has_caught_up_of_late_holds_the_mark_though_it_is_no_me
 
 
 def test_a_restarted_replica_begins_with_the_checkpointed_mark_within_its_log() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.produce("a", "b", acks=1)
     partition = cluster.leader.partition
@@ -132,7 +132,7 @@ def test_a_restarted_replica_begins_with_the_checkpointed_mark_within_its_log() 
 
 
 def test_two_records_of_one_batch_are_committed_together() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     answer = cluster.produce("a", "b", "c")
     cluster.fetch(1)

@@ -11,7 +11,7 @@ from kafka_edu.replication.fetch_params import FetchInfos, FetchParams, Partitio
 from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.log_read_result import FetchResults
 from kafka_edu.replication.partitions import Partitions
-from tests.unit.replication.replication_cluster import Cluster, T
+from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 
 
 @pytest.fixture
@@ -31,9 +31,9 @@ def read_counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-def idle_cluster(wait_ms: int = 0, protocol: tuple[int, int] = (2, 0)) -> Cluster:
+def idle_cluster(wait_ms: int = 0, protocol: tuple[int, int] = (2, 0)) -> SteppedCluster:
     """Three brokers that all have two records, all committed. Both followers' sessions know it."""
-    cluster = Cluster(3, wait_ms=wait_ms, protocol=protocol)
+    cluster = SteppedCluster(3, wait_ms=wait_ms, protocol=protocol)
     cluster.elect(0, (0, 1, 2))
     for _ in range(2):
         for follower in (1, 2):
@@ -47,7 +47,7 @@ def idle_cluster(wait_ms: int = 0, protocol: tuple[int, int] = (2, 0)) -> Cluste
     return cluster
 
 
-def answered(cluster: Cluster, follower: int) -> list[FetchResponse]:
+def answered(cluster: SteppedCluster, follower: int) -> list[FetchResponse]:
     """Send a fetch, and return the response that came at once or when its time was up."""
     for _ in range(3):
         cluster.look_up_epochs(follower)
@@ -57,11 +57,11 @@ def answered(cluster: Cluster, follower: int) -> list[FetchResponse]:
     return answer
 
 
-def sessions(cluster: Cluster) -> list[FetchSession]:
+def sessions(cluster: SteppedCluster) -> list[FetchSession]:
     return list(cluster.leader.sessions.cache._sessions.values())
 
 
-def shrink(cluster: Cluster) -> None:
+def shrink(cluster: SteppedCluster) -> None:
     cluster.leader.partition.maybe_shrink_isr(cluster.time.hi_res_clock_ms())
 
 

@@ -6,7 +6,7 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.replication.isr import leader_high_watermark, may_join_isr, out_of_sync_replicas
 from kafka_edu.replication.replica import NEVER_MS, Replica
-from tests.unit.replication.replication_cluster import Cluster
+from kafka_edu.sim.stepped_cluster import SteppedCluster
 
 
 def follower(broker_id: int, caught_up_ms: int, leo: int = 0) -> Replica:
@@ -74,7 +74,7 @@ def test_caught_up_means_having_what_the_leader_had_at_the_fetch_before() -> Non
 
 def test_a_follower_that_stops_leaves_after_15_s_and_returns_when_it_has_caught_up() -> None:
     """STYLE's transcript: b waits for follower 2, is acknowledged when the ISR has shrunk."""
-    cluster = Cluster(3)
+    cluster = SteppedCluster(3)
     cluster.elect(0, (0, 1, 2))
     cluster.fetch(1, 2)
     b = cluster.produce("b")
@@ -106,7 +106,7 @@ def test_a_follower_that_stops_leaves_after_15_s_and_returns_when_it_has_caught_
 
 
 def test_a_follower_that_is_always_behind_leaves_too() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     for _ in range(12):
         cluster.produce("x" * 10, "y", acks=1)
@@ -120,7 +120,7 @@ def test_a_follower_that_is_always_behind_leaves_too() -> None:
 
 
 def test_while_a_change_is_on_its_way_the_larger_set_holds_the_mark() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0,))
     cluster.produce("a", acks=1)
     cluster.fetch(1)
@@ -138,7 +138,7 @@ def test_while_a_change_is_on_its_way_the_larger_set_holds_the_mark() -> None:
 
 
 def test_another_version_in_zookeeper_means_silence_until_the_controller_tells() -> None:
-    cluster = Cluster(3)
+    cluster = SteppedCluster(3)
     cluster.elect(0, (0, 1, 2))
     cluster.fetch(1, 2)
     cluster.elect(0, (0, 1), told=())  # the controller has written; the leader has not heard
@@ -159,7 +159,7 @@ def test_another_version_in_zookeeper_means_silence_until_the_controller_tells()
 
 
 def test_an_answer_after_the_controller_has_spoken_changes_nothing() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.time.advance(15_000)
     cluster.leader.manager.isr_updates.maybe_shrink_isr()
@@ -175,7 +175,7 @@ def test_a_new_leader_lets_a_follower_in_only_at_its_first_offset() -> None:
     """KAFKA-6361: above the high watermark is not enough, for the mark may lag behind what was
     committed under the leader before.
     """
-    cluster = Cluster(3)
+    cluster = SteppedCluster(3)
     cluster.elect(0, (0, 1))
     for _ in range(2):
         cluster.produce("a", "b", acks=1)

@@ -19,19 +19,21 @@ from kafka_edu.replication.fetch_params import (
     PartitionFetch,
 )
 from kafka_edu.replication.log_read_result import LogReadResult
+from kafka_edu.sim.stepped_cluster import Produced, SteppedCluster, T
 from tests.unit.replication.logs import in_loop
-from tests.unit.replication.replication_cluster import Cluster, Produced, T
 
 NOW = 1_600_000_000_000
 
 
-def append(cluster: Cluster, batch: bytes, origin: AppendOrigin = AppendOrigin.CLIENT) -> Produced:
+def append(
+    cluster: SteppedCluster, batch: bytes, origin: AppendOrigin = AppendOrigin.CLIENT
+) -> Produced:
     answer = Produced()
     cluster.leader.manager.append.append_records(30_000, -1, {T: batch}, answer, origin=origin)
     return answer
 
 
-def write(cluster: Cluster, sequence: int, producer: int = 7) -> Produced:
+def write(cluster: SteppedCluster, sequence: int, producer: int = 7) -> Produced:
     batch = build_batch(
         [Record(0, NOW, b"k", b"v")],
         producer_id=producer,
@@ -42,7 +44,7 @@ def write(cluster: Cluster, sequence: int, producer: int = 7) -> Produced:
     return append(cluster, batch)
 
 
-def end(cluster: Cluster, kind: ControlRecordType, producer: int = 7) -> Produced:
+def end(cluster: SteppedCluster, kind: ControlRecordType, producer: int = 7) -> Produced:
     return append(
         cluster,
         build_end_transaction_marker(EndTransactionMarker(kind, 0), producer, 0, NOW),
@@ -51,7 +53,7 @@ def end(cluster: Cluster, kind: ControlRecordType, producer: int = 7) -> Produce
 
 
 def fetch(
-    cluster: Cluster, offset: int, wait_ms: int = 0, isolation: int = READ_COMMITTED
+    cluster: SteppedCluster, offset: int, wait_ms: int = 0, isolation: int = READ_COMMITTED
 ) -> list[LogReadResult]:
     """Filled when it is answered."""
     answer: list[LogReadResult] = []
@@ -63,7 +65,7 @@ def fetch(
     return answer
 
 
-def replicate(cluster: Cluster) -> None:
+def replicate(cluster: SteppedCluster) -> None:
     """The follower fetches, and fetches again to say that it has it."""
     follower = next(b for b in (0, 1) if b != cluster.leader.id)
     cluster.fetch(follower)
@@ -72,7 +74,7 @@ def replicate(cluster: Cluster) -> None:
 
 @in_loop
 def test_a_reader_waits_for_the_end_of_the_transaction_and_is_woken_by_it() -> None:
-    cluster = Cluster(2)
+    cluster = SteppedCluster(2)
     cluster.elect(0, (0, 1))
     write(cluster, 0)
     replicate(cluster)
@@ -93,7 +95,7 @@ def test_a_reader_waits_for_the_end_of_the_transaction_and_is_woken_by_it() -> N
 
 @in_loop
 def test_the_latest_committed_offset_is_the_last_stable_one() -> None:
-    cluster = Cluster(2)
+    cluster = SteppedCluster(2)
     cluster.elect(0, (0, 1))
     cluster.produce("a")
     write(cluster, 0)
@@ -113,7 +115,7 @@ def test_the_latest_committed_offset_is_the_last_stable_one() -> None:
 
 @in_loop
 def test_a_new_leader_knows_open_transactions_and_what_was_aborted() -> None:
-    cluster = Cluster(2)
+    cluster = SteppedCluster(2)
     cluster.elect(0, (0, 1))
     write(cluster, 0, producer=7)
     end(cluster, ControlRecordType.ABORT, producer=7)

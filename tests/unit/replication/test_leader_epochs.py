@@ -12,7 +12,7 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.replication.fetch_params import FetchIsolation
 from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.truncation import OffsetTruncationState, offset_truncation_state
-from tests.unit.replication.replication_cluster import Cluster, T
+from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 
 PROTOCOLS = [(2, 0), (2, 3), (2, 8)]
 TRUNCATION = "kafka_edu.replication.replica_fetcher.offset_truncation_state"
@@ -30,11 +30,11 @@ def truncate_to_high_watermark(
     return OffsetTruncationState(min(high_watermark, log_end_offset), complete=True)
 
 
-def b_restarts_a_dies_b_leads_a_returns(protocol: tuple[int, int]) -> Cluster:
+def b_restarts_a_dies_b_leads_a_returns(protocol: tuple[int, int]) -> SteppedCluster:
     """The seed's picture. A (0) leads, B (1) follows; both have m0 and m1, A knows that both are
     committed, B only of m0.
     """
-    cluster = Cluster(protocol=protocol)
+    cluster = SteppedCluster(protocol=protocol)
     a, b = cluster.brokers
     cluster.elect(0, (0, 1))
     cluster.produce("m0", acks=1)
@@ -80,11 +80,11 @@ def test_high_watermark_truncation_loses_the_record(monkeypatch: pytest.MonkeyPa
     assert a.values() == ["m0"]  # A's end lay behind B's, and so it cut m1 too: gone from both
 
 
-def both_die_and_b_comes_back_first(protocol: tuple[int, int]) -> Cluster:
+def both_die_and_b_comes_back_first(protocol: tuple[int, int]) -> SteppedCluster:
     """KIP-101's second scenario: A has m0 and m1, B only m0. Both die; B returns first, leads, and
     takes another m1; then A returns.
     """
-    cluster = Cluster(protocol=protocol)
+    cluster = SteppedCluster(protocol=protocol)
     a, b = cluster.brokers
     cluster.elect(0, (0, 1))
     cluster.produce("m0", acks=1)
@@ -124,7 +124,7 @@ def test_fast_elections_need_more_than_one_round(protocol: tuple[int, int]) -> N
     """KIP-279: the follower's last epoch is one that the leader never had, and the leader's answer
     one that the follower never had.
     """
-    cluster = Cluster(protocol=protocol)
+    cluster = SteppedCluster(protocol=protocol)
     a, b = cluster.brokers
     cluster.elect(0, (0, 1))  # epoch 0
     cluster.produce("both", acks=1)
@@ -147,7 +147,7 @@ def test_fast_elections_need_more_than_one_round(protocol: tuple[int, int]) -> N
 
 def test_epochs_of_the_seed() -> None:
     """<0, 0>, <1, 120>: the leader of epoch 0 wrote 120 records, then there was an election."""
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0,))
     for i in range(120):
         cluster.produce(str(i), acks=1)
@@ -169,7 +169,7 @@ def test_epochs_of_the_seed() -> None:
 
 
 def test_fetch_v12_tells_where_the_logs_part_and_gives_no_records() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0,))
     for i in range(3):
         cluster.produce(str(i), acks=1)
@@ -278,7 +278,7 @@ def test_a_truncated_follower_forgets_the_answer_on_its_way() -> None:
     """The controller gives the partition to another leader while a fetch is on its way: its answer
     must not be appended.
     """
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.produce("a", acks=1)
     cluster.look_up_epochs(1)

@@ -1,8 +1,8 @@
 """Who listens learns when this broker begins and ceases to lead a partition of its topic."""
 
 from kafka_edu.protocol.messages.stop_replica import StopReplicaPartitionV0, StopReplicaRequest
+from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 from tests.unit.replication.logs import in_loop
-from tests.unit.replication.replication_cluster import Cluster, T
 
 
 class Listener:
@@ -18,7 +18,7 @@ class Listener:
 
 @in_loop
 def test_elected_once_resigned_and_removed() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     listener, other = Listener(), Listener()
     manager = cluster.brokers[0].manager
     manager.leadership.listen(T.topic, listener)

@@ -2,11 +2,10 @@
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.replication.partition_view import PartitionSampler
-from tests.unit.replication.logs import log_config
-from tests.unit.replication.replication_cluster import Cluster, T
+from kafka_edu.sim.stepped_cluster import SteppedCluster, T, log_config
 
 
-def sampled(cluster: Cluster, broker: int) -> list[int]:
+def sampled(cluster: SteppedCluster, broker: int) -> list[int]:
     """Return the log end of each sample that this broker would send now."""
     return [
         envelope.event.progress.leo
@@ -16,7 +15,7 @@ def sampled(cluster: Cluster, broker: int) -> list[int]:
 
 
 def test_a_partition_without_followers_is_sampled_when_it_moves() -> None:
-    cluster = Cluster(1)
+    cluster = SteppedCluster(1)
     cluster.elect(0, (0,))
     assert sampled(cluster, 0) == [0]
     assert sampled(cluster, 0) == []
@@ -26,7 +25,7 @@ def test_a_partition_without_followers_is_sampled_when_it_moves() -> None:
 
 
 def test_a_followers_own_partition_is_sampled_when_it_moves() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     sampled(cluster, 1)
     assert sampled(cluster, 1) == []
@@ -36,7 +35,7 @@ def test_a_followers_own_partition_is_sampled_when_it_moves() -> None:
 
 
 def test_other_settings_of_the_topic_are_sampled_too() -> None:
-    cluster = Cluster(1)
+    cluster = SteppedCluster(1)
     cluster.elect(0, (0,))
     sampled(cluster, 0)
     cluster.leader.log.update_config(log_config(2))
@@ -44,7 +43,7 @@ def test_other_settings_of_the_topic_are_sampled_too() -> None:
 
 
 def test_a_leaders_partition_is_sampled_while_a_follower_lacks_records() -> None:
-    cluster = Cluster()
+    cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.fetch(1)
     cluster.fetch(1)
@@ -60,7 +59,7 @@ def test_a_leaders_partition_is_sampled_while_a_follower_lacks_records() -> None
 
 
 def test_the_others_come_in_turn() -> None:
-    clusters = [Cluster() for _ in range(5)]
+    clusters = [SteppedCluster() for _ in range(5)]
     for cluster in clusters:
         cluster.elect(0, (0, 1))
     partitions = [cluster.leader.partition for cluster in clusters]
@@ -75,7 +74,7 @@ def test_the_others_come_in_turn() -> None:
 
 
 def test_a_partition_that_is_gone_is_forgotten() -> None:
-    cluster = Cluster(1)
+    cluster = SteppedCluster(1)
     cluster.elect(0, (0,))
     sampled(cluster, 0)
     partitions = cluster.leader.manager.partitions

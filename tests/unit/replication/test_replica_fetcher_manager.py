@@ -5,7 +5,7 @@ import asyncio
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.time import MockTime
 from kafka_edu.replication.replica_fetcher_manager import ReplicaFetcherManager
-from tests.unit.replication.replication_cluster import Cluster, T
+from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 
 
 class NoTransport:
@@ -17,7 +17,7 @@ class NoTransport:
 
 def test_a_broker_that_leaves_follows_nothing_anew_and_goes_on_with_what_it_follows() -> None:
     async def scenario() -> None:
-        cluster = Cluster()
+        cluster = SteppedCluster()
         cluster.elect(0, (0, 1))
         broker = cluster.brokers[1]
         failures: list[str] = []

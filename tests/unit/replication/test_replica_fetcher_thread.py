@@ -24,8 +24,8 @@ from kafka_edu.replication.log_read_result import LogReadResult
 from kafka_edu.replication.replica_fetcher_thread import ReplicaFetcherThread, fetcher_versions
 from kafka_edu.sim.memory_transport import MemoryNetwork
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
+from kafka_edu.sim.stepped_cluster import ModelBroker, SteppedCluster, T
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
-from tests.unit.replication.replication_cluster import Cluster, ModelBroker, T
 
 
 class LeaderEnd:
@@ -98,7 +98,7 @@ def test_a_fetcher_connects_truncates_fetches_backs_off_and_connects_again() -> 
     loop = SimLoop()
     network = MemoryNetwork(loop, random.Random(1))
     transport = network.transport()
-    cluster = Cluster(wait_ms=500)
+    cluster = SteppedCluster(wait_ms=500)
     cluster.elect(0, (0, 1))
     leader, follower = cluster.brokers
     cluster.produce("a", acks=1)

@@ -18,9 +18,9 @@ from kafka_edu.log.log import Log
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from kafka_edu.sim.stepped_cluster import LOG_DIR, log_config, open_log_manager
 from kafka_edu.trace.events.group import GroupsLoaded, GroupsLoading, GroupsUnloaded
 from tests.unit.coordinator.group.group_world import GROUP, World
-from tests.unit.replication.logs import LOG_DIR, log_config, open_log_manager
 
 T0 = TopicPartition("t", 0)
 NOW = 1_600_000_000_000

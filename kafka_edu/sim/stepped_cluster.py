@@ -1,21 +1,24 @@
-"""Brokers that replicate, without network, tasks or ZooKeeper: each step is called for, so a test
-can stand between any two of them.
+"""Brokers that replicate, without network, tasks or ZooKeeper. Each step is called for, so that a
+test, or a chapter of the course, can stand between any two of them.
 
 Real are ReplicaManager's parts, Partition, Log, ReplicaFetcher, FetchManager and the purgatories.
 Played here are the controller (`elect`), ZooKeeper (a dict with versions), and the wire (requests
 are encoded and decoded, so that what a version lacks is lost).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from random import Random
+from typing import Final, TypeVar
 
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.common.time import MockTime
+from kafka_edu.common.files import FileSystem
+from kafka_edu.common.time import MockTime, Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.log.log import Log
+from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
 from kafka_edu.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -51,14 +54,55 @@ from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.replica_fetcher_thread import fetcher_versions
 from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.replication.replication_config import ReplicationConfig
+from kafka_edu.server.kafka_config import default_config
+from kafka_edu.server.part_configs import replication_config
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.trace.event import Source
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
-from tests.defaults import REPLICATION_DEFAULTS
-from tests.unit.replication.logs import LOG_DIR, log_config, open_log_manager, run_now
 
-T = TopicPartition("t", 0)
+LOG_DIR: Final = "/data"
+T: Final = TopicPartition("t", 0)
+Result = TypeVar("Result")
+
+
+async def _now(call: Callable[[], Result]) -> Result:
+    return call()
+
+
+def run_now(call: Callable[[], Result], /) -> Awaitable[Result]:
+    """A worker that is not one."""
+    return _now(call)
+
+
+def log_config(min_isr: int = 1) -> LogConfig:
+    return LogConfig.parse({"min.insync.replicas": min_isr, "segment.index.bytes": 4096})
+
+
+class _LogManagerWithoutWorkers(LogManager):
+    """A log manager that needs no event loop. No worker ever writes a file of leader epochs, so a
+    restart finds epochs in the batches only.
+    """
+
+    def write_leader_epochs(self) -> None:
+        pass
+
+
+def open_log_manager(file_system: FileSystem, time: Time, min_isr: int = 1) -> LogManager:
+    """A log manager that has loaded nothing yet: it opens a log that is on the disk when it is
+    asked to create it.
+    """
+    return _LogManagerWithoutWorkers(
+        [LOG_DIR],
+        file_system,
+        time,
+        log_config(min_isr),
+        run_now,
+        recovery_threads_per_data_dir=default_config().num_recovery_threads_per_data_dir,
+        max_producer_id_expiration_ms=default_config().values.get_int(
+            "transactional.id.expiration.ms"
+        ),
+    )
 
 
 def batch(*values: str) -> bytes:
@@ -220,7 +264,7 @@ class Produced:
         return self.statuses[T].base_offset
 
 
-class Cluster:
+class SteppedCluster:
     """Brokers 0 … n-1 and one partition, t-0, on all of them. After every `elect` the first epoch
     is 0.
     """
@@ -235,8 +279,9 @@ class Cluster:
     ) -> None:
         self.time = MockTime()
         self.brokers: list[ModelBroker] = []
+        defaults = replication_config(default_config(), broker_id=0)
         for i in range(brokers):
-            config = REPLICATION_DEFAULTS._replace(
+            config = defaults._replace(
                 broker_id=i,
                 replica_fetch_wait_max_ms=wait_ms,
                 inter_broker_protocol_version=protocol,
