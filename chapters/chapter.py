@@ -5,6 +5,7 @@ import importlib.util
 import pkgutil
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Final, NamedTuple
 
 from kafka_edu.instruments.presenter.script import Picture, Script
@@ -47,14 +48,21 @@ class Chapter(NamedTuple):
         return self.page.read_text(encoding="utf-8")
 
     def pictures(self) -> Mapping[str, Picture]:
-        """Return what the module `pictures` of the package draws, by name. It takes less than a
-        second. A chapter without that module has none.
-        """
-        module = f"{PACKAGE}.{self.name}.pictures"
-        if importlib.util.find_spec(module) is None:
-            return {}
-        drawn: Mapping[str, Picture] = importlib.import_module(module).draw_all()
+        """Draw the pictures that its script shows, by name. It takes less than a second."""
+        module = self._module()
+        drawn: Mapping[str, Picture] = module.draw_all() if module is not None else {}
         return drawn
+
+    def figures(self) -> Mapping[str, str]:
+        """Return the DOT source of its figures, by name."""
+        module = self._module()
+        sources: Mapping[str, str] = module.figures() if module is not None else {}
+        return sources
+
+    def _module(self) -> ModuleType | None:
+        """Return the module `pictures` of the package; a chapter need not have one."""
+        name = f"{PACKAGE}.{self.name}.pictures"
+        return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
     def script(self, screens: Collection[str]) -> Script:
         """Read the script, which may go to these screens. Raises ScriptError."""

@@ -8,17 +8,16 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from .ch02_timing_wheel import figures as wheels
-from .ch02_timing_wheel import pictures
-from .chapter import FOLDER
+from .chapter import find_chapters
+from .drawing import write_figure
 
 
 def sources() -> Mapping[Path, str]:
     """Return the DOT source of each figure, by its path."""
-    folder = FOLDER / "ch02_timing_wheel" / "figures"
     return {
-        folder / f"{name}.dot": wheels.dot(states, name.replace("figure-", "Figure "))
-        for name, states in pictures.figures().items()
+        chapter.folder / "figures" / f"{name}.dot": source
+        for chapter in find_chapters().values()
+        for name, source in chapter.figures().items()
     }
 
 
@@ -26,7 +25,7 @@ def main() -> int:
     """Write all of them. Return 1 where Graphviz is missing."""
     written: list[Path] = []
     for path, source in sources().items():
-        written += wheels.write_figure(path.parent, path.stem, source)
+        written += write_figure(path.parent, path.stem, source)
     for path in written:
         print(path)
     return 0 if any(path.suffix == ".svg" for path in written) else 1

@@ -2,16 +2,15 @@
 and as Graphviz DOT (图 6-7, 6-8).
 """
 
-import shutil
-import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
 from kafka_edu.common.words import plural
 from kafka_edu.trace.events.timer import WheelState
+
+from ..drawing import quoted
 
 
 def span(ms: int) -> str:
@@ -75,7 +74,7 @@ def dot(wheels: Sequence[WheelState], title: str) -> str:
     """
     lines = [
         "digraph wheels {",
-        f"  label={_quoted(title)}; labelloc=t; rankdir=TB; nodesep=0.3; ranksep=0.5;",
+        f"  label={quoted(title)}; labelloc=t; rankdir=TB; nodesep=0.3; ranksep=0.5;",
         (
             '  node [shape=plaintext, fontname="Helvetica"]; edge [color="#888888",'
             ' fontname="Helvetica", fontsize=10];'
@@ -110,23 +109,3 @@ def _cell(wheel: WheelState, slot: int, count: int) -> str:
     colour = "#ffd166" if count else "#dddddd" if slot == hand(wheel) else "#ffffff"
     text = f"{slot}<br/><b>{count}</b>" if count else str(slot)
     return f'<td port="s{slot}" bgcolor="{colour}">{text}</td>'
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def write_figure(folder: Path, name: str, source: str) -> list[Path]:
-    """Write NAME.dot, and NAME.svg where Graphviz' `dot` is installed; returns what was written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / f"{name}.dot"]
-    written[0].write_text(source, encoding="utf-8")
-    program = shutil.which("dot")
-    if program is not None:
-        picture = folder / f"{name}.svg"
-        subprocess.run(
-            [program, "-Tsvg", "-o", str(picture), str(written[0])], check=True, timeout=60
-        )
-        written.append(picture)
-    return written

@@ -4,11 +4,9 @@ Each picture binds the values that the page and the script name.
 """
 
 import heapq
-import io
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -21,14 +19,13 @@ from kafka_edu.trace.events.timer import (
     TimerTaskAdded,
     TimerTaskDemoted,
     TimerTaskExpired,
-    WheelState,
 )
 
-from .figures import draw
+from ..drawing import picture
+from .figures import dot, draw
 from .story import Story, Told, in_words
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
-COLUMNS: Final = 78
 
 #: The load of the comparison: requests a second, their time-out, and when they are answered.
 REQUESTS: Final = 1_000
@@ -42,23 +39,16 @@ def draw_all() -> Mapping[str, Picture]:
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
-def figures() -> Mapping[str, list[WheelState]]:
-    """Return the wheels of the numbered figures, by name, for Graphviz."""
+def figures() -> Mapping[str, str]:
+    """Return the DOT source of the numbered figures, by name."""
     one, levels = Story(), Story()
     one.add(2)
     first = one.wheels()
     one.until(2)
     one.add(8, 19)
     levels.add(350, 450, 446, 455, 473)
-    return {"figure-6-7-a": first, "figure-6-7-b": one.wheels(), "figure-6-8": levels.wheels()}
-
-
-def _picture(names: Mapping[str, object], *parts: RenderableType) -> Picture:
-    out = io.StringIO()
-    console = Console(file=out, width=COLUMNS, force_terminal=True, color_system="standard")
-    for part in parts:
-        console.print(part, highlight=False)
-    return Picture(out.getvalue().rstrip("\n"), {name: str(at) for name, at in names.items()})
+    drawn = {"6-7-a": first, "6-7-b": one.wheels(), "6-8": levels.wheels()}
+    return {f"figure-{name}": dot(wheels, f"Figure {name}") for name, wheels in drawn.items()}
 
 
 def _told(events: list[Told]) -> Text:
@@ -73,7 +63,7 @@ def naive_list() -> Picture:
     table = Table("", "tasks in the list", "comparisons a second", box=None)
     table.add_row("every request is answered", f"{waiting:,}", f"{waiting * 1000:,}")
     table.add_row("no request is answered", f"{in_vain:,}", f"{in_vain * 1000:,}")
-    return _picture({"scan_idle": waiting * 1000, "scan_busy": in_vain * 1000}, table)
+    return picture({"scan_idle": waiting * 1000, "scan_busy": in_vain * 1000}, table)
 
 
 def lazy_heap() -> Picture:
@@ -101,7 +91,7 @@ def lazy_heap() -> Picture:
         bar = "█" * max(round(held / held_heap * BAR), 0) or "▏"
         bars.append(f"{name:>12} {bar} {held:,} entries\n")
     bars.right_crop(1)
-    return _picture({"heap_holds": held_heap, "wheel_holds": held_wheel}, bars)
+    return picture({"heap_holds": held_heap, "wheel_holds": held_wheel}, bars)
 
 
 def one_wheel() -> Picture:
@@ -110,7 +100,7 @@ def one_wheel() -> Picture:
     events = [*story.add(2), *story.until(2), *story.add(8, 19)]
     slots = _slots(events)
     names = {"slot_2": slots["2 ms"], "slot_8": slots["8 ms"], "slot_19": slots["19 ms"]}
-    return _picture(names, _told(events), draw(story.wheels()))
+    return picture(names, _told(events), draw(story.wheels()))
 
 
 def second_level() -> Picture:
@@ -118,7 +108,7 @@ def second_level() -> Picture:
     story = Story()
     events = story.add(350)
     added = _placed(events)["350 ms"]
-    return _picture(
+    return picture(
         {"level_350": added.level, "slot_350": added.slot}, _told(events), draw(story.wheels())
     )
 
@@ -135,7 +125,7 @@ def third_level() -> Picture:
         "slot_450": added["450 ms"].slot,
         "in_bucket": len(together),
     }
-    return _picture(names, _told(events), draw(story.wheels()))
+    return picture(names, _told(events), draw(story.wheels()))
 
 
 def demotions() -> Picture:
@@ -152,7 +142,7 @@ def demotions() -> Picture:
             f"down_{number}_slot": event.slot,
         }
     (ran,) = [at_ms for at_ms, event in events if isinstance(event, TimerTaskExpired)]
-    return _picture(names | {"ran_at": ran}, _told(events))
+    return picture(names | {"ran_at": ran}, _told(events))
 
 
 def clock() -> Picture:
@@ -177,7 +167,7 @@ def clock() -> Picture:
         due[1].flush()
         seconds.add(entry)
     lines.right_crop(1)
-    return _picture(names, lines)
+    return picture(names, lines)
 
 
 def ticks() -> Picture:
@@ -193,7 +183,7 @@ def ticks() -> Picture:
                 names[f"tick_{tick_ms}_of_{deadline_ms}"] = bucket.slot
             cells.append("" if bucket is None else f"level {bucket.level}, slot {bucket.slot}")
         table.add_row(str(deadline_ms), *cells)
-    return _picture(names, table)
+    return picture(names, table)
 
 
 def a_to_d() -> Picture:
@@ -204,7 +194,7 @@ def a_to_d() -> Picture:
     events += story.until(3 * SECOND)
     ran = [at_ms for at_ms, event in events if isinstance(event, TimerTaskExpired)]
     names = dict(zip(("ran_a", "ran_b", "ran_c", "ran_d"), ran, strict=True))
-    return _picture(names, wheels, _told(events))
+    return picture(names, wheels, _told(events))
 
 
 def last_round() -> Picture:
@@ -214,7 +204,7 @@ def last_round() -> Picture:
     ran = {e.task: at_ms for at_ms, e in events if isinstance(e, TimerTaskExpired)}
     down = [e for _, e in events if isinstance(e, TimerTaskDemoted)]
     names = {"ran_8": ran["8 ms"], "came_down": len(down), "down_task": down[0].task}
-    return _picture(names, _told(events))
+    return picture(names, _told(events))
 
 
 def jumps() -> Picture:
@@ -232,7 +222,7 @@ def jumps() -> Picture:
         f"{story.timer.inserted_total} tasks over {passed:,} ticks of 1 ms\n"
         f"the timer woke up {wakes} times, and a task moved {moves:.1f} times on its way down"
     )
-    return _picture({"wakes": wakes, "ticks_passed": passed, "moves": f"{moves:.1f}"}, lines)
+    return picture({"wakes": wakes, "ticks_passed": passed, "moves": f"{moves:.1f}"}, lines)
 
 
 def _placed(events: list[Told]) -> dict[str, TimerTaskAdded]:

@@ -7,6 +7,7 @@ import pytest
 from chapters.ch02_timing_wheel import figures as drawing
 from chapters.ch02_timing_wheel.pictures import draw_all
 from chapters.ch02_timing_wheel.story import Story
+from chapters.drawing import write_figure
 from kafka_edu.trace.events.timer import WheelState
 
 #: What the books say, apart from their errata.
@@ -47,7 +48,7 @@ def test_each_event_is_told_at_its_time() -> None:
 
 def test_the_svg_comes_only_with_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
-    assert drawing.write_figure(tmp_path, "x", "digraph { a }") == [tmp_path / "x.dot"]
+    assert write_figure(tmp_path, "x", "digraph { a }") == [tmp_path / "x.dot"]
 
 
 def test_due_times_and_hands_are_read_from_the_event() -> None:

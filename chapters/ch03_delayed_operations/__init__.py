@@ -1,0 +1,1 @@
+"""Chapter 03: delayed operations, and the purgatory where they wait."""

@@ -1,0 +1,46 @@
+"""What the pictures of all chapters have in common."""
+
+import io
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console, RenderableType
+
+from kafka_edu.instruments.presenter.script import Picture
+
+#: A picture must fit beside the frame of a panel of 80 columns.
+COLUMNS: Final = 78
+
+
+def picture(names: Mapping[str, object], *parts: RenderableType) -> Picture:
+    """Draw the parts below each other, and bind the names."""
+    out = io.StringIO()
+    console = Console(file=out, width=COLUMNS, force_terminal=True, color_system="standard")
+    for part in parts:
+        console.print(part, highlight=False)
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    return Picture("\n".join(lines), {name: str(value) for name, value in names.items()})
+
+
+def quoted(text: str) -> str:
+    """Return the text as a string of DOT."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def write_figure(folder: Path, name: str, source: str) -> list[Path]:
+    """Write NAME.dot, and NAME.svg where Graphviz' `dot` is installed; return what was written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [folder / f"{name}.dot"]
+    written[0].write_text(source, encoding="utf-8")
+    program = shutil.which("dot")
+    if program is not None:
+        drawn = folder / f"{name}.svg"
+        subprocess.run(
+            [program, "-Tsvg", "-o", str(drawn), str(written[0])], check=True, timeout=60
+        )
+        written.append(drawn)
+    return written
