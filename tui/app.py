@@ -265,6 +265,10 @@ class DashboardApp(App[None]):
         if isinstance(self.screen, DashboardScreen):
             self.screen.action_about()
 
+    def action_sort_lines(self) -> None:
+        if isinstance(self.screen, DashboardScreen):
+            self.screen.action_sort()
+
     def choose_act(self, name: str) -> None:
         """Ask for the parameters of an act, if it has any, and begin it."""
         screen, act = self.screen, ACTS[name]

@@ -55,6 +55,7 @@ class DashboardCommands(Provider):
         yield _Entry("words: English and Chinese · 术语", app.show_words, "each with its meaning")
         yield _Entry("titles: English or Chinese · 中文", app.action_glossary, "key g")
         yield _Entry("filter: only lines with these words", app.action_filter, "key /")
+        yield _Entry("sort: by the next column", app.action_sort_lines, "key S; R turns it round")
         yield _Entry("theme: light or dark", app.action_dark, "key d")
         yield _Entry("slow motion: on or off", app.action_motion, "one record on its way (key m)")
         yield _Entry("time: faster", partial(app.action_speed, 1), "key +; - is slower")

@@ -14,6 +14,7 @@ from kafka_edu.trace.event import EVENT_TYPES, meaning
 
 from ..glossary import terms_in
 from ..subjects import Subject
+from ..widgets.drawn import Lines
 from .declaration import ScreenDeclaration
 from .source_screen import SourceScreen
 
@@ -26,10 +27,17 @@ class AboutScreen(ModalScreen[None]):
         Binding("o", "open", "open the module"),
     ]
 
-    def __init__(self, subject: Subject, screen: ScreenDeclaration | None = None) -> None:
-        """`screen` is the screen whose widget this is: its question comes first."""
+    def __init__(
+        self,
+        subject: Subject,
+        screen: ScreenDeclaration | None = None,
+        sortable: Lines | None = None,
+    ) -> None:
+        """`screen` is the screen whose widget this is: its question comes first. `sortable` is the
+        list that `S` sorts there.
+        """
         super().__init__()
-        self._subject, self._screen = subject, screen
+        self._subject, self._screen, self._sortable = subject, screen, sortable
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):
@@ -56,6 +64,10 @@ class AboutScreen(ModalScreen[None]):
             text.append(f"{self._screen.title}: {self._screen.question}\n", style="bold")
             text.append(f"Try: {self._screen.break_}.\n\n")
         text.append(self._subject.words + "\n")
+        if self._sortable is not None:
+            text.append(f"\n{self._sortable.subject.title}: S sorts the list by ")
+            text.append(", ".join(order.name for order in self._sortable.orders), style="bold")
+            text.append(". Each S takes the next one. R turns the order round.\n")
         for term in terms_in(self._subject.words):
             text.append(f"\n{term.english} {term.chinese}", style="bold")
             text.append(f"  {term.means}")

@@ -58,6 +58,8 @@ class DashboardScreen(Screen[None]):
         Binding("left", "broker(-1)", "broker", key_display="←→"),
         Binding("right", "broker(1)", "broker", show=False),
         Binding("o", "source", "source", show=False),
+        Binding("S", "sort", "sort"),
+        Binding("R", "reverse", "reverse"),
         Binding("y", "answer(True)", "yes"),
         Binding("n,escape", "answer(False)", "no", key_display="n"),
     ]
@@ -144,7 +146,34 @@ class DashboardScreen(Screen[None]):
             return self.acts.can_act and self.acts.pending is None
         if action == "answer":
             return self.acts.pending is not None
+        if action == "sort":
+            return self.sortable() is not None
+        if action == "reverse":
+            lines = self.sortable()
+            return lines is not None and lines.sorted_by is not None
         return True
+
+    def sortable(self) -> Lines | None:
+        """Return the focused list if it can be sorted, else the first list here that can."""
+        candidates = [self.focused, *self.query(Lines)]
+        lists = [each for each in candidates if isinstance(each, Lines)]
+        return next((each for each in lists if each.orders and each.display), None)
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        if (lines := self.sortable()) is not None:
+            lines.sort()
+            self._sorted()
+
+    def action_reverse(self) -> None:
+        """Turn the order of the list round."""
+        if (lines := self.sortable()) is not None:
+            lines.reverse()
+            self._sorted()
+
+    def _sorted(self) -> None:
+        self.refresh_bindings()
+        self.tick()
 
     def action_act(self, name: str) -> None:
         """Begin an act on what is selected."""
@@ -162,7 +191,7 @@ class DashboardScreen(Screen[None]):
         raise NotImplementedError
 
     def action_about(self) -> None:
-        self.app.push_screen(AboutScreen(self.subject(), self.declaration))
+        self.app.push_screen(AboutScreen(self.subject(), self.declaration, self.sortable()))
 
     def action_source(self) -> None:
         self.app.push_screen(SourceScreen(self.subject().sources[0]))

@@ -83,10 +83,8 @@ class GroupsScreen(DashboardScreen):
             yield self._offsets
 
     def on_mount(self) -> None:
-        self._groups.border_title = "groups"
         self._rebalances.border_title = "rebalances, the newest first: ⏎ its causes"
         self._members.border_title = "members: before → after the chosen rebalance"
-        self._offsets.border_title = "offsets: committed of the high watermark"
         self._groups.focus()
         self.tick()
 
@@ -105,6 +103,9 @@ class GroupsScreen(DashboardScreen):
         height = self.size.height
         self._groups.styles.height = min(max(rows, 1), max(height // 10, 2)) + 1
         self._rebalances.styles.height = max(height // 8, 3) + 1
+        self._groups.border_title = f"groups{self._groups.order_words()}"
+        order = self._offsets.order_words(", the largest lag first")
+        self._offsets.border_title = f"offsets, committed of the high watermark{order}"
         super().tick()
         for widget in (self._members, self._offsets):
             if widget.is_mounted:

@@ -63,8 +63,7 @@ class PurgatoryScreen(DashboardScreen):
         yield self._tabs
         yield self._answer
         with Container(id="purgatory-body"):
-            with Vertical(id="purgatory-left") as left:
-                left.border_title = "waiting: the longest first"
+            with Vertical(id="purgatory-left") as self._left:
                 yield self._operations
                 yield self._detail
             with Vertical(id="purgatory-right"):
@@ -89,6 +88,7 @@ class PurgatoryScreen(DashboardScreen):
 
     def tick(self) -> None:
         self._choice.settle(self.model.purgatory)
+        self._left.border_title = f"waiting:{self._operations.order_words(' the longest first')}"
         super().tick()
         for widget in (self._operations, self._detail, self._counts, self._ended):
             if widget.is_mounted:

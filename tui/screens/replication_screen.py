@@ -49,13 +49,12 @@ class ReplicationScreen(DashboardScreen):
         """Yield the widgets, and keep references to them."""
         self._choice = ReplicationChoice()
         self._answer = ReplicationAnswer(self.model, id="replication-answer")
-        self._head = TroubleHead(self.model, id="trouble-head")
         self._lines = TroubleLines(self.model, self._choice)
+        self._head = TroubleHead(self.model, self._lines)
         self._board = ReplicaBoard(self.model, self._choice)
         yield self._answer
         with Vertical(id="replication-list") as listed:
             self._listed = listed
-            listed.border_title = "partitions: the worst first"
             yield self._head
             yield self._lines
         yield self._board
@@ -68,6 +67,7 @@ class ReplicationScreen(DashboardScreen):
         for widget in (self._head, self._lines):
             if widget.is_mounted:
                 widget.tick()
+        self._listed.border_title = f"partitions:{self._lines.order_words(' the worst first')}"
         room = self._listed.outer_size.height + self._board.outer_size.height
         rows = max(min(max(self._lines.count(), 2) + 2, room - self._board.needs()), 4)
         if self._listed.styles.height is None or self._listed.styles.height.value != rows:

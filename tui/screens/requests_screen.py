@@ -84,10 +84,11 @@ class RequestsScreen(DashboardScreen):
         self.tick()
 
     def tick(self) -> None:
+        order = self._slow.order_words()
         self._slow.border_title = (
-            "the latest requests, hop by hop: ⏎ one of them, h stops"
+            f"the latest requests{order}, hop by hop: ⏎ one of them, h stops"
             if self._choice.hops
-            else "the slowest of the last minute: ⏎ its hops"
+            else f"the slowest of the last minute{order}: ⏎ its hops"
         )
         super().tick()
 

@@ -40,7 +40,8 @@ class WheelsScreen(DashboardScreen):
         A tick may still arrive while the screen closes, when the widgets are no longer on it.
         """
         self._tabs, self._board = TimerTabs(self.model), WheelBoard(self.model)
-        self._head, self._lines = WaitingHead(self.model), WaitingLines(self.model)
+        self._lines = WaitingLines(self.model)
+        self._head = WaitingHead(self.model, self._lines)
         yield from (self._tabs, self._board, self._head, self._lines)
 
     def strip_rows(self, height: int) -> int:

@@ -4,8 +4,8 @@ Both draw again only what has changed.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
@@ -70,15 +70,31 @@ class Drawn(Widget):
             self.refresh()
 
 
+Value = float | str
+"""A number or a word of a line, to sort by."""
+
+
+class Order(NamedTuple):
+    """A column by which a list can be sorted."""
+
+    name: str
+    greatest_first: bool = False
+
+
 class Lines(ScrollView, can_focus=True):
     """Lines with a cursor.
 
     With `follow`, the list keeps showing the last line while the cursor stands on it. The cost
     depends only on the number of lines in view, unless the app has a filter: then every line is
-    looked at. `cursor` is the index of a line, whether a filter is on or not.
+    looked at, or a line's value, if the list is sorted. `cursor` is the index of a line in the
+    list's own order, whether it is filtered and sorted or not.
     """
 
     subject: ClassVar[Subject]
+    heads: ClassVar[int] = 0
+    """So many first lines name the columns. They stay where they are."""
+    orders: ClassVar[tuple[Order, ...]] = ()
+    """The columns to sort by. Without any the list always keeps its own order."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "up", show=False),
         Binding("down", "move(1)", "down", show=False),
@@ -113,7 +129,11 @@ class Lines(ScrollView, can_focus=True):
         self._seen: list[Text] = []
         self._words: tuple[str, ...] = ()
         self._shown_lines: Sequence[int] = range(0)
-        """The indices of the lines that the filter lets through, in order."""
+        """The indices of the lines that the filter lets through, in the order in which they are
+        shown.
+        """
+        self.sorted_by: Order | None = None
+        """None: the list's own order."""
         self._height = 0
         self._last = 0
         """The last of them at the last tick."""
@@ -134,6 +154,41 @@ class Lines(ScrollView, can_focus=True):
         """Return the text shown if there are no lines."""
         return ""
 
+    def values(self, index: int) -> Mapping[str, Value | None]:
+        """Return what a line has in each column of `orders`. A line with None there stands last."""
+        return {}
+
+    def sort(self) -> None:
+        """Sort by the next column; after the last one take the list's own order again."""
+        names = [order.name for order in self.orders]
+        at = names.index(self.sorted_by.name) + 1 if self.sorted_by is not None else 0
+        self._sort_by(self.orders[at] if at < len(names) else None)
+
+    def reverse(self) -> None:
+        """Turn the order round."""
+        order = self.sorted_by
+        if order is not None:
+            self._sort_by(order._replace(greatest_first=not order.greatest_first))
+
+    def _sort_by(self, order: Order | None) -> None:
+        self.sorted_by = order
+        self.redraw()
+        self._reveal(self._shown_row(self.cursor))
+
+    def column(self, name: str) -> str:
+        """Return the name of a column, with an arrow if the list is sorted by it."""
+        order = self.sorted_by
+        if order is None or order.name != name:
+            return name
+        return f"{'▼' if order.greatest_first else '▲'}{name}"
+
+    def order_words(self, own: str = "") -> str:
+        """Return how the list is sorted, for its title: ` by ▲client`. `own` says it of the list's
+        own order.
+        """
+        order = self.sorted_by
+        return own if order is None else f" by {self.column(order.name)}"
+
     def cursor_moved(self) -> None:
         """Take note of the line that a key or a click has moved the cursor to.
 
@@ -150,19 +205,40 @@ class Lines(ScrollView, can_focus=True):
         return reader_of(self).filter_words
 
     def _let_through(self) -> Sequence[int]:
-        """Return the indices of the lines that hold all words of the filter."""
-        if not self._words:
+        """Return the indices of the lines that hold all words of the filter, sorted."""
+        if not self._words and self.sorted_by is None:
             return range(self.count())
-        found = []
-        for index in range(self.count()):
-            plain = self.line(index).plain.lower()
-            if all(word in plain for word in self._words):
-                found.append(index)
-        return found
+        heads = range(min(self.heads, self.count()))
+        found = [i for i in range(len(heads), self.count()) if self._holds_words(i)]
+        if self.sorted_by is not None:
+            found = self._in_order(found, self.sorted_by)
+        return [*heads, *found] if found else []
+
+    def _holds_words(self, index: int) -> bool:
+        plain = self.line(index).plain.lower() if self._words else ""
+        return all(word in plain for word in self._words)
+
+    def _in_order(self, lines: Sequence[int], order: Order) -> list[int]:
+        """Return the lines sorted. Equal ones keep their own order."""
+        known: list[tuple[tuple[float, str], int]] = []
+        unknown: list[int] = []
+        for index in lines:
+            value = self.values(index)[order.name]
+            if value is None:
+                unknown.append(index)
+            else:
+                known.append(((0, value) if isinstance(value, str) else (value, ""), index))
+        known.sort(key=lambda pair: pair[0], reverse=order.greatest_first)
+        return [*(index for _, index in known), *unknown]
 
     def _shown_row(self, index: int) -> int:
-        """Return the row of a line, or of the next one that is shown."""
-        return min(bisect_left(self._shown_lines, index), max(len(self._shown_lines) - 1, 0))
+        """Return the row of a line. If it is not shown, return that of the next one, or in a sorted
+        list the first row.
+        """
+        shown = self._shown_lines
+        if self.sorted_by is None:
+            return min(bisect_left(shown, index), max(len(shown) - 1, 0))
+        return shown.index(index) if index in shown else 0
 
     def tick(self) -> None:
         """Look at the model, and draw again if a line in view differs."""
@@ -218,18 +294,21 @@ class Lines(ScrollView, can_focus=True):
         return strip.crop_extend(0, width, self.rich_style).apply_style(self.rich_style)
 
     def action_move(self, by: int) -> None:
-        if not self._words:  # lines may have come since the last tick
-            self._shown_lines = range(self.count())
+        self._shown_lines = self._let_through()  # lines may have come since the last tick
         rows = len(self._shown_lines)
         row = min(max(self._shown_row(self.cursor) + by, 0), max(rows - 1, 0))
         self.cursor = self._shown_lines[row] if rows else 0
+        self._reveal(row)
+        self.refresh()
+        self.cursor_moved()
+
+    def _reveal(self, row: int) -> None:
+        """Scroll as little as brings this row into view."""
         top, height = self.scroll_offset.y, self.size.height
         if row < top:
             self.scroll_to(y=row, animate=False)
         elif row >= top + height:
             self.scroll_to(y=row - height + 1, animate=False)
-        self.refresh()
-        self.cursor_moved()
 
     def action_page(self, by: int) -> None:
         self.action_move(by * max(self.size.height - 1, 1))

@@ -1,5 +1,6 @@
 """The Groups screen: the groups; the chosen one with its answer, its way, its members."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from rich.text import Text
@@ -29,7 +30,7 @@ from ..view_model.groups_view import (
     members_words,
     state_words,
 )
-from .drawn import Drawn, Lines, ink, stacked
+from .drawn import Drawn, Lines, Order, Value, ink, stacked
 from .prose import folded, gauge
 from .ticker_lines import coloured, wall_clock
 
@@ -78,6 +79,11 @@ class GroupLines(Lines):
     """One line for each group: state, generation, members, coordinator, lag, last rebalance."""
 
     subject = GROUPS
+    orders = (
+        Order("lag", greatest_first=True),
+        Order("members", greatest_first=True),
+        Order("group"),
+    )
 
     def __init__(self, model: Model, choice: GroupChoice) -> None:
         super().__init__(id="groups")
@@ -92,6 +98,11 @@ class GroupLines(Lines):
         if self.choice.group in names:
             self.cursor = names.index(self.choice.group)
         super().tick()
+
+    def values(self, index: int) -> Mapping[str, Value | None]:
+        story = self._rows[index]
+        lag = self.model.groups.total_lag(story)
+        return {"lag": lag, "members": len(story.members), "group": story.group}
 
     def cursor_moved(self) -> None:
         if self.cursor < len(self._rows) and self.choice.group != self._rows[self.cursor].group:
@@ -256,6 +267,12 @@ class MemberLines(Lines):
     """The members: what each read before and reads after the chosen rebalance, and is it alive."""
 
     subject = GROUP_MEMBERS
+    heads = 1
+    orders = (
+        Order("lag", greatest_first=True),
+        Order("heartbeat", greatest_first=True),
+        Order("member"),
+    )
 
     def __init__(self, model: Model, choice: GroupChoice) -> None:
         super().__init__(id="members")
@@ -275,6 +292,10 @@ class MemberLines(Lines):
     def empty(self) -> str:
         return "the group has no members"
 
+    def values(self, index: int) -> Mapping[str, Value | None]:
+        row = self._rows[index - 1]
+        return {"lag": row.lag, "heartbeat": row.heard_ms_ago, "member": row.name}
+
     def _widths(self) -> tuple[int, int, int]:
         """Return the columns of the name, of each assignment, and of the bar."""
         width = self.scrollable_content_region.width
@@ -292,10 +313,9 @@ class MemberLines(Lines):
         view, colours = self.model.groups, self.palette
         name, each, bar = self._widths()
         if index == 0:
-            head = (
-                f"  {'member':<{name}}{'before':<{each}} → {'after':<{each}}{'lag':>9}  heartbeat"
-            )
-            return ink(head, colours.dim)
+            named = self.column
+            head = f"  {named('member'):<{name}}{'before':<{each}} → {'after':<{each}}"
+            return ink(f"{head}{named('lag'):>9}  {named('heartbeat')}", colours.dim)
         row = self._rows[index - 1]
         signs = {
             GONE: f"bold {colours.error}",
@@ -365,6 +385,7 @@ class OffsetLines(Lines):
     """One line for each partition: who reads it, how far it is committed, and its lag."""
 
     subject = GROUP_MEMBERS
+    orders = (Order("partition"), Order("owner"), Order("committed", greatest_first=True))
 
     def __init__(self, model: Model, choice: GroupChoice) -> None:
         super().__init__(id="offsets")
@@ -379,6 +400,15 @@ class OffsetLines(Lines):
 
     def count(self) -> int:
         return len(self._rows)
+
+    def values(self, index: int) -> Mapping[str, Value | None]:
+        row = self._rows[index]
+        topic, partition = row.partition
+        return {
+            "partition": f"{topic}-{partition:09}",
+            "owner": row.owner,
+            "committed": row.committed,
+        }
 
     def empty(self) -> str:
         return "no offsets are committed"

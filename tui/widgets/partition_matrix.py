@@ -1,6 +1,7 @@
 """Partitions by brokers: the leader, the replicas in sync, the replicas behind, and all offsets."""
 
 import math
+from collections.abc import Mapping
 from typing import Final
 
 from rich.text import Text
@@ -23,7 +24,7 @@ from ..view_model.partition_view import (
     PartitionKey,
     PartitionView,
 )
-from .drawn import Drawn, Lines, ink
+from .drawn import Drawn, Lines, Order, Value, ink
 
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _LAG_BAR: Final = 4
@@ -59,9 +60,13 @@ class Columns:
 
 
 class MatrixHead(Drawn):
-    """The names of the columns, and the legend if there is room."""
+    """The names of the columns."""
 
     subject = PARTITIONS
+
+    def __init__(self, model: Model, rows: "MatrixRows") -> None:
+        super().__init__(model, id="matrix-head")
+        self._rows = rows
 
     def draw(self) -> Text:
         view, colours = self.model.cluster, self.palette
@@ -80,8 +85,11 @@ class MatrixHead(Drawn):
             head.append(name, style=f"bold {dead}{colours.broker(broker)}")
             head.append(crown, style=colours.warning)
             head.append(" " * max(columns.cell - len(name) - len(crown), 0))
+        named = self._rows.column
         head.append(
-            f"{'epoch':<9}{'HW':>9} {'LEO':>9}{'lag':>6}      ISR/min", style=f"bold {colours.dim}"
+            f"{named('epoch'):<9}{named('HW'):>9} {named('LEO'):>9}{named('lag'):>6}      "
+            f"{named('ISR')}/min",
+            style=f"bold {colours.dim}",
         )
         return head
 
@@ -108,14 +116,20 @@ class MatrixLegend(Drawn):
 
 
 class MatrixRows(Lines):
-    """One row for each partition."""
+    """One row for each partition. The user's can be sorted; internal ones always come last."""
 
     subject = PARTITIONS
+    orders = (
+        Order("lag", greatest_first=True),
+        Order("ISR"),
+        Order("epoch", greatest_first=True),
+        Order("HW", greatest_first=True),
+        Order("LEO", greatest_first=True),
+    )
 
     def __init__(self, model: Model) -> None:
         super().__init__(id="matrix-rows")
         self.model = model
-
         self.unfolded: set[str] = set()
         """The internal topics whose partitions are shown."""
         self._rows: list[PartitionView | str] = []
@@ -136,6 +150,18 @@ class MatrixRows(Lines):
     def tick(self) -> None:
         self._rows = self._build()
         super().tick()
+
+    def values(self, index: int) -> Mapping[str, Value | None]:
+        row = self._rows[index]
+        if isinstance(row, str) or row.internal:
+            return dict.fromkeys(order.name for order in self.orders)
+        return {
+            "epoch": row.leader_epoch,
+            "HW": row.hw,
+            "LEO": row.leo,
+            "lag": row.lag,
+            "ISR": len(row.isr),
+        }
 
     def key(self, index: int) -> PartitionKey | None:
         """Return the partition of a row. None if the row stands for a whole internal topic."""
@@ -267,8 +293,8 @@ class PartitionMatrix(Vertical):
 
     def __init__(self, model: Model) -> None:
         super().__init__(id="matrix")
-        self._head = MatrixHead(model, id="matrix-head")
         self.rows = MatrixRows(model)
+        self._head = MatrixHead(model, self.rows)
         self._legend = MatrixLegend(model, id="matrix-legend")
 
     def compose(self) -> ComposeResult:

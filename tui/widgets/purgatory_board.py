@@ -1,5 +1,6 @@
 """The Purgatory screen: which purgatories there are, what waits in them, why, and what ended."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from rich.text import Text
@@ -23,7 +24,7 @@ from ..palette import Palette
 from ..subjects import ENDED, PURGATORY
 from ..view_model.figures import duration
 from ..view_model.purgatory_view import ALL, OperationKey, PurgatoryView, WaitingView
-from .drawn import Drawn, Lines, ink, stacked
+from .drawn import Drawn, Lines, Order, Value, ink, stacked
 from .prose import folded, gauge
 from .ticker_lines import coloured, wall_clock
 
@@ -160,6 +161,13 @@ class OperationLines(Lines):
     """One line for each operation: what, for whom, how long, and which broker is missing."""
 
     subject = PURGATORY
+    orders = (
+        Order("deadline"),
+        Order("client"),
+        Order("broker"),
+        Order("operation"),
+        Order("age", greatest_first=True),
+    )
 
     def __init__(self, model: Model, choice: PurgatoryChoice) -> None:
         super().__init__(id="operations")
@@ -177,6 +185,16 @@ class OperationLines(Lines):
             self.cursor = min(self.cursor, max(len(keys) - 1, 0))
             self.choice.operation = keys[self.cursor] if keys else None
         super().tick()
+
+    def values(self, index: int) -> Mapping[str, Value | None]:
+        row = self._rows[index]
+        return {
+            "deadline": left_ms(row.told, self.model.purgatory.now_ms),
+            "client": row.told.client or None,
+            "broker": row.broker,
+            "operation": row.told.label,
+            "age": -row.begun_ms,
+        }
 
     def has_focus_on_ended(self) -> bool:
         """Return whether the chosen operation has ended and its end is known: it stays chosen."""

@@ -1,5 +1,6 @@
 """The Replication screen: the partitions by trouble, and one of them with all its replicas."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from rich.text import Text
@@ -32,7 +33,7 @@ from ..view_model.replication_view import (
     Scale,
     scale_of,
 )
-from .drawn import Drawn, Lines, ink, stacked
+from .drawn import Drawn, Lines, Order, Value, ink, stacked
 from .ticker_lines import coloured
 
 COMMITTED, WRITTEN, CUT, TRACK = "▇", "▒", "╳", "·"
@@ -88,10 +89,16 @@ class TroubleHead(Drawn):
 
     subject = TROUBLE
 
+    def __init__(self, model: Model, lines: "TroubleLines") -> None:
+        super().__init__(model, id="trouble-head")
+        self._named = lines.column
+
     def draw(self) -> Text:
         colours = self.palette
         width = name_width(self.model, self.size.width)
-        head = f"{'  partition':<{width}}{'replicas':<16}{'epoch':>6}{'HW':>11}{'LEO':>11}  state"
+        named = self._named
+        head = f"{'  ' + named('partition'):<{width}}{'replicas':<16}{named('epoch'):>6}"
+        head += f"{named('HW'):>11}{named('LEO'):>11}  state"
         line = ink(head, f"bold {colours.dim}")
         line.truncate(self.size.width, overflow="ellipsis")
         return line
@@ -107,6 +114,12 @@ class TroubleLines(Lines):
     """One line for each partition, the worst first; internal ones without trouble in one line."""
 
     subject = TROUBLE
+    orders = (
+        Order("partition"),
+        Order("epoch", greatest_first=True),
+        Order("HW", greatest_first=True),
+        Order("LEO", greatest_first=True),
+    )
 
     def __init__(self, model: Model, choice: ReplicationChoice) -> None:
         super().__init__(id="troubles")
@@ -137,6 +150,17 @@ class TroubleLines(Lines):
         elif choice.key is not None and not isinstance(self._row(self.cursor), int):
             self.cursor = keys.index(choice.key)
         super().tick()
+
+    def values(self, index: int) -> Mapping[str, Value | None]:
+        row = self._rows[index]
+        if isinstance(row, int):
+            return dict.fromkeys(order.name for order in self.orders)
+        return {
+            "partition": f"{row.key.topic}-{row.key.partition:09}",
+            "epoch": row.leader_epoch,
+            "HW": row.hw,
+            "LEO": row.leo,
+        }
 
     def _row(self, index: int) -> PartitionView | int | None:
         return self._rows[index] if index < len(self._rows) else None

@@ -1,5 +1,6 @@
 """The Requests screen: the answer, a row of six parts for each API, and the slowest requests."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from rich.text import Text
@@ -21,7 +22,7 @@ from ..model import Model
 from ..subjects import REQUESTS, SLOW_REQUESTS
 from ..view_model.figures import count, per_second
 from ..view_model.requests_view import ApiRow, RequestId, RequestsView, id_of
-from .drawn import Drawn, Lines, ink, stacked
+from .drawn import Drawn, Lines, Order, Value, ink, stacked
 from .prose import folded
 from .ticker_lines import coloured, wall_clock
 
@@ -110,6 +111,8 @@ class RequestRows(Lines):
     """One line for each broker and API: the mean of six parts, p50, p99 and requests a second."""
 
     subject = REQUESTS
+    heads = 1
+    orders = tuple(Order(name, greatest_first=True) for name in ("p50", "p99", "req/s", *HEADS))
 
     def __init__(self, model: Model, choice: RequestChoice) -> None:
         super().__init__(id="request-rows")
@@ -126,6 +129,18 @@ class RequestRows(Lines):
 
     def empty(self) -> str:
         return "no broker has counted a request yet"
+
+    def values(self, index: int) -> Mapping[str, Value | None]:
+        """Return the figures of an API. One without requests of late has none."""
+        split = self._rows[index - 1].split
+        if not split.requests:
+            return dict.fromkeys(order.name for order in self.orders)
+        return {
+            "p50": split.percentile_us(TOTAL, 50),
+            "p99": split.percentile_us(TOTAL, 99),
+            "req/s": split.per_second,
+            **{HEADS[part]: split.mean_us(part) for part in SIX_PARTS},
+        }
 
     def _cell(self) -> int:
         width = self.scrollable_content_region.width - _NAME - 3 - len(self._figures()) * _FIGURES
@@ -145,8 +160,9 @@ class RequestRows(Lines):
     def line(self, index: int) -> Text:
         cell, colours = self._cell(), self.palette
         if index == 0:
-            heads = "".join(f"{HEADS[part][: cell - 1]:<{cell}}" for part in self._parts())
-            figures = "".join(f"{name:>{_FIGURES}}" for name in self._figures())
+            names = [self.column(HEADS[part])[: cell - 1] for part in self._parts()]
+            heads = "".join(f"{name:<{cell}}" for name in names)
+            figures = "".join(f"{self.column(name):>{_FIGURES}}" for name in self._figures())
             return ink(f"{'':<{_NAME + 3}}{heads}{figures}", colours.dim)
         row = self._rows[index - 1]
         api, split = row.times.api, row.split
@@ -185,6 +201,7 @@ class SlowLines(Lines):
     """The slowest requests of the last minute; while hops are recorded, the latest requests."""
 
     subject = SLOW_REQUESTS
+    orders = (Order("API"), Order("client"), Order("broker"), Order("time", greatest_first=True))
 
     def __init__(self, model: Model, choice: RequestChoice) -> None:
         super().__init__(id="slow")
@@ -204,6 +221,15 @@ class SlowLines(Lines):
         if self._chosen in ids:
             self.cursor = ids.index(self._chosen)
         super().tick()
+
+    def values(self, index: int) -> Mapping[str, Value | None]:
+        row = self.rows[index]
+        return {
+            "API": row.api.name,
+            "client": row.sent.client_id,
+            "broker": row.broker,
+            "time": row.sent.total_us,
+        }
 
     def cursor_moved(self) -> None:
         """Stay on this request; on the first line show always the first one."""

@@ -1,12 +1,14 @@
 """The operations that wait in a purgatory, the longest waiting first, each with its reason."""
 
+from collections.abc import Mapping
+
 from rich.text import Text
 
 from ..model import Model
 from ..subjects import WAITING
 from ..view_model.figures import duration, per_second
 from ..view_model.wheels_view import TimerKey, TimerView, left, why
-from .drawn import Drawn, Lines, ink
+from .drawn import Drawn, Lines, Order, Value, ink
 from .ticker_lines import coloured
 
 
@@ -15,8 +17,9 @@ class WaitingHead(Drawn):
 
     subject = WAITING
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, lines: "WaitingLines") -> None:
         super().__init__(model, id="waiting-head")
+        self._lines = lines
         self.key: TimerKey | None = None
 
     def draw(self) -> Text:
@@ -24,7 +27,7 @@ class WaitingHead(Drawn):
         if timer is None or timer.purgatory is None:
             return ink("this timer belongs to no purgatory" if timer else "", colours.dim)
         told = timer.purgatory
-        line = ink(f"waiting {told.delayed:,}", "bold")
+        line = ink(f"waiting {told.delayed:,}{self._lines.order_words()}", "bold")
         line.append(f" under {told.keys:,} keys", style=colours.dim)
         line.append(
             f"   completed by event {per_second(timer.by_event.now)}, by time-out"
@@ -43,6 +46,7 @@ class WaitingLines(Lines):
     """One line for each operation: its kind, its age, what it still needs, and the time left."""
 
     subject = WAITING
+    orders = (Order("deadline"), Order("operation"), Order("age", greatest_first=True))
 
     def __init__(self, model: Model) -> None:
         super().__init__(id="waiting")
@@ -55,6 +59,17 @@ class WaitingLines(Lines):
 
     def count(self) -> int:
         return len(self.timer.waiting) if self.timer is not None else 0
+
+    def values(self, index: int) -> Mapping[str, Value | None]:
+        timer = self.timer
+        if timer is None:
+            return {}
+        operation = timer.waiting[index]
+        return {
+            "deadline": operation.deadline_ms,
+            "operation": operation.label,
+            "age": operation.age_ms,
+        }
 
     def empty(self) -> str:
         return (
