@@ -42,7 +42,8 @@ def table() -> str:
     rows = ["| key | screen | the question it answers | the break that shows it |"]
     rows.append("| --- | --- | --- | --- |")
     rows += [
-        f"| `{each.key}` | [{each.title}](screenshots/{each.name}.svg) | {each.question} |"
+        f"| `{each.key}` | [{each.title}](screenshots/{each.name}.svg),"
+        f" [light](screenshots/{each.name}-light.svg) | {each.question} |"
         f" {each.break_} |"
         for each in DECLARATIONS
     ]
@@ -66,8 +67,8 @@ def main(arguments: list[str]) -> None:
         return
     for each in DECLARATIONS:
         (PICTURES / f"{each.name}.svg").write_text(draw(each.name), encoding="utf-8")
-    light = PICTURES / "cluster-light.svg"
-    light.write_text(draw("cluster", light=True), encoding="utf-8")
+        light = PICTURES / f"{each.name}-light.svg"
+        light.write_text(draw(each.name, light=True), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -63,6 +63,5 @@ def test_the_page_lists_the_screens_as_they_declare_themselves() -> None:
     page = pictures.PAGE.read_text(encoding="utf-8")
     assert page == pictures.page_with_table(page), "run python -m tests.tui.pictures --table"
     for each in DECLARATIONS:
-        assert (pictures.PICTURES / f"{each.name}.svg").exists(), (
-            f"{each.name}: run python -m tests.tui.pictures"
-        )
+        for name in (f"{each.name}.svg", f"{each.name}-light.svg"):
+            assert (pictures.PICTURES / name).exists(), f"{name}: run python -m tests.tui.pictures"

@@ -82,7 +82,7 @@ class Order(NamedTuple):
 
 
 class Lines(ScrollView, can_focus=True):
-    """Lines with a cursor.
+    """Lines with a cursor. A line that is too long ends in an ellipsis.
 
     With `follow`, the list keeps showing the last line while the cursor stands on it. The cost
     depends only on the number of lines in view, unless the app has a filter: then every line is
@@ -147,7 +147,7 @@ class Lines(ScrollView, can_focus=True):
         raise NotImplementedError
 
     def line(self, index: int) -> Text:
-        """Return one line."""
+        """Return one line, however long it is."""
         raise NotImplementedError
 
     def empty(self) -> str:
@@ -282,9 +282,9 @@ class Lines(ScrollView, can_focus=True):
         width = self.size.width
         index = self._shown_lines[row] if row < len(self._shown_lines) else -1
         if 0 <= index < self.count():
-            text = self.line(index)
+            text = self.line(index).copy()
+            text.truncate(self.scrollable_content_region.width, overflow="ellipsis")
             if index == self.cursor and self.has_focus:
-                text = text.copy()
                 text.pad_right(max(width - text.cell_len, 0))
                 text.stylize_before(f"on {self.palette.cursor}")
         else:

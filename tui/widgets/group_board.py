@@ -133,7 +133,6 @@ class GroupLines(Lines):
         lag = view.total_lag(story)
         line.append(f"  lag {count(lag) if lag is not None else '–':>7}  ")
         line.append(view.summary(story), style=colours.dim)
-        line.truncate(self.scrollable_content_region.width, overflow="ellipsis")
         return line
 
 
@@ -259,7 +258,6 @@ class RebalanceLines(Lines):
         waits = waiting_words(story, row, view.now_us)
         line.append(f"; {waits}" if waits else "", style="" if row.is_over else colours.warning)
         line.append(f"; {outcome_words(story, row)}", style=colours.dim)
-        line.truncate(self.scrollable_content_region.width, overflow="ellipsis")
         return line
 
 

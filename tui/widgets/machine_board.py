@@ -9,6 +9,7 @@ from ..view_model.state_machine_view import StateMachineView
 from .drawn import Drawn, ink, stacked
 
 _NAME = 20
+_FIGURES = 3
 
 
 class MachineBoard(Drawn, can_focus=True):
@@ -47,6 +48,7 @@ class MachineBoard(Drawn, can_focus=True):
         title.append(f"  how many, and {known}", colours.dim)
         lines = [title]
         name = min(max((len(view.short(s)) for s in view.states), default=8) + 1, _NAME)
+        figures = max((len(count(number)) for number in view.counts.values()), default=0)
         for state in view.states:
             here = view.counts[state]
             glows = view.glows(state)
@@ -54,7 +56,7 @@ class MachineBoard(Drawn, can_focus=True):
             strong = f"bold on {colours.glow}" if glows else "bold"
             style = strong if here and not there else colours.quiet(glows)
             line = ink(f"{view.short(state):<{name}}", style)
-            line.append(f"{'–' if there else count(here):>5} ", style)
+            line.append(f"{'–' if there else count(here):>{max(figures, _FIGURES)}} ", style)
             for edge in view.edges(state):
                 if edge.after == state and not edge.times:
                     continue  # to stay as it is says little

@@ -208,7 +208,6 @@ class TroubleLines(Lines):
         line.append(f"{count(row.hw) if row.hw >= 0 else '?':>11}")
         line.append(f"{count(row.leo) if row.leo >= 0 else '?':>11}  ")
         line.append_text(self._state(row, level))
-        line.truncate(max(self.scrollable_content_region.width, 10), overflow="ellipsis")
         return line
 
     def _state(self, p: PartitionView, level: int) -> Text:

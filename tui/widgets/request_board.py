@@ -255,7 +255,6 @@ class SlowLines(Lines):
         line.append(
             f": {brief_time(row.parts_us[part])} of it {part_words(row.sent.api_key, part)}"
         )
-        line.truncate(self.scrollable_content_region.width, overflow="ellipsis")
         return line
 
 

@@ -193,7 +193,6 @@ class FrameLines(_Revealed):
         line.append(f" {who:<16}")
         line.append(f" {frame.size:>7,} bytes  ", style=colours.dim)
         line.append(about)
-        line.truncate(max(self.scrollable_content_region.width, 10), overflow="ellipsis")
         return line
 
 
