@@ -1,0 +1,1 @@
+"""Chapter 01: the protocol, byte by byte."""
