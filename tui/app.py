@@ -205,10 +205,15 @@ class DashboardApp(App[None]):
 
     def look(self) -> None:
         """Let the present screen draw what has changed."""
+        if (screen := self._present()) is not None:
+            screen.tick()
+
+    def _present(self) -> DashboardScreen | None:
+        """Return the screen that is shown, or that a window covers."""
         for screen in reversed(self.screen_stack):
             if isinstance(screen, DashboardScreen) and screen.is_mounted:
-                screen.tick()
-                return
+                return screen
+        return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide keys that have no meaning now."""
@@ -228,18 +233,19 @@ class DashboardApp(App[None]):
 
     def action_load(self) -> None:
         """Start a load, or stop the one that was started here."""
-        if self._load is None:
+        screen = self._present()
+        if self._load is None or screen is None:
             return
         if self._load.running:
             self._load.stop()
-            self.notify("the load stops when its last records are answered", timeout=5)
+            screen.acts.confirm("the load stops when its last records are answered")
             return
         try:
             self._load.start()
         except OSError as error:
-            self.notify(f"the load cannot be started: {error}", severity="error")
+            screen.acts.refuse(f"the load cannot be started: {error}")
         else:
-            self.notify("a load begins: 500 records a second to the topic 'load'", timeout=5)
+            screen.acts.confirm("a load begins: 500 records a second to the topic 'load'")
 
     def action_glossary(self) -> None:
         """Switch the titles between English and Chinese."""

@@ -36,7 +36,9 @@ class _Chosen(NamedTuple):
 class ActLine(Widget):
     """Asks the supervisor to act, after a confirmation if the act is dangerous.
 
-    The supervisor then emits an event, which shows the act to everyone.
+    It answers every act of every screen, also those that no supervisor does: `…` while the act is
+    on its way, `✓` and what came of it, or `✗` and why it was not done. The supervisor emits an
+    event too, which shows the act to everyone.
     """
 
     def __init__(self, model: Model, folder: ClusterFolder | None) -> None:
@@ -46,6 +48,8 @@ class ActLine(Widget):
         self._folder = folder
         self.pending: _Chosen | None = None
         """The act that waits for yes or no."""
+        self._question = Text("")
+        """Shown in place of answers while an act waits for yes or no."""
         self._words = Text("")
 
     @property
@@ -53,15 +57,33 @@ class ActLine(Widget):
         return self._folder is not None
 
     def render(self) -> Text:
-        return self._words
-
-    def _say(self, words: str, style: str) -> None:
-        self._words = ink(words, style)
-        self.display = bool(words)
-        self.refresh()
+        return self._question or self._words
 
     def on_mount(self) -> None:
         self.display = False
+
+    def _show(self) -> None:
+        self.display = bool(self._question or self._words)
+        self.refresh()
+
+    def _say(self, words: str, colour: str) -> None:
+        self._words = said = ink(words, f"bold {colour}")
+        self._show()
+
+        def forget() -> None:
+            if self._words is said:
+                self._words = Text("")
+                self._show()
+
+        self.set_timer(_SHOWN_S, forget)
+
+    def confirm(self, words: str) -> None:
+        """Say what came of an act."""
+        self._say(f"✓ {words}", palette_of(self).ok)
+
+    def refuse(self, words: str) -> None:
+        """Say why an act was not done."""
+        self._say(f"✗ {words}", palette_of(self).error)
 
     def ask(self, name: str, values: Values) -> None:
         """Begin an act of the table. A dangerous one first waits for [y]."""
@@ -69,10 +91,11 @@ class ActLine(Widget):
         if chosen.act.dangerous:
             self.pending = chosen
             words = " ".join([f"{chosen.title}?", *self._costs(chosen), "  [y] yes  [n] no"])
-            self._say(words, f"bold reverse {palette_of(self).error}")
+            self._question = ink(words, f"bold reverse {palette_of(self).error}")
+            self._show()
             self.screen.refresh_bindings()
         else:
-            self._begin(chosen)
+            self.run_worker(self.perform(name, values), group="act")
 
     def _costs(self, chosen: _Chosen) -> list[str]:
         """Say what the act costs right now, or what it does."""
@@ -86,26 +109,24 @@ class ActLine(Widget):
     def answer(self, yes: bool) -> None:
         """Take [y] or [n]."""
         chosen, self.pending = self.pending, None
+        self._question = Text("")
+        self._show()
         self.screen.refresh_bindings()
         if chosen is not None and yes:
-            self._begin(chosen)
-        else:
-            self._say("", "")
+            self.run_worker(self.perform(chosen.act.name, chosen.values), group="act")
 
-    def _begin(self, chosen: _Chosen) -> None:
-        self._say(f"… {chosen.title}", f"bold {palette_of(self).warning}")
-        self.run_worker(self._perform(chosen), group="act")
-
-    async def _perform(self, chosen: _Chosen) -> None:
+    async def perform(self, name: str, values: Values) -> bool:
+        """Send an act of the table to the supervisor. Return whether it was done."""
+        chosen = _Chosen(ACTS[name], values)
+        self._words = ink(f"… {chosen.title}", f"bold {palette_of(self).warning}")
+        self._show()
         try:
             message = await asyncio.to_thread(self._ask_supervisor, chosen)
-            self._say(f"✓ {message}", f"bold {palette_of(self).ok}")
         except (NoSupervisorError, ActionRefusedError) as error:
-            self._say(f"✗ {error}", f"bold {palette_of(self).error}")
-        said = self._words
-        await asyncio.sleep(_SHOWN_S)
-        if self._words is said:
-            self._say("", "")
+            self.refuse(str(error))
+            return False
+        self.confirm(message)
+        return True
 
     def _ask_supervisor(self, chosen: _Chosen) -> str:
         if self._folder is None:

@@ -179,7 +179,7 @@ class DashboardScreen(Screen[None]):
         """Begin an act on what is selected."""
         values = self.act_values()
         if "broker" not in values:
-            self.notify("select a broker first")
+            self.acts.refuse("select a broker first")
             return
         self.acts.ask(name, {"broker": values["broker"]})
 

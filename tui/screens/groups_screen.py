@@ -139,21 +139,21 @@ class GroupsScreen(DashboardScreen):
         try:
             name = acts[act]()
         except OSError as error:
-            self.notify(f"the consumer cannot be started: {error}", severity="error")
+            self.acts.refuse(f"the consumer cannot be started: {error}")
             return
         if name:
-            self.notify(f"{name} {_DONE[act]}", timeout=5)
+            self.acts.confirm(f"{name} {_DONE[act]}")
         self.refresh_bindings()
 
     def _join(self) -> str:
         story = self._choice.story(self.model.groups)
         port = self.model.cluster.brokers.a_live_port()
         if story is None or not port:
-            self.notify("no broker runs that could be asked", severity="warning")
+            self.acts.refuse("no broker runs that could be asked")
             return ""
         topic = self.model.groups.topic_of(story)
         if not topic:
-            self.notify(f"nobody knows which topic group {story.group} reads", severity="warning")
+            self.acts.refuse(f"nobody knows which topic group {story.group} reads")
             return ""
         return self._guests.join(f"127.0.0.1:{port}", story.group, topic)
 

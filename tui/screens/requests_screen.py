@@ -13,12 +13,6 @@ from textual.widgets import Footer, Label
 
 from kafka_edu.instruments.request_times import Queues, SlowRequest
 from kafka_edu.instruments.trace_feed import event_files
-from kafka_edu.supervisor.action_client import (
-    ActionAddress,
-    ActionClient,
-    ActionRefusedError,
-    NoSupervisorError,
-)
 from kafka_edu.trace.event import Level
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
@@ -33,6 +27,7 @@ from ..widgets.request_board import (
     RequestRows,
     SlowLines,
 )
+from .act_line import Values
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 
@@ -113,17 +108,15 @@ class RequestsScreen(DashboardScreen):
         """Ask the supervisor, step by step: a broker takes at least half of what it has, and at
         most twice as much.
         """
-        try:
-            for broker in brokers:
-                now = self.model.requests.times.queues.get(broker, Queues()).handlers
-                most = self.model.requests.times.most_handlers.get(broker, now)
-                for threads in io_thread_steps(now, most if back else 1):
-                    said = await asyncio.to_thread(self._ask_io_threads, broker, threads)
-                    self.notify(said, timeout=3)
-                    if not await self._has_io_threads(broker, threads):
-                        return
-        except (NoSupervisorError, ActionRefusedError) as error:
-            self.notify(str(error), title="num.io.threads is not changed", severity="error")
+        for broker in brokers:
+            now = self.model.requests.times.queues.get(broker, Queues()).handlers
+            most = self.model.requests.times.most_handlers.get(broker, now)
+            for threads in io_thread_steps(now, most if back else 1):
+                values: Values = {"broker": broker, "setting": f"num.io.threads={threads}"}
+                if not await self.acts.perform("broker-config", values):
+                    return
+                if not await self._has_io_threads(broker, threads):
+                    return
 
     async def _has_io_threads(self, broker: int, threads: int) -> bool:
         """Wait until the broker has taken the change up: it learns of it from ZooKeeper."""
@@ -132,14 +125,8 @@ class RequestsScreen(DashboardScreen):
             if queues is not None and queues.handlers == threads:
                 return True
             await asyncio.sleep(0.1)
-        self.notify(f"broker {broker} has not taken the change up", severity="warning")
+        self.acts.refuse(f"broker {broker} has not taken the change up")
         return False
-
-    def _ask_io_threads(self, broker: int, threads: int) -> str:
-        assert self.folder is not None
-        with ActionClient(ActionAddress.read(self.folder.action_address)) as client:
-            answer = client.ask("broker-config", broker=broker, setting=f"num.io.threads={threads}")
-            return str(answer.get("message", ""))
 
     def action_broker(self, by: int) -> None:
         self._choice.move(self.model.requests, by)

@@ -1,6 +1,5 @@
 """Wire (0): what clients and brokers say to each other, byte by byte."""
 
-import asyncio
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -10,12 +9,6 @@ from textual.containers import Horizontal
 
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.instruments.wire.capture import CaptureError, CaptureFollower
-from kafka_edu.supervisor.action_client import (
-    ActionAddress,
-    ActionClient,
-    ActionRefusedError,
-    NoSupervisorError,
-)
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
 from ..model import Model
@@ -139,21 +132,7 @@ class WireScreen(DashboardScreen):
     def action_capture(self) -> None:
         """Let all brokers capture the frames of all clients but the followers, or stop them."""
         if self.folder is None:
-            self.notify("a recording captures nothing; --capture FILE shows a file of frames")
+            self.acts.refuse("a recording captures nothing; --capture FILE shows a file of frames")
             return
         clients = "off" if self.model.wire.running else _ALL_BUT_BROKERS
-        self.run_worker(self._capture(self.folder, clients), group="capture", exclusive=True)
-
-    async def _capture(self, folder: ClusterFolder, clients: str) -> None:
-        """Ask the supervisor. What came of it is an event too, and stands in the time line."""
-        try:
-            message = await asyncio.to_thread(_ask, folder, clients)
-        except (NoSupervisorError, ActionRefusedError) as error:
-            self.notify(str(error), title="the capture is as it was", severity="error")
-        else:
-            self.notify(message, timeout=4)
-
-
-def _ask(folder: ClusterFolder, clients: str) -> str:
-    with ActionClient(ActionAddress.read(folder.action_address)) as client:
-        return str(client.ask("capture", clients=clients).get("message", ""))
+        self.acts.ask("capture", {"clients": clients})
