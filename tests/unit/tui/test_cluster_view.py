@@ -14,7 +14,6 @@ from kafka_edu.trace.events.controller import (
     ControllerPartitionSnapshot,
     ControllerResigned,
     ControllerSnapshot,
-    LeaderElected,
     ReplicaRemovedFromIsr,
 )
 from kafka_edu.trace.events.network import NetworkSampled
@@ -41,6 +40,7 @@ from kafka_edu.trace.events.supervisor import (
 )
 from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
 from tests.unit.tui.story_of_events import Story
+from tests.unit.tui.usual_events import ELECTED, killed, runs
 from tui.view_model.cluster_view import ClusterView
 from tui.view_model.partition_view import DEAD, IN_ISR, LEADER, NONE, OUT_OF_SYNC, PartitionKey
 
@@ -88,16 +88,7 @@ def snapshot_of_the_controller(
 def running(story: Story) -> ClusterView:
     """Return the view of three brokers, where 1 leads web-0."""
     for broker in (0, 1, 2):
-        story.tell(
-            SUPERVISOR,
-            ProcessSnapshot(
-                process=f"broker-{broker}",
-                child=Source.of_broker(broker),
-                state="running",
-                pid=100 + broker,
-                port=9092 + broker,
-            ),
-        )
+        story.tell(SUPERVISOR, runs(broker))
     story.tell(
         SUPERVISOR,
         ProcessSnapshot(
@@ -240,18 +231,7 @@ def test_a_snapshot_gives_the_whole_picture() -> None:
 def test_a_killed_leader_is_dead_at_once_and_leaves_the_cluster_later() -> None:
     story = Story()
     view = running(story)
-    story.tell(
-        SUPERVISOR,
-        ProcessEnded(
-            process="broker-1",
-            child=Source.of_broker(1),
-            pid=101,
-            code=-9,
-            signal="SIGKILL",
-            asked=True,
-        ),
-        after_ms=500,
-    )
+    story.tell(SUPERVISOR, killed(1), after_ms=500)
     reduced(story, view)
     assert signs(view) == IN_ISR + DEAD + IN_ISR
     assert view.verdict() == (
@@ -265,26 +245,7 @@ def test_a_killed_leader_is_dead_at_once_and_leaves_the_cluster_later() -> None:
     assert broker.status(view.glow.now_us) == ("✕ killed (SIGKILL)", "ZooKeeper holds its session")
 
     story.tell(0, BrokerFailed(broker_id=1, shutting_down=False), after_ms=6_000)
-    story.tell(
-        0,
-        LeaderElected(
-            topic="web",
-            partition=0,
-            strategy="OfflinePartition",
-            replicas=(1, 2, 0),
-            isr_before=(1, 2, 0),
-            live=(0, 2),
-            old_leader=1,
-            new_leader=2,
-            isr=(2, 0),
-            leader_epoch=8,
-            unclean=False,
-            controller_epoch=4,
-            zk_path="/x",
-            zk_version=4,
-        ),
-        after_ms=5,
-    )
+    story.tell(0, ELECTED, after_ms=5)
     reduced(story, view)
     assert view.glow.glows("epoch", WEB)
     assert view.glow.glows("cell", WEB, 2)
@@ -299,37 +260,9 @@ def test_a_killed_leader_is_dead_at_once_and_leaves_the_cluster_later() -> None:
 def test_it_comes_back_out_of_sync_and_then_in_sync() -> None:
     story = Story()
     view = running(story)
-    story.tell(
-        SUPERVISOR,
-        ProcessEnded(
-            process="broker-1",
-            child=Source.of_broker(1),
-            pid=101,
-            code=-9,
-            signal="SIGKILL",
-            asked=True,
-        ),
-    )
+    story.tell(SUPERVISOR, killed(1))
     story.tell(0, BrokerFailed(broker_id=1, shutting_down=False))
-    story.tell(
-        0,
-        LeaderElected(
-            topic="web",
-            partition=0,
-            strategy="OfflinePartition",
-            replicas=(1, 2, 0),
-            isr_before=(1, 2, 0),
-            live=(0, 2),
-            old_leader=1,
-            new_leader=2,
-            isr=(2, 0),
-            leader_epoch=8,
-            unclean=False,
-            controller_epoch=4,
-            zk_path="/x",
-            zk_version=4,
-        ),
-    )
+    story.tell(0, ELECTED)
     story.tell(
         SUPERVISOR,
         ProcessStarted(process="broker-1", child=Source.of_broker(1), pid=201),
@@ -497,12 +430,7 @@ def test_a_deleted_topic_goes_with_the_controllers_next_snapshot() -> None:
 def test_a_partition_without_replica_has_no_sign() -> None:
     story = Story()
     view = running(story)
-    story.tell(
-        SUPERVISOR,
-        ProcessSnapshot(
-            process="broker-3", child=Source.of_broker(3), state="running", pid=103, port=9095
-        ),
-    )
+    story.tell(SUPERVISOR, runs(3))
     reduced(story, view)
     assert signs(view) == IN_ISR + LEADER + IN_ISR + NONE
 
@@ -521,17 +449,7 @@ def test_a_new_controller_counts_whom_it_finds_alive() -> None:
     """No BrokerFailed reports the old controller, because the new one never saw it alive."""
     story = Story()
     view = running(story)
-    story.tell(
-        SUPERVISOR,
-        ProcessEnded(
-            process="broker-0",
-            child=Source.of_broker(0),
-            pid=100,
-            code=0,
-            signal="SIGKILL",
-            asked=True,
-        ),
-    )
+    story.tell(SUPERVISOR, killed(0))
     story.tell(2, ControllerElected(epoch=5, epoch_zk_version=5), after_ms=6_000)
     story.tell(
         1,

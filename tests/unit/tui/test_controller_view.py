@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
-from kafka_edu.trace.event import SUPERVISOR, Envelope, Source
+from kafka_edu.trace.event import SUPERVISOR, Envelope
 from kafka_edu.trace.events.controller import (
     ActiveControllerChanged,
     ControllerElected,
@@ -22,9 +22,9 @@ from kafka_edu.trace.events.controller import (
     StateMachineSnapshot,
 )
 from kafka_edu.trace.events.replication import ControllerEpochSeen
-from kafka_edu.trace.events.supervisor import ProcessEnded
 from tests.unit.controller.conftest import ControllerBroker, ControllerCluster
 from tests.unit.tui.story_of_events import Story
+from tests.unit.tui.usual_events import killed
 from tui.view_model.controller_view import (
     KEPT_ELECTIONS,
     KEPT_EVENTS,
@@ -292,11 +292,7 @@ def test_a_broker_whose_own_session_expired_does_not_unseat_the_controller() -> 
 def test_the_supervisor_says_first_that_the_controller_was_killed() -> None:
     story = Story()
     story.tell(1, ControllerElected(epoch=4, epoch_zk_version=4))
-    child = Source.of_broker(1)
-    ended = ProcessEnded(
-        process="broker-1", child=child, pid=5, code=-9, signal="SIGKILL", asked=True
-    )
-    story.tell(SUPERVISOR, ended, 100)
+    story.tell(SUPERVISOR, killed(1), 100)
     view = applied(story)
     assert view.term is None
     assert view.terms[-1].ended == "its process was killed (SIGKILL)"

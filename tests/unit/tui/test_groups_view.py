@@ -4,9 +4,9 @@ from kafka_edu.coordinator.group.group_metadata_manager import SAMPLE_EVERY_MS
 from kafka_edu.trace.event import Envelope, Event, Source
 from kafka_edu.trace.events.group import GroupStateChanged
 from kafka_edu.trace.events.replication import PartitionProgress, PartitionSnapshot
-from kafka_edu.trace.events.supervisor import ProcessEnded
 from tests.unit.coordinator.group.group_world import GROUP, World
 from tests.unit.instruments.test_rebalances import assignment
+from tests.unit.tui.usual_events import killed
 from tui.view_model.groups_view import AWAITED, GONE, HERE, NEW, GroupsView, MemberRow
 from tui.view_model.keyframe import copied
 
@@ -96,9 +96,7 @@ def test_a_lost_coordinator_is_said_first() -> None:
     watched = Watched()
     watched.two()
     view = watched.look()
-    ended = ProcessEnded(
-        process="broker-1", child=Source.of_broker(1), pid=7, code=-9, signal="SIGKILL", asked=True
-    )
+    ended = killed(1)
     view.apply(Envelope(Source.of_broker(1), 0, 0, 0, view.now_us, ended))
     story = view.told.groups[GROUP]
     assert view.answer(story)[0].words == (

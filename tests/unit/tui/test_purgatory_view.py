@@ -1,7 +1,7 @@
 """The reducer of the Purgatory screen."""
 
 from kafka_edu.instruments.link_events import LinkLost
-from kafka_edu.trace.event import SUPERVISOR, Source
+from kafka_edu.trace.event import SUPERVISOR
 from kafka_edu.trace.events.purgatory import (
     EndedBy,
     OperationCompleted,
@@ -15,8 +15,8 @@ from kafka_edu.trace.events.purgatory import (
     WaitingOperation,
     WaitingOperationSampled,
 )
-from kafka_edu.trace.events.supervisor import ProcessEnded
 from tests.unit.tui.story_of_events import Story
+from tests.unit.tui.usual_events import killed
 from tui.view_model.purgatory_view import (
     KEPT_COMPLETIONS,
     OperationKey,
@@ -197,17 +197,7 @@ def test_a_broker_that_is_gone_has_no_purgatories() -> None:
     for broker in (0, 1, 2):
         sampled(story, broker, "Produce", produce(story, 1, 10))
     story.tell(1, LinkLost("closed"))
-    story.tell(
-        SUPERVISOR,
-        ProcessEnded(
-            process="broker-2",
-            child=Source.of_broker(2),
-            pid=102,
-            code=-9,
-            signal="SIGKILL",
-            asked=True,
-        ),
-    )
+    story.tell(SUPERVISOR, killed(2))
     assert reduced(story).brokers() == [0]
 
 

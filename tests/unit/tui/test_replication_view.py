@@ -5,7 +5,6 @@ import pytest
 from kafka_edu.trace.event import SUPERVISOR, Envelope, Event, Source
 from kafka_edu.trace.events.controller import (
     BrokerFailed,
-    LeaderElected,
     TopicDeletionChanged,
 )
 from kafka_edu.trace.events.log import LeaderEpochAssigned, LogState, LogTruncated
@@ -20,9 +19,9 @@ from kafka_edu.trace.events.replication import (
     PartitionProgress,
     UncleanTruncation,
 )
-from kafka_edu.trace.events.supervisor import ProcessEnded
 from tests.unit.tui.story_of_events import Story
 from tests.unit.tui.test_cluster_view import WEB, running
+from tests.unit.tui.usual_events import ELECTED, killed
 from tui.model import Model
 from tui.view_model.partition_view import PartitionKey
 from tui.view_model.replication_view import (
@@ -93,21 +92,8 @@ class Told:
     def elected(self, leader: int, isr: tuple[int, ...], epoch: int, unclean: bool = False) -> None:
         self.story.tell(
             0,
-            LeaderElected(
-                topic="web",
-                partition=0,
-                strategy="OfflinePartition",
-                replicas=(1, 2, 0),
-                isr_before=(1, 2, 0),
-                live=(0, 2),
-                old_leader=1,
-                new_leader=leader,
-                isr=isr,
-                leader_epoch=epoch,
-                unclean=unclean,
-                controller_epoch=4,
-                zk_path="/x",
-                zk_version=epoch,
+            ELECTED._replace(
+                new_leader=leader, isr=isr, leader_epoch=epoch, unclean=unclean, zk_version=epoch
             ),
         )
         self.story.tell(
@@ -126,17 +112,7 @@ class Told:
         )
 
     def killed(self, broker: int) -> None:
-        self.story.tell(
-            SUPERVISOR,
-            ProcessEnded(
-                process=f"broker-{broker}",
-                child=Source.of_broker(broker),
-                pid=100 + broker,
-                code=-9,
-                signal="SIGKILL",
-                asked=True,
-            ),
-        )
+        self.story.tell(SUPERVISOR, killed(broker))
         self.story.tell(0, BrokerFailed(broker_id=broker, shutting_down=False), after_ms=6_000)
 
 

@@ -39,32 +39,18 @@ from kafka_edu.trace.events.replication import (
     IsrShrunk,
 )
 from kafka_edu.trace.events.server import BrokerSnapshot, ControlledShutdownAttempted
-from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, ProcessEnded
+from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone
 from kafka_edu.trace.events.timer import TimerSampled, TimerState
 from kafka_edu.trace.events.zk import SessionDisconnected, SessionExpired
 from tests.unit.tui.story_of_events import Story
+from tests.unit.tui.usual_events import ELECTED, killed
 from tui.view_model.ticker import Ticker
 from tui.widgets.ticker_lines import fitted
 
 
 def elected(partition: int, new: int = 2) -> LeaderElected:
     path = f"/brokers/topics/web/partitions/{partition}/state"
-    return LeaderElected(
-        topic="web",
-        partition=partition,
-        strategy="OfflinePartition",
-        replicas=(1, 2, 0),
-        isr_before=(1, 2, 0),
-        live=(0, 2),
-        old_leader=1,
-        new_leader=new,
-        isr=(2, 0),
-        leader_epoch=8,
-        unclean=False,
-        controller_epoch=4,
-        zk_path=path,
-        zk_version=4,
-    )
+    return ELECTED._replace(partition=partition, new_leader=new, zk_path=path)
 
 
 def snapshot_of_a_broker(session_id: int, pid: int) -> BrokerSnapshot:
@@ -300,18 +286,7 @@ def test_gauges_and_quiet_facts_leave_no_line() -> None:
 def test_a_kill_tells_what_came_of_it() -> None:
     story = Story()
     asked = story.tell(SUPERVISOR, ActionAsked(action="kill", target=Source.of_broker(1)))
-    story.tell(
-        SUPERVISOR,
-        ProcessEnded(
-            process="broker-1",
-            child=Source.of_broker(1),
-            pid=99,
-            code=0,
-            signal="SIGKILL",
-            asked=True,
-        ),
-        cause=asked,
-    )
+    story.tell(SUPERVISOR, killed(1), cause=asked)
     story.tell(
         SUPERVISOR,
         ActionDone(
@@ -453,14 +428,7 @@ def test_a_kill_is_the_beginning_of_its_chain_for_who_begins_to_look_later() -> 
     asked = story.tell(SUPERVISOR, ActionAsked(action="kill", target=Source.of_broker(1)), 500)
     ended = story.tell(
         SUPERVISOR,
-        ProcessEnded(
-            process="broker-1",
-            child=Source.of_broker(1),
-            pid=101,
-            code=-9,
-            signal="SIGKILL",
-            asked=True,
-        ),
+        killed(1),
         after_ms=2,
         cause=asked,
     )

@@ -1,6 +1,8 @@
 """The Wheels screen's state: wheels, hands, the next bucket, what waits and why."""
 
-from kafka_edu.trace.event import SUPERVISOR, Source
+from typing import Final
+
+from kafka_edu.trace.event import SUPERVISOR
 from kafka_edu.trace.events.purgatory import (
     PurgatorySampled,
     PurgatoryState,
@@ -8,7 +10,6 @@ from kafka_edu.trace.events.purgatory import (
     WaitingOperation,
     WaitingOperationSampled,
 )
-from kafka_edu.trace.events.supervisor import ProcessEnded
 from kafka_edu.trace.events.timer import (
     NextBucketSampled,
     TimerSampled,
@@ -18,6 +19,7 @@ from kafka_edu.trace.events.timer import (
     WheelState,
 )
 from tests.unit.tui.story_of_events import Story
+from tests.unit.tui.usual_events import killed
 from tui.view_model.wheels_view import Move, TimerKey, WheelsView, WheelView, left, why
 
 PRODUCE = TimerKey(1, "Produce")
@@ -25,6 +27,33 @@ PRODUCE = TimerKey(1, "Produce")
 
 def slots(**held: int) -> tuple[int, ...]:
     return tuple(held.get(f"s{slot}", 0) for slot in range(20))
+
+
+WHEEL: Final = WheelState(
+    timer="Produce",
+    level=1,
+    tick_ms=1,
+    wheel_size=20,
+    current_time_ms=0,
+    tasks_by_slot=slots(),
+    made_ms=0,
+    made_for_delay_ms=0,
+)
+"""Level 1 of the purgatory Produce, empty, at the beginning."""
+
+TIMER: Final = TimerState(
+    timer="Produce",
+    now_ms=5,
+    current_time_ms=5,
+    tasks=1,
+    queued_buckets=1,
+    next_bucket_ms=None,
+    inserted_total=1,
+    cancelled_total=0,
+    expired_total=0,
+    demoted_total=0,
+)
+"""The timer of the purgatory Produce, with one task, which has no bucket yet."""
 
 
 def reduced(story: Story, view: WheelsView | None = None) -> WheelsView:
@@ -37,33 +66,13 @@ def reduced(story: Story, view: WheelsView | None = None) -> WheelsView:
 
 def test_the_books_350_ms_lie_in_slot_17_of_level_2() -> None:
     wheel = WheelView(
-        WheelState(
-            timer="Produce",
-            level=2,
-            tick_ms=20,
-            wheel_size=20,
-            current_time_ms=0,
-            tasks_by_slot=slots(s17=1),
-            made_ms=0,
-            made_for_delay_ms=350,
-        )
+        WHEEL._replace(level=2, tick_ms=20, tasks_by_slot=slots(s17=1), made_for_delay_ms=350)
     )
     assert (wheel.hand, wheel.next_slot, wheel.due_ms(17), wheel.tasks) == (0, 17, 340, 1)
 
 
 def test_a_slot_before_the_hand_belongs_to_the_next_round() -> None:
-    wheel = WheelView(
-        WheelState(
-            timer="Produce",
-            level=1,
-            tick_ms=1,
-            wheel_size=20,
-            current_time_ms=1_482_310,
-            tasks_by_slot=slots(s9=2, s12=1),
-            made_ms=0,
-            made_for_delay_ms=0,
-        )
-    )
+    wheel = WheelView(WHEEL._replace(current_time_ms=1_482_310, tasks_by_slot=slots(s9=2, s12=1)))
     assert wheel.hand == 10
     assert (wheel.due_ms(12), wheel.due_ms(9)) == (1_482_312, 1_482_329)
     assert wheel.next_slot == 12
@@ -75,8 +84,7 @@ def test_a_timer_is_its_wheels_its_rates_and_its_next_bucket() -> None:
         story.tell(
             1,
             TimerSampled(
-                state=TimerState(
-                    timer="Produce",
+                state=TIMER._replace(
                     now_ms=100 * i,
                     current_time_ms=90 * i,
                     tasks=3,
@@ -92,18 +100,7 @@ def test_a_timer_is_its_wheels_its_rates_and_its_next_bucket() -> None:
         )
         story.tell(
             1,
-            WheelSampled(
-                state=WheelState(
-                    timer="Produce",
-                    level=1,
-                    tick_ms=1,
-                    wheel_size=20,
-                    current_time_ms=90 * i,
-                    tasks_by_slot=slots(s16=3),
-                    made_ms=0,
-                    made_for_delay_ms=0,
-                )
-            ),
+            WheelSampled(state=WHEEL._replace(current_time_ms=90 * i, tasks_by_slot=slots(s16=3))),
         )
         story.tell(
             1,
@@ -127,23 +124,7 @@ def test_a_timer_is_its_wheels_its_rates_and_its_next_bucket() -> None:
 
 def test_an_idle_timer_has_no_next_bucket() -> None:
     story = Story()
-    story.tell(
-        1,
-        TimerSampled(
-            state=TimerState(
-                timer="Produce",
-                now_ms=5,
-                current_time_ms=5,
-                tasks=1,
-                queued_buckets=1,
-                next_bucket_ms=9,
-                inserted_total=1,
-                cancelled_total=0,
-                expired_total=0,
-                demoted_total=0,
-            )
-        ),
-    )
+    story.tell(1, TimerSampled(state=TIMER._replace(next_bucket_ms=9)))
     story.tell(
         1,
         NextBucketSampled(
@@ -153,17 +134,8 @@ def test_an_idle_timer_has_no_next_bucket() -> None:
     story.tell(
         1,
         TimerSampled(
-            state=TimerState(
-                timer="Produce",
-                now_ms=15,
-                current_time_ms=9,
-                tasks=0,
-                queued_buckets=0,
-                next_bucket_ms=None,
-                inserted_total=1,
-                cancelled_total=0,
-                expired_total=1,
-                demoted_total=0,
+            state=TIMER._replace(
+                now_ms=15, current_time_ms=9, tasks=0, queued_buckets=0, expired_total=1
             )
         ),
         after_ms=100,
@@ -174,36 +146,11 @@ def test_an_idle_timer_has_no_next_bucket() -> None:
 
 def test_only_slots_that_changed_glow() -> None:
     story = Story()
-    story.tell(
-        1,
-        WheelSampled(
-            state=WheelState(
-                timer="Produce",
-                level=1,
-                tick_ms=1,
-                wheel_size=20,
-                current_time_ms=0,
-                tasks_by_slot=slots(s3=1, s5=2),
-                made_ms=0,
-                made_for_delay_ms=0,
-            )
-        ),
-    )
+    story.tell(1, WheelSampled(state=WHEEL._replace(tasks_by_slot=slots(s3=1, s5=2))))
     view = reduced(story)
     story.tell(
         1,
-        WheelSampled(
-            state=WheelState(
-                timer="Produce",
-                level=1,
-                tick_ms=1,
-                wheel_size=20,
-                current_time_ms=3,
-                tasks_by_slot=slots(s5=2, s6=1),
-                made_ms=0,
-                made_for_delay_ms=0,
-            )
-        ),
+        WheelSampled(state=WHEEL._replace(current_time_ms=3, tasks_by_slot=slots(s5=2, s6=1))),
         after_ms=100,
     )
     reduced(story, view)
@@ -246,17 +193,8 @@ def test_what_waits_is_the_last_sample_and_says_who_is_behind() -> None:
     story.tell(
         1,
         TimerSampled(
-            state=TimerState(
-                timer="Produce",
-                now_ms=500,
-                current_time_ms=500,
-                tasks=2,
-                queued_buckets=1,
-                next_bucket_ms=900,
-                inserted_total=2,
-                cancelled_total=0,
-                expired_total=0,
-                demoted_total=0,
+            state=TIMER._replace(
+                now_ms=500, current_time_ms=500, tasks=2, next_bucket_ms=900, inserted_total=2
             )
         ),
     )
@@ -277,33 +215,9 @@ def test_a_dead_brokers_timers_go_with_it() -> None:
     story = Story()
     for broker in (0, 1):
         story.tell(
-            broker,
-            TimerSampled(
-                state=TimerState(
-                    timer="Produce",
-                    now_ms=5,
-                    current_time_ms=5,
-                    tasks=0,
-                    queued_buckets=0,
-                    next_bucket_ms=None,
-                    inserted_total=0,
-                    cancelled_total=0,
-                    expired_total=0,
-                    demoted_total=0,
-                )
-            ),
+            broker, TimerSampled(state=TIMER._replace(tasks=0, queued_buckets=0, inserted_total=0))
         )
-    story.tell(
-        SUPERVISOR,
-        ProcessEnded(
-            process="broker-1",
-            child=Source.of_broker(1),
-            pid=99,
-            code=0,
-            signal="SIGKILL",
-            asked=True,
-        ),
-    )
+    story.tell(SUPERVISOR, killed(1))
     view = reduced(story)
     assert (view.brokers(), list(view.timers)) == ([0], [TimerKey(0, "Produce")])
 
@@ -315,16 +229,11 @@ def sample(
     story.tell(
         1,
         TimerSampled(
-            state=TimerState(
-                timer="Produce",
+            state=TIMER._replace(
                 now_ms=clock_ms,
                 current_time_ms=clock_ms,
-                tasks=1,
-                queued_buckets=1,
-                next_bucket_ms=None,
                 inserted_total=100,
                 cancelled_total=cancelled,
-                expired_total=0,
                 demoted_total=demoted,
             )
         ),
@@ -335,15 +244,11 @@ def sample(
         story.tell(
             1,
             WheelSampled(
-                state=WheelState(
-                    timer="Produce",
+                state=WHEEL._replace(
                     level=level,
                     tick_ms=20 ** (level - 1),
-                    wheel_size=20,
                     current_time_ms=clock_ms,
                     tasks_by_slot=counts,
-                    made_ms=0,
-                    made_for_delay_ms=0,
                 )
             ),
         )
