@@ -214,3 +214,33 @@ def test_the_script_on_a_real_cluster(tmp_path: Path) -> None:
         assert "✓ web-2 gets a leader out of its ISR" in plain.stdout
         assert cluster.pid(victim) != pid, "this time the controller itself was killed"
         assert "{victim}" not in plain.stdout
+
+
+def test_the_text_has_room_on_every_screen_of_a_small_terminal(tmp_path: Path) -> None:
+    async def show(pilot: Pilot[None], app: PresenterApp) -> None:
+        await press(pilot, app, "space")
+        for declaration in DECLARATIONS:
+            app.action_look(declaration.name)
+            for _ in range(3):
+                app.tick()
+                await pilot.pause()
+            seen = text(app)
+            assert "[space] goes on" in seen, f"{declaration.name}:\n{seen}"
+
+    present(tmp_path, show, (80, 24))
+
+
+def test_a_long_text_is_scrolled_by_its_own_keys(tmp_path: Path) -> None:
+    async def show(pilot: Pilot[None], app: PresenterApp) -> None:
+        for key in ("space", "space", "space", "1"):
+            await press(pilot, app, key)
+        assert "more text" in text(app)
+        assert "2/5 · Kill a leader" not in text(app)
+        for _ in range(3):
+            await pilot.press("pageup")
+        await pilot.pause()
+        app.tick()
+        await pilot.pause()
+        assert "2/5 · Kill a leader" in text(app)
+
+    present(tmp_path, show, (80, 24))

@@ -13,6 +13,9 @@ from kafka_edu.instruments.presenter.presentation import Presentation
 from ..palette import Palette
 from ..widgets.drawn import palette_of
 
+#: From this height on, a page with a picture may take more than half of the screen.
+TALL: Final = 30
+
 _BOLD: Final = {Role.TITLE, Role.QUESTION, Role.SEEN, Role.CHOSEN, Role.FAILURE}
 
 
@@ -28,14 +31,22 @@ class PresenterPanel(VerticalScroll):
     def compose(self) -> ComposeResult:
         yield Static(id="presenter-page")
 
+    @property
+    def overflows(self) -> bool:
+        """Return whether a part of the page is out of sight."""
+        return self.max_scroll_y > 0
+
     def tick(self) -> None:
         """Look at the presentation, and show the page if it differs."""
         if not self.is_mounted or not self.query("#presenter-page"):
             return
+        self.border_title = "page up, page down: more text" if self.overflows else ""
         lines, palette = page(self.presentation), palette_of(self)
         if (lines, palette) == (self._lines, self._palette):
             return
         new_step = lines[0] != (self._lines[0] if self._lines else None)
+        has_picture = any(line.role is Role.PICTURE for line in lines)
+        self.set_class(has_picture and self.app.size.height >= TALL, "-picture")
         self._lines, self._palette = lines, palette
         self.query_one("#presenter-page", Static).update(draw(lines, palette))
         (self.scroll_home if new_step else self.scroll_end)(animate=False)

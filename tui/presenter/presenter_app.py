@@ -59,6 +59,8 @@ class PresenterApp(DashboardApp):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "go_on", "go on", priority=True),
         Binding("backspace", "page_back", "back", priority=True),
+        Binding("pageup", "scroll_page(-1)", "text up", show=False, priority=True),
+        Binding("pagedown", "scroll_page(1)", "text down", show=False, priority=True),
         *_digit_bindings(),
     ]
 
@@ -257,6 +259,7 @@ class PresenterApp(DashboardApp):
             if isinstance(screen, DashboardScreen) and screen.is_mounted:
                 if not screen.query(PresenterPanel):
                     screen.mount(PresenterPanel(self.presentation), before=screen.acts)
+                    screen.add_class("-presented")
                 break
         super().look()
 
@@ -266,6 +269,8 @@ class PresenterApp(DashboardApp):
             return self.presentation.can_choose
         if action == "page_back":
             return self.presentation.shown > 0
+        if action == "scroll_page":
+            return any(panel.overflows for panel in self.screen.query(PresenterPanel))
         return super().check_action(action, parameters)
 
     def action_go_on(self) -> None:
@@ -276,6 +281,12 @@ class PresenterApp(DashboardApp):
 
     def action_page_back(self) -> None:
         self._perform(self.presentation.back())
+
+    def action_scroll_page(self, direction: int) -> None:
+        """Scroll a page of text that is longer than its panel."""
+        for panel in self.screen.query(PresenterPanel):
+            scroll = panel.scroll_page_up if direction < 0 else panel.scroll_page_down
+            scroll(animate=False)
 
     def action_choose(self, number: int) -> None:
         effects = self.presentation.choose(number, self.clock_us)
