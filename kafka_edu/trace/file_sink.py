@@ -9,7 +9,7 @@ out.
 
 from typing import BinaryIO, Final
 
-from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.event import Envelope, Event, Level
 from kafka_edu.trace.events.trace import HopsLeftOut, SnapshotBegins, SnapshotEnds
 from kafka_edu.trace.line_maker import line_of
 from kafka_edu.trace.tracer import Tracer
@@ -24,12 +24,15 @@ many, or those of a tenth of a second. Facts of level state are written one by o
 
 def snapshot_lines(tracer: Tracer) -> list[bytes]:
     """Return a whole snapshot as lines, between SnapshotBegins and SnapshotEnds."""
+
+    def mark(event: Event) -> Envelope:
+        wall_ms, mono_us = tracer.time.milliseconds(), tracer.time.nanoseconds() // 1000
+        return Envelope(tracer.source, tracer.seq, 0, wall_ms, mono_us, event)
+
+    # readers put the events of many processes in order by time, so these times keep the order
+    begins = mark(SnapshotBegins(as_of=tracer.seq))
     state = tracer.snapshot()
-    wall_ms, mono_us = tracer.time.milliseconds(), tracer.time.nanoseconds() // 1000
-    begins = Envelope(
-        tracer.source, tracer.seq, 0, wall_ms, mono_us, SnapshotBegins(as_of=tracer.seq)
-    )
-    ends = Envelope(tracer.source, tracer.seq, 0, wall_ms, mono_us, SnapshotEnds(events=len(state)))
+    ends = mark(SnapshotEnds(events=len(state)))
     return [encode(envelope) for envelope in (begins, *state, ends)]
 
 

@@ -27,7 +27,7 @@ from kafka_edu.trace.event import (
 )
 from kafka_edu.trace.events.trace import Gap, HopsLeftOut
 from kafka_edu.trace.file_sink import FileSink
-from kafka_edu.trace.reader import read_recording
+from kafka_edu.trace.reader import order, read_recording
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.trace_client import EventsAddress, LevelSwitch, subscribe
@@ -253,6 +253,24 @@ def test_a_recording_begins_with_a_keyframe_and_bears_a_cut_off_end() -> None:
         "SnapshotEnds",
         "ProbeZnode",
     ]
+
+
+class TickingTime(MockTime):
+    """A clock that has moved on at each look, as a real one has."""
+
+    def nanoseconds(self) -> int:
+        self.advance(1)
+        return super().nanoseconds()
+
+
+def test_a_snapshot_put_in_order_by_time_lies_between_its_marks() -> None:
+    tracer = Tracer(Source.of_broker(1), TickingTime())
+    tracer.on_snapshot(lambda: [ProbeState(values=(("x", 1),))])
+    file = io.BytesIO()
+    FileSink(tracer, file).tick()
+    file.seek(0)
+    in_order = sorted(read_recording(file), key=order)
+    assert [e.name for e in in_order] == ["SnapshotBegins", "ProbeState", "SnapshotEnds"]
 
 
 def test_events_have_documentation_and_plain_fields() -> None:
