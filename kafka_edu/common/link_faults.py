@@ -2,7 +2,8 @@
 
 The faults are those of the simulator's network (kafka_edu/sim/memory_transport.py): a slow link
 keeps the order; a cut link loses nothing at first. As with TCP, bytes that were sent arrive when
-the link is healed, unless one side has given up meanwhile.
+the link is healed, unless one side has given up meanwhile. The end of a connection is such a piece
+too: it arrives behind the bytes that were sent before it, and not while the link is cut.
 
 Only connections that are opened here are touched. Between two brokers each connection is opened by
 one of them, so a fault that both know covers the whole link.
@@ -97,6 +98,9 @@ class _FaultyWire:
         self._wire = wire
         self._out, self._in = _Held(link), _Held(link)
         self._unsent = 0
+        self._closed = False
+        self._end: str | None = None
+        """Why the real wire has ended, once it has."""
         link.wires[self] = None
         self._receiver = on_wire(self)
 
@@ -139,9 +143,15 @@ class _FaultyWire:
         self._wire.resume_reading()
 
     def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
         self._out.drop()
         self._in.drop()
-        self._wire.close()
+        if self._end is None:
+            self._wire.close()
+        else:
+            asyncio.get_running_loop().call_soon(self._lost, self._end)
 
     def data_received(self, data: memoryview) -> None:
         if self._link.fault == WHOLE and self._in.empty:
@@ -155,8 +165,15 @@ class _FaultyWire:
             self._receiver.all_sent()
 
     def connection_lost(self, reason: str) -> None:
+        self._end = reason
         self._out.drop()
-        self._in.drop()
+        if self._closed or (self._link.fault == WHOLE and self._in.empty):
+            self._lost(reason)
+        else:
+            self._in.hold(lambda: self._lost(reason))
+
+    def _lost(self, reason: str) -> None:
+        self._closed = True
         self._link.wires.pop(self, None)
         self._receiver.connection_lost(reason)
 

@@ -203,3 +203,52 @@ def test_a_reset_ends_what_is_open_and_new_connections_pass() -> None:
         assert world.server.text == b"again"
 
     run(story)
+
+
+def test_the_end_of_a_connection_arrives_behind_what_a_slow_link_holds() -> None:
+    async def story(world: World) -> None:
+        await world.connect()
+        world.fault(LinkFault(200))
+        world.server.wires[0].send([b"last words"])
+        world.server.wires[0].close()
+        await asyncio.sleep(0.15)
+        assert (world.client.text, world.client.lost) == (b"", "")
+        await asyncio.sleep(0.15)
+        assert world.client.text == b"last words"
+        assert world.client.lost == "closed by the other side"
+
+    run(story)
+
+
+def test_nobody_hears_of_an_end_behind_a_cut_until_it_is_healed() -> None:
+    async def story(world: World) -> None:
+        await world.connect()
+        world.fault(LinkFault(cut=True))
+        world.server.wires[0].send([b"last words"])
+        world.server.wires[0].close()
+        await asyncio.sleep(30)
+        assert (world.client.text, world.client.lost) == (b"", "")
+        world.fault(WHOLE)
+        assert world.client.text == b"last words"
+        assert world.client.lost
+
+    run(story)
+
+
+@pytest.mark.parametrize("server_first", [False, True])
+def test_whoever_closes_a_cut_connection_hears_of_its_end_at_once(server_first: bool) -> None:
+    async def story(world: World) -> None:
+        wire = await world.connect()
+        world.fault(LinkFault(cut=True))
+        if server_first:
+            world.server.wires[0].close()
+            await asyncio.sleep(0.01)
+        wire.close()
+        await asyncio.sleep(0.001)
+        assert world.client.lost
+        world.client.lost = ""
+        world.fault(WHOLE)
+        await asyncio.sleep(0.01)
+        assert not world.client.lost, "an end is reported once"
+
+    run(story)
