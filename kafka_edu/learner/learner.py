@@ -8,9 +8,11 @@ cannot replace the code that checks them, and it cannot forge an event (spec E1)
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -32,14 +34,27 @@ KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
 class LearnerFailure(Exception):
     """The learner's code raised, did not return, ended its process, or gave an invalid answer.
 
-    `line` 0 means unknown.
+    `line` 0 means unknown. So does `column` 0; columns count from 1.
     """
 
-    def __init__(self, asked: str, message: str, file: Path, line: int = 0) -> None:
+    def __init__(
+        self,
+        asked: str,
+        message: str,
+        file: Path,
+        line: int = 0,
+        *,
+        column: int = 0,
+        timed_out: bool = False,
+    ) -> None:
         where = f" ({file.name}, line {line})" if line else ""
         super().__init__(f"{asked}: {message}{where}")
+        self.asked = asked
         self.message = message
         self.line = line
+        self.column = column
+        self.timed_out = timed_out
+        """Whether it did not come back. Nobody should wait for the same code again."""
 
 
 class LearnerObject:
@@ -50,7 +65,7 @@ class LearnerObject:
         self._process = process
         self._number = number
 
-    def call(self, method: str, *arguments: int) -> object:
+    def call(self, method: str, *arguments: object) -> object:
         """Call a method and return its answer, with lists in place of tuples. Raises
         LearnerFailure.
         """
@@ -61,6 +76,9 @@ class LearnerObject:
 class Learner:
     """Runs a learner's file in a process. If that process was ended, the next `make` starts
     another.
+
+    The process works in a folder of its own, which is removed with it. It can read that folder, the
+    learner's file and Python's library, and nothing else (`learner_wall`).
     """
 
     def __init__(
@@ -79,20 +97,24 @@ class Learner:
         self._wall_limit_s = wall_limit_s
         self._stderr = None if prints else subprocess.DEVNULL
         self._process: subprocess.Popen[bytes] | None = None
+        self._folder: Path | None = None
 
     def start(self) -> "subprocess.Popen[bytes]":
         """Return the process, started if necessary, with the file loaded. Raises LearnerFailure."""
         if self._process is None:
             program = Path(__file__).with_name("learner_process.py")
+            self._folder = Path(tempfile.mkdtemp(prefix="kafka-edu-learner-"))
             process = self._process = subprocess.Popen(
                 [
                     sys.executable,
                     "-I",
+                    "-S",
                     str(program),
-                    str(self._file),
+                    str(self._file.absolute()),
                     self._wanted,
                     str(self._cpu_limit_s),
                 ],
+                cwd=self._folder,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
@@ -106,7 +128,7 @@ class Learner:
                 raise
         return self._process
 
-    def make(self, *arguments: int) -> LearnerObject:
+    def make(self, *arguments: object) -> LearnerObject:
         """Return an object of the learner's class. Raises LearnerFailure."""
         process = self.start()
         shown = _shown(self._wanted, arguments)
@@ -114,6 +136,16 @@ class Learner:
         if not isinstance(number, int):
             raise self._no_answer(shown)
         return LearnerObject(self, process, number)
+
+    def made(self) -> int:
+        """Return how many objects of its class the learner's code has made, those that `make` asked
+        for included. Raises LearnerFailure.
+        """
+        process = self.start()
+        number = self.ask(process, {"made": True}, "counting objects").get("value")
+        if not isinstance(number, int):
+            raise self._no_answer("counting objects")
+        return number
 
     def ask(
         self, process: "subprocess.Popen[bytes]", question: dict[str, object], shown: str
@@ -132,6 +164,7 @@ class Learner:
     def close(self) -> None:
         """End the process and everything that it started."""
         process, self._process = self._process, None
+        folder, self._folder = self._folder, None
         if process is not None:
             with suppress(
                 ProcessLookupError, PermissionError
@@ -144,6 +177,8 @@ class Learner:
                 with suppress(BrokenPipeError):
                     if pipe is not None:
                         pipe.close()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _answer(
         self, process: "subprocess.Popen[bytes]", limit_s: float, shown: str
@@ -163,6 +198,7 @@ class Learner:
                     shown,
                     f"did not come back within {limit_s:g} s: is there a loop that never ends?",
                     self._file,
+                    timed_out=True,
                 )
             read = os.read(process.stdout.fileno(), 65536)
             if not read:
@@ -183,9 +219,13 @@ class Learner:
         if not isinstance(document, dict):
             raise self._no_answer(shown)
         if "error" in document:
-            told = document.get("line")
             raise LearnerFailure(
-                shown, str(document["error"]), self._file, told if isinstance(told, int) else 0
+                shown,
+                str(document["error"]),
+                self._file,
+                _number(document.get("line")),
+                column=_number(document.get("column")),
+                timed_out=document.get("timed_out") is True,
             )
         return {key: _tuples(value) for key, value in document.items()}
 
@@ -198,7 +238,11 @@ class Learner:
         )
 
 
-def _shown(function: str, arguments: tuple[int, ...]) -> str:
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _shown(function: str, arguments: tuple[object, ...]) -> str:
     return f"{function}({', '.join(map(str, arguments))})"
 
 

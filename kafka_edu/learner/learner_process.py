@@ -1,20 +1,25 @@
-"""Run a learner's code in a process of its own: `python -I learner_process.py FILE WANTED
+"""Run a learner's code in a process of its own: `python -I -S learner_process.py FILE WANTED
 CPU_LIMIT_S`.
 
 The broker and the public tests start this program and send it questions
 (`kafka_edu.learner.learner`). Whatever a learner's file changes, replaces or forges, it does in
 this process, where nothing is judged. This program imports nothing of ours, because the learner
-could replace the first module that it imports.
+could replace the first module that it imports. The one exception is `learner_wall`, which is
+imported and done before the learner's code begins: from then on this process can read no file but
+the learner's and Python's own.
 
 Questions are lines of JSON on standard input. Each has one line as its answer:
   {"make": [arguments]}                                 → {"object": number}
   {"object": number, "call": name, "arguments": [...]}  → {"value": ...}
+  {"made": true}                                        → {"value": how many objects were made}
 The first line, before any question, says whether the file could be loaded. Any answer may be
-{"error": text, "line": number}: an exception, and the line of the learner's file that raised it.
+{"error": text, "line": number, "column": number, "timed_out": bool}: an exception, and the place in
+the learner's file that raised it. The column, from 1, is known for a syntax error only.
 The learner's prints go to standard error. The process ends when the asking process ends, even from
 an endless loop.
 """
 
+import functools
 import json
 import os
 import queue
@@ -22,10 +27,17 @@ import signal
 import sys
 import threading
 import traceback
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, ModuleType
 from typing import Any, TextIO
+
+# -I leaves this program's own folder out of the path; it is there for this one import.
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from learner_wall import build_wall  # type: ignore[import-not-found]
+
+del sys.path[0]
 
 
 class _TimeIsUp(BaseException):
@@ -58,15 +70,38 @@ def error_of(error: BaseException, file: str, limit_s: float) -> dict[str, objec
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename == file
     ]
+    column = 0
     if isinstance(error, SyntaxError) and error.filename == file:
         lines.append(error.lineno)
-    if isinstance(error, _TimeIsUp):
+        column = error.offset or 0
+        text = f"{type(error).__name__}: {error.msg}"
+    elif isinstance(error, _TimeIsUp):
         text = f"did not come back within {limit_s:g} s: is there a loop that never ends?"
     elif isinstance(error, NotImplementedError) and str(error):
         text = str(error)
     else:
         text = f"{type(error).__name__}: {error}"
-    return {"error": text, "line": lines[-1] if lines else 0}
+    return {
+        "error": text,
+        "line": lines[-1] if lines else 0,
+        "column": column,
+        "timed_out": isinstance(error, _TimeIsUp),
+    }
+
+
+def read_source(file: str) -> str:
+    """Return the text of the file. Raises SyntaxError with its place if the file is not UTF-8."""
+    with open(file, "rb") as source:
+        content = source.read()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        column = error.start - content.rfind(b"\n", 0, error.start)
+        raise SyntaxError(
+            f"byte 0x{content[error.start]:02x} is not UTF-8; save the file in the encoding UTF-8",
+            (file, line, column, None),
+        ) from None
 
 
 def load(file: str, wanted: str) -> Any:
@@ -74,8 +109,7 @@ def load(file: str, wanted: str) -> Any:
     module = ModuleType("learner")
     module.__file__ = file
     sys.modules["learner"] = module
-    with open(file, encoding="utf-8") as source:
-        exec(compile(source.read(), file, "exec"), vars(module))
+    exec(compile(read_source(file), file, "exec"), vars(module))
     if wanted not in vars(module):
         raise NotImplementedError(
             f"the file does not define {wanted}: see README.md, or begin again from the starter"
@@ -83,8 +117,28 @@ def load(file: str, wanted: str) -> Any:
     return vars(module)[wanted]
 
 
-def answer(question: dict[str, Any], wanted: Any, objects: list[Any]) -> dict[str, object]:
+def count_objects(wanted: Any) -> "Counter[str]":
+    """Return a count, under "made", of the objects that the class `wanted` makes from now on."""
+    counted: Counter[str] = Counter()
+    if isinstance(wanted, type):
+        learners: Any = wanted
+        begin = learners.__init__
+
+        @functools.wraps(begin)
+        def begin_and_count(self: object, *arguments: Any, **keywords: Any) -> None:
+            counted["made"] += 1
+            begin(self, *arguments, **keywords)
+
+        learners.__init__ = begin_and_count
+    return counted
+
+
+def answer(
+    question: dict[str, Any], wanted: Any, objects: list[Any], counted: "Counter[str]"
+) -> dict[str, object]:
     """Make an object, or call a method of one. Raises whatever the learner's code raises."""
+    if "made" in question:
+        return {"value": counted["made"]}
     if "make" in question:
         objects.append(wanted(*question["make"]))
         return {"object": len(objects) - 1}
@@ -122,11 +176,12 @@ def serve(file: str, wanted_name: str, limit_s: float, questions: TextIO, answer
         say(error_of(error, file, limit_s))
         return
     say({"loaded": wanted_name})
+    counted = count_objects(wanted)
     while True:
         question = json.loads(waiting.get())
         try:
             with cpu_limit(limit_s):
-                said = answer(question, wanted, objects)
+                said = answer(question, wanted, objects, counted)
         except (Exception, _TimeIsUp) as error:  # as above
             said = error_of(error, file, limit_s)
         say(said)
@@ -140,6 +195,7 @@ def main() -> None:
     )
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
+    build_wall(sys.argv[1])
     serve(sys.argv[1], sys.argv[2], float(sys.argv[3]), questions, answers)
 
 
