@@ -6,12 +6,15 @@ import importlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import randrange
 from typing import NamedTuple, Protocol
 
 from kafka_edu.common.python_process import command_line
+from kafka_edu.learner.learner import Learner, LearnerFailure
 
 from .manifest import Exercise
 from .public_tests import Outcome, run_public_tests
+from .pytest_plugin import WALL_LIMIT_S
 from .verdict import Step
 
 
@@ -26,6 +29,8 @@ class Verdict(NamedTuple):
 
     exercise: str
     file: str
+    seed: int
+    """The seed of what the public tests chose by chance."""
     objection: str
     """Why the file was not tried at all; empty if it was."""
     public: tuple[Outcome, ...]
@@ -50,12 +55,41 @@ class Verdict(NamedTuple):
         document = {
             "exercise": self.exercise,
             "file": self.file,
+            "seed": self.seed,
             "passed": self.passed,
             "objection": self.objection,
             "public": [outcome._asdict() for outcome in self.public],
             "live": None if self.live is None else [step._asdict() for step in self.live],
         }
         path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def cannot_load(exercise: Exercise, file: Path) -> str:
+    """Return why the file cannot be loaded, with the line and a caret; empty if it can be."""
+    learner = Learner(file, exercise.wanted, wall_limit_s=WALL_LIMIT_S)
+    try:
+        learner.start()
+    except LearnerFailure as failure:
+        shown = "".join(
+            f"\n{line}" for line in source_lines(file, failure.line, column=failure.column)
+        )
+        where = f", line {failure.line}" if failure.line else ""
+        return f"{file.name}{where}: {failure.message}{shown}"
+    finally:
+        learner.close()
+    return ""
+
+
+def source_lines(file: Path, line: int, *, column: int = 0) -> list[str]:
+    """Return the source line with its number, and under it a caret if the column is known."""
+    lines = file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    if not 1 <= line <= len(lines):
+        return []
+    prefix = f"{line:>5} | "
+    shown = [prefix + lines[line - 1].expandtabs(1)]
+    if column:
+        shown.append(" " * (len(prefix) + column - 1) + "^")
+    return shown
 
 
 def objection(exercise: Exercise, file: Path) -> str:
@@ -70,16 +104,23 @@ def objection(exercise: Exercise, file: Path) -> str:
         )
     if content == exercise.starter.read_bytes():
         return (
-            f"{file} is still the starter. {exercise.title}: README.md beside it says what is asked"
+            f"{file} is still the starter. {exercise.title}: README.md next to it says what is"
+            " asked"
         )
     return ""
 
 
-def check_public(exercise: Exercise, file: Path) -> Verdict:
-    """Without the live part. Raises CheckError when the tests cannot run."""
-    against = objection(exercise, file)
-    public = () if against else tuple(run_public_tests(exercise, file))
-    return Verdict(exercise.id, str(file), against, public, None)
+def new_seed() -> int:
+    """Return a seed that is short enough to be typed again."""
+    return randrange(1_000_000)
+
+
+def check_public(exercise: Exercise, file: Path, seed: int | None = None) -> Verdict:
+    """Check without the live part. Raises CheckError when the tests cannot run."""
+    seed = new_seed() if seed is None else seed
+    against = objection(exercise, file) or cannot_load(exercise, file)
+    public = () if against else tuple(run_public_tests(exercise, file, seed))
+    return Verdict(exercise.id, str(file), seed, against, public, None)
 
 
 def live_part(exercise: Exercise) -> LivePart:

@@ -21,16 +21,34 @@ class CheckError(Exception):
 
 
 class Outcome(NamedTuple):
-    """What came of one test: `says` is what it tests, `message` why it failed."""
+    """What came of one test: `says` is what it tests, `message` why it failed, in one line.
+
+    The other fields are the parts of that message, for whoever shows them apart; each may be empty.
+    """
 
     test: str
     says: str
     passed: bool
-    message: str
+    message: str = ""
+    asked: str = ""
+    """What the learner's code was asked."""
+    expected: str = ""
+    came: str = ""
+    why: str = ""
+    drawing: tuple[str, ...] = ()
+    read: str = ""
+    """The part of the learner's code that decides this."""
+    line: int = 0
+    """The line of the learner's file; 0 means unknown."""
+    timed_out: bool = False
+    """The code did not come back. No test after this one was run."""
 
 
-def run_public_tests(exercise: Exercise, file: Path) -> list[Outcome]:
-    """All public tests, in their order. Raises CheckError when pytest itself fails."""
+def run_public_tests(exercise: Exercise, file: Path, seed: int) -> list[Outcome]:
+    """Run all public tests, in their order, up to the first in which the code does not come back.
+
+    Raises CheckError when pytest itself fails.
+    """
     package = __name__.rpartition(".")[0]
     root = Path(__file__).resolve().parents[len(package.split("."))]
     with tempfile.TemporaryDirectory(prefix="kafka-edu-lab-") as folder:
@@ -43,6 +61,7 @@ def run_public_tests(exercise: Exercise, file: Path) -> list[Outcome]:
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "KAFKA_EDU_LEARNER_FILE": str(file.absolute()),
             "KAFKA_EDU_LEARNER_WANTED": exercise.wanted,
+            "KAFKA_EDU_LEARNER_SEED": str(seed),
             "KAFKA_EDU_LEARNER_RESULTS": str(results),
         }
         command = [
@@ -79,9 +98,10 @@ def run_public_tests(exercise: Exercise, file: Path) -> list[Outcome]:
             raise CheckError(
                 f"the public tests were not through within {RUN_LIMIT_S:g} s"
             ) from None
-        if done.returncode not in (0, 1) or not results.is_file():
+        if done.returncode not in (0, 1, 2) or not results.is_file():
             raise CheckError(
                 "the public tests could not run (pytest ended with"
                 f" {done.returncode}):\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
             )
-        return [Outcome(**row) for row in json.loads(results.read_text(encoding="utf-8"))]
+        rows = json.loads(results.read_text(encoding="utf-8"))
+        return [Outcome(**{**row, "drawing": tuple(row.get("drawing", ()))}) for row in rows]

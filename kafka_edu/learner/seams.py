@@ -53,8 +53,8 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "TimingWheel",
             "kafka_edu.learner.learner_timing_wheel:adapt",
             "TimingWheel",
-            "TimingWheel(tick_ms, wheel_size, start_ms, level=1).add(expiration_ms) -> (level,"
-            " slot, left_over_ms) | None",
+            "TimingWheel(tick_ms, slots, start_ms, level=1).add(expiration_ms) -> (level, slot,"
+            " left_over_ms) | None",
         ),
     )
 }
@@ -96,7 +96,7 @@ class LearnerCode:
         except LearnerFailure as failure:
             raise self.blame(failure.message, failure.line) from None
 
-    def make(self, *arguments: int) -> LearnerObject:
+    def make(self, *arguments: object) -> LearnerObject:
         """Make an object of the learner's class. Raises LearnerError if anything goes wrong."""
         self.calls += 1
         try:
@@ -104,7 +104,7 @@ class LearnerCode:
         except LearnerFailure as failure:
             raise self.blame(failure.message, failure.line) from None
 
-    def ask(self, asked: LearnerObject, method: str, *arguments: int) -> object:
+    def ask(self, asked: LearnerObject, method: str, *arguments: object) -> object:
         """Call a method of the learner's object. Raises LearnerError if anything goes wrong."""
         self.calls += 1
         try:

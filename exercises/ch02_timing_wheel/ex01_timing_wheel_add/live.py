@@ -12,6 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
+from itertools import repeat
+from math import prod
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +21,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
 from kafka.errors import KafkaError, RequestTimedOutError
 
+from kafka_edu.learner.learner_timing_wheel import SLOTS_ABOVE
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.timer.timing_wheel import WHEEL_SIZE
 from kafka_edu.trace.event import Envelope, Level
@@ -246,10 +249,11 @@ def judge_times(says: str, expired: list[TimerTaskExpired], wanted: int) -> Step
 
 def in_right_bucket(event: TimerTaskExpired) -> bool:
     """Whether the bucket that it came out of begins with the tick of its deadline."""
-    return (
-        event.level >= 1
-        and event.slot == event.deadline_ms // WHEEL_SIZE ** (event.level - 1) % WHEEL_SIZE
-    )
+    if event.level < 1:
+        return False
+    slots = (WHEEL_SIZE, *SLOTS_ABOVE, *repeat(SLOTS_ABOVE[-1], event.level))
+    tick_ms = prod(slots[: event.level - 1])
+    return event.slot == event.deadline_ms // tick_ms % slots[event.level - 1]
 
 
 def judge_code(listener: Listener) -> Step:

@@ -2,16 +2,19 @@
 tries it, `kafka-edu lab hint 02-1` helps.
 """
 
+from collections.abc import Sequence
+
 
 class TimingWheel:
-    """One wheel (时间轮) of `wheel_size` buckets of `tick_ms` each. It holds numbers only: the
-    broker keeps the tasks in the buckets you name.
+    """One wheel (时间轮) of `slots[0]` buckets of `tick_ms` each. `slots[1]` is the number of
+    buckets of the wheel above, and so on. The last number is that of all wheels above. The wheel
+    holds numbers only: the broker keeps the tasks in the buckets you name.
     """
 
-    def __init__(self, tick_ms: int, wheel_size: int, start_ms: int, level: int = 1) -> None:
+    def __init__(self, tick_ms: int, slots: Sequence[int], start_ms: int, level: int = 1) -> None:
         self.tick_ms = tick_ms
-        self.wheel_size = wheel_size
-        self.interval_ms = tick_ms * wheel_size
+        self.slots = slots
+        self.interval_ms = tick_ms * slots[0]
         self.level = level
         self.current_time_ms = (
             start_ms - start_ms % tick_ms
@@ -26,10 +29,10 @@ class TimingWheel:
                 self.overflow_wheel.advance_clock(self.current_time_ms)
 
     def add(self, expiration_ms: int) -> tuple[int, int, int] | None:
-        """Where does a task that is due at `expiration_ms` go? (level, slot, left_over_ms), or None
-        if it is due already.
+        """Return where a task that is due at `expiration_ms` goes: (level, slot, left_over_ms), or
+        None if it is due already.
         """
         raise NotImplementedError(
-            "TimingWheel.add is not written yet: it is to answer (level, slot, left_over_ms), or"
-            " None for what is due"
+            "TimingWheel.add is not written yet: it returns (level, slot, left_over_ms), or None"
+            " for a task that is due"
         )

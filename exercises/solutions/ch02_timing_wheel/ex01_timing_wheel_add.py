@@ -1,13 +1,15 @@
 """Exercise 02-1: the reference solution."""
 
+from collections.abc import Sequence
+
 
 class TimingWheel:
-    """One wheel of `wheel_size` buckets of `tick_ms` each. It holds numbers only."""
+    """One wheel of `slots[0]` buckets of `tick_ms` each. It holds numbers only."""
 
-    def __init__(self, tick_ms: int, wheel_size: int, start_ms: int, level: int = 1) -> None:
+    def __init__(self, tick_ms: int, slots: Sequence[int], start_ms: int, level: int = 1) -> None:
         self.tick_ms = tick_ms
-        self.wheel_size = wheel_size
-        self.interval_ms = tick_ms * wheel_size
+        self.slots = slots
+        self.interval_ms = tick_ms * slots[0]
         self.level = level
         self.current_time_ms = start_ms - start_ms % tick_ms
         self.overflow_wheel: TimingWheel | None = None
@@ -25,9 +27,12 @@ class TimingWheel:
             return None
         if expiration_ms < self.current_time_ms + self.interval_ms:
             tick, left_over_ms = divmod(expiration_ms, self.tick_ms)
-            return self.level, tick % self.wheel_size, left_over_ms
+            return self.level, tick % self.slots[0], left_over_ms
         if self.overflow_wheel is None:
             self.overflow_wheel = TimingWheel(
-                self.interval_ms, self.wheel_size, self.current_time_ms, self.level + 1
+                self.interval_ms,
+                self.slots[1:] or self.slots,
+                self.current_time_ms,
+                self.level + 1,
             )
         return self.overflow_wheel.add(expiration_ms)

@@ -19,6 +19,7 @@ from exercises.runner.check import check_public
 from exercises.runner.manifest import find_exercise
 from kafka_edu.common.python_process import python_environment
 from kafka_edu.learner.learner import Learner, LearnerFailure
+from kafka_edu.learner.learner_wall import landlock_version
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 
@@ -73,8 +74,8 @@ for code in codes:
 #: deadline.
 WRONG: Final = """
 class TimingWheel:
-    def __init__(self, tick_ms, wheel_size, start_ms, level=1):
-        self.now, self.size = start_ms, wheel_size
+    def __init__(self, tick_ms, slots, start_ms, level=1):
+        self.now, self.size = start_ms, slots[0]
 
     def advance_clock(self, time_ms):
         self.now = time_ms
@@ -86,7 +87,7 @@ class TimingWheel:
         return 1, due % self.size, expiration_ms - due
 """
 
-#: The attacks that need our modules can have them: the file may find the checkout.
+#: The attacks that need our modules look for them in the checkout, which is out of their reach.
 FIND: Final = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
 
 ATTACKS: Final = {
@@ -225,6 +226,77 @@ def test_a_file_that_cannot_find_our_modules_is_refused_by_name_and_line(tmp_pat
     assert "timing_wheel.py:2: ModuleNotFoundError" in found["refused"]
 
 
+SOLUTION: Final = find_exercise("02-1").solution
+
+#: Ways to the reference, in a file that would pass if one of them were open.
+WAYS_TO_THE_REFERENCE: Final = {
+    "open": f"exec(open({str(SOLUTION)!r}).read())",
+    "import": f"""
+sys.path.insert(0, {str(SOLUTION.parents[3])!r})
+from exercises.solutions.ch02_timing_wheel.ex01_timing_wheel_add import TimingWheel""",
+    "runpy": f"import runpy; TimingWheel = runpy.run_path({str(SOLUTION)!r})['TimingWheel']",
+    "the shipped class": f"""
+sys.path.insert(0, {str(ROOT)!r})
+from kafka_edu.timer.timing_wheel import TimingWheel""",
+    "another program": f"""
+import subprocess
+exec(subprocess.check_output(["cat", {str(SOLUTION)!r}]))""",
+    "a link": f"""
+import os
+os.symlink({str(SOLUTION)!r}, "link.py")
+exec(open("link.py").read())""",
+}
+#: Ways that Python does not see, so that only the kernel can refuse them.
+WAYS_AROUND_PYTHON: Final = {
+    "a folder's descriptor": f"""
+import os
+root = os.open(".", os.O_RDONLY)
+up = "../" * 20
+exec(os.read(os.open(up + {str(SOLUTION)[1:]!r}, os.O_RDONLY, dir_fd=root), 100000))""",
+    "the C library": f"""
+import ctypes
+libc = ctypes.CDLL(None)
+content = ctypes.create_string_buffer(100000)
+libc.read(libc.open({str(SOLUTION)!r}.encode(), 0), content, 100000)
+exec(content.value or "raise PermissionError")""",
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_THE_REFERENCE)
+def test_the_reference_and_the_shipped_class_are_out_of_reach(tmp_path: Path, way: str) -> None:
+    file = written(tmp_path, "import sys\n" + WAYS_TO_THE_REFERENCE[way])
+    verdict = check_public(find_exercise("02-1"), file)
+    assert not verdict.public_passed
+    with pytest.raises(
+        AssertionError, match=r"timing_wheel.py, line \d: (PermissionError|ModuleNotFoundError)"
+    ):
+        raise AssertionError(verdict.objection)
+
+
+@pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock")
+@pytest.mark.parametrize("way", WAYS_AROUND_PYTHON)
+def test_the_kernel_refuses_what_python_does_not_see(tmp_path: Path, way: str) -> None:
+    verdict = check_public(
+        find_exercise("02-1"), written(tmp_path, "import sys\n" + WAYS_AROUND_PYTHON[way])
+    )
+    assert not verdict.public_passed
+    assert "PermissionError" in verdict.objection
+
+
+def test_a_learner_may_use_the_library_and_its_own_folder(tmp_path: Path) -> None:
+    source = """
+import ctypes, dataclasses, decimal, heapq, random, sqlite3, ssl
+open("notes", "w").write("mine")
+assert open("notes").read() == "mine"
+"""
+    learner = Learner(written(tmp_path, source + WRONG), "TimingWheel")
+    try:
+        assert learner.make(1, [20], 0).call("add", 350) == (1, 2, 348)
+        assert not (tmp_path / "notes").exists()
+    finally:
+        learner.close()
+
+
 FORGE: Final = """
 import os
 def forge(data):
@@ -252,7 +324,7 @@ def test_who_forges_answers_is_ended_and_told(tmp_path: Path, data: str) -> None
     file = written(tmp_path, FORGE + WRONG.partition("    def add")[0] + add)
     learner = Learner(file, "TimingWheel")
     try:
-        made = learner.make(1, 20, 0)
+        made = learner.make(1, [20], 0)
         with pytest.raises(
             LearnerFailure, match=r"add\(350\): wrote something that is not an answer"
         ):
@@ -310,5 +382,5 @@ def test_the_public_tests_keep_their_results_to_themselves(
         find_exercise("02-1"),
         written(tmp_path, source + find_exercise("02-1").solution.read_text(encoding="utf-8")),
     )
-    assert len(verdict.public) == 11
+    assert len(verdict.public) == 12
     assert verdict.public_passed

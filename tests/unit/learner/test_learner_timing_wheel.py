@@ -31,8 +31,9 @@ from kafka_edu.trace.tracer import Tracer
 
 RIGHT = """
 class TimingWheel:
-    def __init__(self, tick_ms, wheel_size, start_ms, level=1):
-        self.tick, self.size, self.level, self.above = tick_ms, wheel_size, level, None
+    def __init__(self, tick_ms, slots, start_ms, level=1):
+        self.tick, self.slots, self.level, self.above = tick_ms, slots, level, None
+        self.size = slots[0]
         self.now = start_ms - start_ms % tick_ms
 
     def advance_clock(self, time_ms):
@@ -47,7 +48,8 @@ class TimingWheel:
         if expiration_ms < self.now + self.tick * self.size:
             return self.level, expiration_ms // self.tick % self.size, expiration_ms % self.tick
         if self.above is None:
-            self.above = TimingWheel(self.tick * self.size, self.size, self.now, self.level + 1)
+            slots = self.slots[1:] or self.slots
+            self.above = TimingWheel(self.tick * self.size, slots, self.now, self.level + 1)
         return self.above.add(expiration_ms)
 """
 
@@ -128,7 +130,7 @@ def test_what_raises_is_told_with_its_line_and_the_shipped_code_serves(tmp_path:
         tmp_path,
         """
         class TimingWheel:
-            def __init__(self, tick_ms, wheel_size, start_ms): pass
+            def __init__(self, tick_ms, slots, start_ms): pass
             def advance_clock(self, time_ms): pass
             def add(self, expiration_ms):
                 return 1 // 0
@@ -138,7 +140,7 @@ def test_what_raises_is_told_with_its_line_and_the_shipped_code_serves(tmp_path:
     assert failures[0].line == 6
     assert failures[0].file == str(code.path)
     assert "ZeroDivisionError" in failures[0].message
-    assert code.failures == len(failures) == 3
+    assert code.failures == len(failures) == 4
 
 
 def test_a_loop_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +149,7 @@ def test_a_loop_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.M
         tmp_path,
         """
         class TimingWheel:
-            def __init__(self, tick_ms, wheel_size, start_ms): pass
+            def __init__(self, tick_ms, slots, start_ms): pass
             def advance_clock(self, time_ms): pass
             def add(self, expiration_ms):
                 while True:
@@ -169,7 +171,8 @@ def test_a_loop_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.M
         ("(1, 5)", r"answered \(1, 5\)"),
         ("(0, 5, 0)", "levels count from 1"),
         ("(10**6, 5, 0)", "levels count from 1"),
-        ("(1, 20, 0)", "slots are 0 to 19"),
+        ("(1, 20, 0)", "slots of level 1 are 0 to 19"),
+        ("(2, 12, 0)", "slots of level 2 are 0 to 11"),
         ("(1, 5, 10**9)", "its time does not come again"),
     ],
 )
@@ -204,7 +207,7 @@ def test_a_wrong_answer_that_can_be_carried_out_is_carried_out(tmp_path: Path) -
         tmp_path,
         RIGHT.replace("expiration_ms % self.tick\n", "expiration_ms % self.tick - self.tick + 1\n"),
     )
-    assert live([2, 350]) == [[2], [359]], "late, for all to see"
+    assert live([2, 350]) == [[2], [479]], "late, for all to see"
     assert failures == []
 
 
@@ -263,7 +266,7 @@ def test_installation_and_failures_are_events(tmp_path: Path) -> None:
         exercise="02-1", replaces=replaces, file=str(code.path)
     )
     assert told.events[1] == LearnerFailed(
-        exercise="02-1", message="KeyError: 7", file=str(code.path), line=15, failures=1
+        exercise="02-1", message="KeyError: 7", file=str(code.path), line=16, failures=1
     )
     assert [e.event for e in trace.snapshot()] == [
         LearnerSnapshot(
