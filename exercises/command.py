@@ -1,6 +1,8 @@
 """Exercises: list, start, check, hint. Your code runs inside a real broker."""
 
-from collections.abc import Iterable
+import os
+import shlex
+import sys
 from pathlib import Path
 
 import click
@@ -10,11 +12,13 @@ from rich.table import Table
 
 from kafka_edu.common.python_process import command_line
 
-from .runner.check import Verdict, check_public, live_part
+from .runner.check import check_public, live_part
 from .runner.manifest import Exercise, UnknownExerciseError, find_exercise, load_manifest
-from .runner.public_tests import CheckError, Outcome
+from .runner.public_tests import CheckError
 from .runner.verdict import Step
 from .runner.workplace import Workplace
+from .show import show_public, show_steps, show_verdict
+from .watch import saves, show_round
 
 
 class ExerciseId(click.ParamType[Exercise]):
@@ -102,6 +106,8 @@ def hint(exercise: Exercise, directory: Path | None) -> None:
     default=True,
     help="Whether to go on to the live cluster when the public tests pass.",
 )
+@click.option("--seed", type=int, help="Choose the same random numbers as a check before.")
+@click.option("--only", metavar="TEST", default="", help="Run only this public test.")
 @click.option(
     "--json",
     "json_file",
@@ -113,27 +119,60 @@ def check(
     file: Path | None,
     directory: Path | None,
     live: bool,
+    seed: int | None,
+    only: str,
     json_file: Path | None,
 ) -> None:
     """Try your EXERCISE, or a FILE: first the public tests, then broker 2 of a live cluster. Exit
     code 0 if it passed, 1 if not.
     """
+    live = live and not only
     work, console = Workplace(exercise, directory), Console()
     tried = file if file is not None else work.file
     try:
-        with console.status("public tests"):
-            verdict = check_public(exercise, tried)
+        verdict = check_public(exercise, tried, seed, only=only, terminal=terminal())
     except CheckError as error:
         raise click.ClickException(str(error)) from error
-    show_public(console, verdict)
+    show_public(console, verdict, options(file, directory))
     if live and verdict.public_passed:
         verdict = verdict._replace(live=check_live(console, exercise, tried))
-    if file is None and work.started:
+    if file is None and work.started and not only:
         work.remember(verdict.passed)
     if json_file is not None:
         verdict.write(json_file)
     show_verdict(console, verdict, live)
     raise click.exceptions.Exit(0 if verdict.passed or (verdict.public_passed and not live) else 1)
+
+
+@lab.command()
+@click.argument("exercise", type=ExerciseId())
+@DIRECTORY
+def watch(exercise: Exercise, directory: Path | None) -> None:
+    """Check EXERCISE by its public tests now, and again whenever you save it. Ctrl-C ends it."""
+    work, console = Workplace(exercise, directory), Console()
+    if not work.started:
+        raise click.ClickException(
+            f"there is no {work.file}: begin with `{command_line(f'lab start {exercise.id}')}`"
+        )
+    console.print(f"watching {work.file}; Ctrl-C ends this", highlight=False)
+    for _ in saves(work.file):
+        try:
+            verdict = check_public(exercise, work.file, terminal=terminal())
+        except CheckError as error:
+            raise click.ClickException(str(error)) from error
+        show_round(console, verdict, options(None, directory))
+
+
+def options(file: Path | None, directory: Path | None) -> str:
+    """Return the words that name the same file in a command to type."""
+    words = [str(file)] if file is not None else []
+    words += ["--dir", str(directory)] if directory is not None else []
+    return "".join(f" {shlex.quote(word)}" for word in words)
+
+
+def terminal() -> str:
+    """Return the terminal that the reader sits at; empty where there is none."""
+    return os.ttyname(sys.stdin.fileno()) if sys.stdin.isatty() and sys.stdout.isatty() else ""
 
 
 def check_live(console: Console, exercise: Exercise, file: Path) -> tuple[Step, ...]:
@@ -146,58 +185,9 @@ def check_live(console: Console, exercise: Exercise, file: Path) -> tuple[Step, 
         with console.status("starting") as status:
             for step in live_part(exercise).check_live(file, status.update):
                 steps.append(step)
-                show_rows(console, [(step.says, step.passed, step.seen)])
+                show_steps(console, [step])
     except ClusterError as error:
         raise click.ClickException(
             f"the live cluster failed, which says nothing about your code: {error}"
         ) from error
     return tuple(steps)
-
-
-def show_public(console: Console, verdict: Verdict) -> None:
-    if verdict.objection:
-        console.print(verdict.objection, highlight=False, markup=False)
-        return
-    console.print("[bold]public tests[/]")
-    first_of: dict[str, Outcome] = {}
-    rows = []
-    for outcome in verdict.public:
-        reason = outcome.message.partition("): ")[2] or outcome.message  # without what was asked
-        first = first_of.setdefault(reason, outcome) if reason else outcome
-        rows.append(
-            (
-                outcome.says,
-                outcome.passed,
-                outcome.message if first is outcome else "for the same reason",
-            )
-        )
-    show_rows(console, rows)
-
-
-def show_rows(console: Console, rows: Iterable[tuple[str, bool, str]]) -> None:
-    for says, passed, seen in rows:
-        console.print(
-            f" [{'green' if passed else 'red'}]{'✓' if passed else '✗'}[/] {says}", highlight=False
-        )
-        if seen:
-            console.print(
-                f"   {seen}", style="dim" if passed else "", highlight=False, markup=False
-            )
-
-
-def show_verdict(console: Console, verdict: Verdict, live: bool) -> None:
-    if verdict.passed:
-        console.print(
-            f"\n[bold green]{verdict.exercise} passed[/]: your code has served in a live broker."
-        )
-    elif verdict.public_passed and not live:
-        console.print(
-            "\nThe public tests pass. Without --no-live it goes on to the live cluster, and counts"
-            " only then."
-        )
-    elif not verdict.objection:
-        console.print(
-            f"\n[bold]{verdict.exercise} not passed yet.[/] A hint:"
-            f" {command_line(f'lab hint {verdict.exercise}')}",
-            highlight=False,
-        )

@@ -115,11 +115,24 @@ def new_seed() -> int:
     return randrange(1_000_000)
 
 
-def check_public(exercise: Exercise, file: Path, seed: int | None = None) -> Verdict:
-    """Check without the live part. Raises CheckError when the tests cannot run."""
+def check_public(
+    exercise: Exercise,
+    file: Path,
+    seed: int | None = None,
+    *,
+    only: str = "",
+    terminal: str = "",
+) -> Verdict:
+    """Check without the live part (`run_public_tests`). Raises CheckError when the tests cannot
+    run.
+    """
     seed = new_seed() if seed is None else seed
     against = objection(exercise, file) or cannot_load(exercise, file)
-    public = () if against else tuple(run_public_tests(exercise, file, seed))
+    public = (
+        ()
+        if against
+        else tuple(run_public_tests(exercise, file, seed, only=only, terminal=terminal))
+    )
     return Verdict(exercise.id, str(file), seed, against, public, None)
 
 

@@ -14,6 +14,7 @@ from .manifest import Exercise
 
 TEST_LIMIT_S: Final = 20
 RUN_LIMIT_S: Final = 180.0
+PYTEST_FOUND_NOTHING: Final = 4
 
 
 class CheckError(Exception):
@@ -42,12 +43,17 @@ class Outcome(NamedTuple):
     """The line of the learner's file; 0 means unknown."""
     timed_out: bool = False
     """The code did not come back. No test after this one was run."""
+    prints: str = ""
+    """What the learner's code printed in this test."""
 
 
-def run_public_tests(exercise: Exercise, file: Path, seed: int) -> list[Outcome]:
+def run_public_tests(
+    exercise: Exercise, file: Path, seed: int, *, only: str = "", terminal: str = ""
+) -> list[Outcome]:
     """Run all public tests, in their order, up to the first in which the code does not come back.
 
-    Raises CheckError when pytest itself fails.
+    `only` is the name of the one test to run. `terminal` is the device where `breakpoint()` stops;
+    somebody who sits there is not hurried. Raises CheckError when pytest itself fails.
     """
     package = __name__.rpartition(".")[0]
     root = Path(__file__).resolve().parents[len(package.split("."))]
@@ -62,13 +68,14 @@ def run_public_tests(exercise: Exercise, file: Path, seed: int) -> list[Outcome]
             "KAFKA_EDU_LEARNER_FILE": str(file.absolute()),
             "KAFKA_EDU_LEARNER_WANTED": exercise.wanted,
             "KAFKA_EDU_LEARNER_SEED": str(seed),
+            "KAFKA_EDU_LEARNER_TERMINAL": terminal,
             "KAFKA_EDU_LEARNER_RESULTS": str(results),
         }
         command = [
             sys.executable,
             "-m",
             "pytest",
-            str(exercise.public_tests),
+            f"{exercise.public_tests}::{only}" if only else str(exercise.public_tests),
             "-q",
             "--no-header",
             "-c",
@@ -82,7 +89,7 @@ def run_public_tests(exercise: Exercise, file: Path, seed: int) -> list[Outcome]
             f"{package}.pytest_plugin",
             "-p",
             "pytest_timeout",
-            f"--timeout={TEST_LIMIT_S}",
+            f"--timeout={0 if terminal else TEST_LIMIT_S}",
         ]
         try:
             done = subprocess.run(
@@ -90,7 +97,7 @@ def run_public_tests(exercise: Exercise, file: Path, seed: int) -> list[Outcome]
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=RUN_LIMIT_S,
+                timeout=None if terminal else RUN_LIMIT_S,
                 cwd=folder,
                 check=False,
             )
@@ -98,6 +105,8 @@ def run_public_tests(exercise: Exercise, file: Path, seed: int) -> list[Outcome]
             raise CheckError(
                 f"the public tests were not through within {RUN_LIMIT_S:g} s"
             ) from None
+        if only and done.returncode == PYTEST_FOUND_NOTHING:
+            raise CheckError(f"exercise {exercise.id} has no test {only}")
         if done.returncode not in (0, 1, 2) or not results.is_file():
             raise CheckError(
                 "the public tests could not run (pytest ended with"

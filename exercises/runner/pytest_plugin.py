@@ -2,14 +2,16 @@
 writes what came of each test.
 
 Environment: KAFKA_EDU_LEARNER_FILE, KAFKA_EDU_LEARNER_WANTED, KAFKA_EDU_LEARNER_SEED,
+KAFKA_EDU_LEARNER_TERMINAL (where `breakpoint()` stops; empty if nowhere),
 KAFKA_EDU_LEARNER_RESULTS.
 """
 
 import json
 import os
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import pytest
 
@@ -21,16 +23,40 @@ WALL_LIMIT_S: Final = 3.0
 """The time that one call may take here. A broker is more patient, because it has more to do."""
 
 Row = dict[str, str | int | bool | tuple[str, ...]]
+PRINTS_LIMIT: Final = 8_000
+"""The number of bytes kept of what the learner's code printed in one test."""
+
+
+class Prints:
+    """What the learner's code prints, one test after the other."""
+
+    def __init__(self) -> None:
+        self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # of the whole session
+        self._read = 0
+
+    def take(self) -> str:
+        """Return what was printed since the last call."""
+        begin, self._read = self._read, os.fstat(self.file.fileno()).st_size
+        content = os.pread(self.file.fileno(), PRINTS_LIMIT, begin)
+        more = "\n…" if self._read - begin > PRINTS_LIMIT else ""
+        return content.decode("utf-8", "replace").rstrip() + more
+
+
 _ROWS = pytest.StashKey[list[Row]]()
+_PRINTS = pytest.StashKey[Prints]()
+_LEARNER = pytest.StashKey[Learner]()
 
 
 @pytest.fixture(scope="session")
-def learner() -> Iterator[Learner]:
+def learner(request: pytest.FixtureRequest) -> Iterator[Learner]:
     """The learner's code, in a process of its own."""
-    learner = Learner(
+    stash = request.config.stash
+    learner = stash[_LEARNER] = Learner(
         Path(os.environ["KAFKA_EDU_LEARNER_FILE"]),
         os.environ["KAFKA_EDU_LEARNER_WANTED"],
         wall_limit_s=WALL_LIMIT_S,
+        output=stash[_PRINTS].file,
+        terminal=os.environ.get("KAFKA_EDU_LEARNER_TERMINAL", ""),
     )
     yield learner
     learner.close()
@@ -44,6 +70,7 @@ def seed() -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_ROWS] = []
+    config.stash[_PRINTS] = Prints()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -56,9 +83,11 @@ def pytest_runtest_makereport(
             "test": item.name,
             "says": says(item),
             "passed": report.outcome == "passed",
+            "prints": item.config.stash[_PRINTS].take(),
         }
         if call.excinfo is not None:
-            row |= row_of(call.excinfo.value)
+            asked = item.config.stash.get(_LEARNER, None)
+            row |= row_of(call.excinfo.value, asked.answered_at if asked is not None else 0)
             if isinstance(call.excinfo.value, LearnerFailure) and call.excinfo.value.timed_out:
                 item.session.shouldstop = "the code did not come back"
         item.config.stash[_ROWS].append(row)
@@ -71,8 +100,10 @@ def says(item: pytest.Item) -> str:
     return (documented or item.name).strip().partition("\n")[0]
 
 
-def row_of(error: BaseException) -> Row:
-    """Return what an exception of a test adds to its row."""
+def row_of(error: BaseException, answered_at: int) -> Row:
+    """Return what an exception of a test adds to its row. `answered_at` is the line that returned
+    the learner's last answer.
+    """
     row: Row = {"message": str(error).partition("\nassert ")[0]}
     if isinstance(error, Mismatch):
         row |= {
@@ -82,6 +113,7 @@ def row_of(error: BaseException) -> Row:
             "why": error.why,
             "drawing": error.drawing,
             "read": error.read,
+            "line": answered_at,
         }
     elif isinstance(error, LearnerFailure):
         row |= {

@@ -16,7 +16,7 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 CPU_LIMIT_S: Final = 1.0
 """The CPU time that one call may use. This stops an endless loop."""
@@ -89,13 +89,20 @@ class Learner:
         cpu_limit_s: float = CPU_LIMIT_S,
         wall_limit_s: float = WALL_LIMIT_S,
         prints: bool = False,
+        output: IO[bytes] | None = None,
+        terminal: str = "",
     ) -> None:
-        """With `prints`, the learner's output goes to standard error; otherwise it is discarded."""
+        """With `prints`, the learner's output goes to standard error, or to the file `output` if
+        there is one; otherwise it is discarded. `terminal` is where `breakpoint()` stops.
+        """
         self._file = file
         self._wanted = wanted
         self._cpu_limit_s = cpu_limit_s
         self._wall_limit_s = wall_limit_s
-        self._stderr = None if prints else subprocess.DEVNULL
+        self._stderr = output or (None if prints else subprocess.DEVNULL)
+        self._terminal = terminal
+        self.answered_at = 0
+        """The line of the learner's file that returned the last answer; 0 means unknown."""
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: Path | None = None
 
@@ -113,6 +120,7 @@ class Learner:
                     str(self._file.absolute()),
                     self._wanted,
                     str(self._cpu_limit_s),
+                    *filter(None, [self._terminal]),
                 ],
                 cwd=self._folder,
                 stdin=subprocess.PIPE,
@@ -187,12 +195,14 @@ class Learner:
         answer.
         """
         assert process.stdout is not None
+        self.answered_at = 0
         poll = select.poll()
         poll.register(process.stdout, select.POLLIN)
         end = time.monotonic() + limit_s
         line = b""
+        stopped = False
         while not line.endswith(b"\n"):
-            if not poll.poll(max(end - time.monotonic(), 0) * 1000):
+            if not poll.poll(None if stopped else max(end - time.monotonic(), 0) * 1000):
                 self.close()
                 raise LearnerFailure(
                     shown,
@@ -210,6 +220,8 @@ class Learner:
                 )
                 raise LearnerFailure(shown, f"ended the process{code}", self._file)
             line += read
+            if self._terminal and b"\n" in line and line.startswith(b'{"breakpoint": '):
+                stopped, line = True, line.partition(b"\n")[2]
             if len(line) > MAX_ANSWER_BYTES:
                 raise self._no_answer(shown)
         try:
@@ -227,6 +239,7 @@ class Learner:
                 column=_number(document.get("column")),
                 timed_out=document.get("timed_out") is True,
             )
+        self.answered_at = _number(document.get("line"))
         return {key: _tuples(value) for key, value in document.items()}
 
     def _no_answer(self, shown: str) -> LearnerFailure:

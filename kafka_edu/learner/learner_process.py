@@ -1,5 +1,5 @@
 """Run a learner's code in a process of its own: `python -I -S learner_process.py FILE WANTED
-CPU_LIMIT_S`.
+CPU_LIMIT_S [TERMINAL]`.
 
 The broker and the public tests start this program and send it questions
 (`kafka_edu.learner.learner`). Whatever a learner's file changes, replaces or forges, it does in
@@ -10,12 +10,18 @@ the learner's and Python's own.
 
 Questions are lines of JSON on standard input. Each has one line as its answer:
   {"make": [arguments]}                                 → {"object": number}
-  {"object": number, "call": name, "arguments": [...]}  → {"value": ...}
+  {"object": number, "call": name, "arguments": [...]}  → {"value": ..., "line": number}
   {"made": true}                                        → {"value": how many objects were made}
 The first line, before any question, says whether the file could be loaded. Any answer may be
 {"error": text, "line": number, "column": number, "timed_out": bool}: an exception, and the place in
-the learner's file that raised it. The column, from 1, is known for a syntax error only.
-The learner's prints go to standard error. The process ends when the asking process ends, even from
+the learner's file that raised it. The column, from 1, is known for a syntax error only. The line of
+a value is that of the `return` that made it.
+
+The learner's prints go to standard error. `breakpoint()` opens Python's debugger on TERMINAL, after
+the line {"breakpoint": number}, from which on nobody limits the time. Without a terminal, as in a
+broker, `breakpoint()` is an error, because a broker that stops is a broken broker.
+
+The process ends when the asking process ends, even from
 an endless loop.
 """
 
@@ -28,8 +34,8 @@ import sys
 import threading
 import traceback
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType, ModuleType
 from typing import Any, TextIO
 
@@ -61,6 +67,29 @@ def cpu_limit(seconds: float) -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+class AnswerTrace:
+    """Finds the line of the `return` that made an answer, among those of nested calls."""
+
+    def __init__(self, file: str, method: str) -> None:
+        self._file = file
+        self._method = method
+        self._returned: list[tuple[int, object]] = []
+
+    def __call__(self, frame: FrameType, event: str, value: object) -> "AnswerTrace | None":
+        """Take an event of `sys.settrace`; only those of the learner's method are wanted."""
+        code = frame.f_code
+        if code.co_name != self._method or code.co_filename != self._file:
+            return None
+        frame.f_trace_lines = False
+        if event == "return":
+            self._returned.append((frame.f_lineno, value))
+        return self
+
+    def line_of(self, answer: object) -> int:
+        """Return the line that first returned the object that is the answer; 0 if none did."""
+        return next((line for line, value in self._returned if value is answer), 0)
 
 
 def error_of(error: BaseException, file: str, limit_s: float) -> dict[str, object]:
@@ -134,7 +163,11 @@ def count_objects(wanted: Any) -> "Counter[str]":
 
 
 def answer(
-    question: dict[str, Any], wanted: Any, objects: list[Any], counted: "Counter[str]"
+    question: dict[str, Any],
+    file: str,
+    wanted: Any,
+    objects: list[Any],
+    counted: "Counter[str]",
 ) -> dict[str, object]:
     """Make an object, or call a method of one. Raises whatever the learner's code raises."""
     if "made" in question:
@@ -142,9 +175,16 @@ def answer(
     if "make" in question:
         objects.append(wanted(*question["make"]))
         return {"object": len(objects) - 1}
-    value = getattr(objects[question["object"]], question["call"])(*question["arguments"])
+    method: str = question["call"]
+    trace = AnswerTrace(file, method)
+    called = getattr(objects[question["object"]], method)
+    sys.settrace(trace)
+    try:
+        value = called(*question["arguments"])
+    finally:
+        sys.settrace(None)
     json.dumps(value)
-    return {"value": value}
+    return {"value": value, "line": trace.line_of(value)}
 
 
 def read_questions(questions: TextIO, waiting: "queue.SimpleQueue[str]") -> None:
@@ -156,16 +196,57 @@ def read_questions(questions: TextIO, waiting: "queue.SimpleQueue[str]") -> None
     os._exit(0)
 
 
-def serve(file: str, wanted_name: str, limit_s: float, questions: TextIO, answers: TextIO) -> None:
+def debugger(terminal: str, say: Callable[[dict[str, object]], None]) -> Callable[..., None]:
+    """Return the function that `breakpoint()` calls. It opens the terminal now, before the wall."""
+    if not terminal:
+
+        def refuse(*_: object, **__: object) -> None:
+            raise RuntimeError(
+                "breakpoint() stops only the unit part, at a terminal: lab check --no-live, or lab"
+                " watch. Take it out before the live part"
+            )
+
+        return refuse
+    import pdb  # only now, because most checks need none
+
+    keyboard = os.fdopen(os.open(terminal, os.O_RDONLY | os.O_NOCTTY), encoding="utf-8")
+    screen = os.fdopen(os.open(terminal, os.O_WRONLY | os.O_NOCTTY), "w", encoding="utf-8")
+
+    def stop(*_: object, **__: object) -> None:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        frame = sys._getframe(1)
+        traced: FrameType | None = frame
+        while traced is not None:  # AnswerTrace has no use for their lines, the debugger has
+            traced.f_trace_lines = True
+            traced = traced.f_back
+        say({"breakpoint": frame.f_lineno})
+        screen.write("\nbreakpoint(): n next line, p NAME print, c continue, q give up, h help\n")
+        pdb.Pdb(stdin=keyboard, stdout=screen, nosigint=True, readrc=False).set_trace(frame)
+
+    return stop
+
+
+def serve(
+    file: str,
+    wanted_name: str,
+    limit_s: float,
+    terminal: str,
+    questions: TextIO,
+    answers: TextIO,
+) -> None:
     """Answer questions until there are no more."""
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=read_questions, args=(questions, waiting), daemon=True).start()
     objects: list[Any] = []
 
     def say(what: dict[str, object]) -> None:
+        with suppress(OSError):  # the prints have filled their file
+            sys.stdout.flush()
         answers.write(json.dumps(what) + "\n")
         answers.flush()
 
+    sys.breakpointhook = debugger(terminal, say)
+    build_wall(file)
     try:
         with cpu_limit(limit_s):
             wanted = load(file, wanted_name)
@@ -181,7 +262,7 @@ def serve(file: str, wanted_name: str, limit_s: float, questions: TextIO, answer
         question = json.loads(waiting.get())
         try:
             with cpu_limit(limit_s):
-                said = answer(question, wanted, objects, counted)
+                said = answer(question, file, wanted, objects, counted)
         except (Exception, _TimeIsUp) as error:  # as above
             said = error_of(error, file, limit_s)
         say(said)
@@ -195,8 +276,8 @@ def main() -> None:
     )
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    build_wall(sys.argv[1])
-    serve(sys.argv[1], sys.argv[2], float(sys.argv[3]), questions, answers)
+    file, wanted, limit_s, *terminal = sys.argv[1:]
+    serve(file, wanted, float(limit_s), "".join(terminal), questions, answers)
 
 
 if __name__ == "__main__":

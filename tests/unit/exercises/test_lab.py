@@ -2,12 +2,16 @@
 does not pass (spec E2).
 """
 
+import io
 import json
+import os
+import pty
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from exercises.command import lab
 from exercises.runner.check import Verdict, check_public, objection
@@ -18,15 +22,17 @@ from exercises.runner.manifest import (
     find_exercise,
     load_manifest,
 )
-from exercises.runner.public_tests import Outcome
+from exercises.runner.public_tests import CheckError, Outcome
 from exercises.runner.verdict import Step
 from exercises.runner.workplace import Workplace
+from exercises.watch import saves, show_round
 from kafka_edu.learner.learner import Learner, LearnerFailure
 from kafka_edu.learner.seams import SEAMS
 
 EXERCISE = find_exercise("02-1")
 PUBLIC_TESTS = 12
 SEED = 1
+CLASS = "class TimingWheel:\n    def __init__(self, *args): pass\n    def add(self, ms):\n"
 SHIPPED = ROOT.parent / "kafka_edu" / "timer"
 WRONG = ROOT / "wrong" / "ch02_timing_wheel"
 
@@ -179,6 +185,113 @@ def test_a_file_that_cannot_be_loaded_is_told_once_with_its_line(tmp_path: Path)
     )
 
 
+def test_a_wrong_answer_is_shown_with_all_that_explains_it(tmp_path: Path) -> None:
+    """The first failure is drawn; the others have a line each."""
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(
+        lab, ["check", "02-1", str(WRONG / "ex01_rounded_up.py"), "--seed", "7"]
+    )
+    assert result.exit_code == 1
+    shown = "\n".join([line.rstrip() for line in result.output.splitlines()])
+    for line in (
+        " ✗ 350 ms go up to level 2, slot 17 (图 6-8)",
+        "   expected  (2, 17, 10)",
+        "   came      (2, 18, -10)",
+        "     level 2: 20 slots of 20 ms; the hand ▲ is at 0 ms, slot 0",
+        "              ·  ·  ·  ·  ·  ·  ·  ·  ·  ·  ·  ·  ·  ·  ·  ·  ·  ✓  ✗  ·",
+        "   look at: the line that computes the slot",
+    ):
+        assert f"{line}\n" in shown, line
+    source = (WRONG / "ex01_rounded_up.py").read_text(encoding="utf-8").splitlines()
+    (number,) = [n for n, line in enumerate(source, 1) if "return self.level" in line]
+    assert f"ex01_rounded_up.py, line {number}\n" in shown
+    assert f"{number} | {source[number - 1]}" in shown
+    assert "ex01_rounded_up.py --seed 7 --only test_350_ms" in shown
+    assert "expected (3, 1, 50), came (3, 2, -350)" in shown
+    assert shown.count("level 2: 20 slots") == 1
+
+
+def test_one_test_is_run_again_with_the_same_numbers(tmp_path: Path) -> None:
+    wrong = WRONG / "ex01_slot_by_delay.py"
+    (first,) = check_public(EXERCISE, wrong, 7, only="test_many").public
+    (again,) = check_public(EXERCISE, wrong, 7, only="test_many").public
+    (other,) = check_public(EXERCISE, wrong, 8, only="test_many").public
+    assert not first.passed
+    assert first == again
+    assert first.asked != other.asked
+    with pytest.raises(CheckError, match="has no test test_x"):
+        check_public(EXERCISE, wrong, 7, only="test_x")
+
+
+def test_prints_stand_next_to_the_test_that_ran(tmp_path: Path) -> None:
+    source = EXERCISE.solution.read_text(encoding="utf-8")
+    add = "        if expiration_ms < self.current_time_ms + self.tick_ms:\n"
+    assert add in source
+    verdict = checked(tmp_path, source.replace(add, f"        print('add', expiration_ms)\n{add}"))
+    prints = {outcome.test: outcome.prints for outcome in verdict.public}
+    assert prints["test_2_ms"] == "add 2"
+    assert prints["test_8_and_19_ms"] == "add 10\nadd 21"
+    assert prints["test_many"].endswith("\n…"), "too long to be kept whole"
+
+
+def test_watch_checks_again_after_each_save(tmp_path: Path) -> None:
+    file = tmp_path / "x.py"
+    done: list[str] = []
+
+    def pause(_: float) -> None:
+        done.append("pause")
+        match len(done):
+            case 2:
+                file.write_text("longer")
+            case 3:
+                file.unlink()
+            case 5:
+                file.write_text("longer still")
+
+    file.write_text("1")
+    watched = saves(file, pause)
+    next(watched)
+    assert done == []
+    next(watched)
+    assert len(done) == 2
+    next(watched)
+    assert len(done) == 5
+
+
+def test_a_watched_round_shows_the_first_failure_only(tmp_path: Path) -> None:
+    wrong = check_public(EXERCISE, WRONG / "ex01_rounded_up.py", SEED)
+    console = Console(width=200, record=True, file=io.StringIO())
+    show_round(console, wrong)
+    shown = console.export_text()
+    assert shown.count("✗ 350 ms") == 1
+    assert "446" not in shown, "the next failing test is not shown"
+    assert "4 of 12 tests pass." in shown
+
+
+def test_breakpoint_stops_at_the_terminal_of_the_unit_part(tmp_path: Path) -> None:
+    """The reader steps, prints, and goes on; nobody hurries the reader."""
+    file = tmp_path / "x.py"
+    file.write_text(CLASS + "        breakpoint()\n        return ms + 1\n", encoding="utf-8")
+    keyboard, terminal = pty.openpty()
+    learner = Learner(file, "TimingWheel", wall_limit_s=0.5, terminal=os.ttyname(terminal))
+    try:
+        made = learner.make(1, [20], 0)
+        os.write(keyboard, b"p ms\nms = 41\nc\n")
+        assert made.call("add", 350) == 42
+        said = os.read(keyboard, 65536).decode()
+        assert "breakpoint(): n next line" in said
+        assert "350" in said
+    finally:
+        learner.close()
+        os.close(terminal)
+        os.close(keyboard)
+
+
+@pytest.mark.parametrize("learner_of", [CLASS + "        breakpoint()\n"], indirect=True)
+def test_breakpoint_without_a_terminal_says_where_it_works(learner_of: Learner) -> None:
+    with pytest.raises(LearnerFailure, match=r"only the unit part.*--no-live.*line 4"):
+        ask(learner_of)
+
+
 @pytest.fixture
 def learner_of(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Learner]:
     file = tmp_path / "é timing wheel.py"
@@ -190,9 +303,6 @@ def learner_of(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Learn
 
 def ask(learner: Learner) -> object:
     return learner.make(1, 20, 0).call("add", 350)
-
-
-CLASS = "class TimingWheel:\n    def __init__(self, *args): pass\n    def add(self, ms):\n"
 
 
 @pytest.mark.parametrize(
@@ -257,7 +367,7 @@ def test_check_tells_and_remembers(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         def check_live(self, file: Path, say: object) -> list[Step]:
             return live_steps
 
-    def public(exercise: Exercise, file: Path) -> Verdict:
+    def public(exercise: Exercise, file: Path, *_: object, **__: object) -> Verdict:
         return Verdict(
             exercise.id,
             str(file),

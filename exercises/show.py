@@ -1,0 +1,134 @@
+"""How the lab shows what a check found."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from kafka_edu.common.python_process import command_line
+
+from .runner.check import Verdict, source_lines
+from .runner.public_tests import Outcome
+
+PRINTED_LINES: Final = 12
+"""How many lines of what the learner's code printed are shown next to one test."""
+
+
+def show_public(console: Console, verdict: Verdict, options: str = "") -> None:
+    """Show every public test: the first that failed in full, the others in a line each.
+
+    `options` are the words that the command to run a test again needs besides.
+    """
+    if verdict.objection:
+        console.print(verdict.objection, highlight=False, markup=False)
+        return
+    console.print(f"[bold]public tests[/], seed {verdict.seed}", highlight=False)
+    first = first_failure(verdict)
+    for outcome in verdict.public:
+        show_row(console, outcome.says, outcome.passed)
+        if outcome is first:
+            show_failure(console, verdict, outcome, options)
+            continue
+        if not outcome.passed:
+            show_indented(console, in_short(outcome))
+        show_prints(console, outcome)
+    if first is not None and verdict.public[-1].timed_out:
+        console.print(
+            "The check stops here, because code that does not come back once would keep every other"
+            " test waiting too.",
+            highlight=False,
+        )
+
+
+def first_failure(verdict: Verdict) -> Outcome | None:
+    """Return the first public test that failed, or None."""
+    return next((outcome for outcome in verdict.public if not outcome.passed), None)
+
+
+def in_short(outcome: Outcome) -> str:
+    """Return why a test failed, in one line."""
+    if outcome.expected:
+        return f"{outcome.asked}: expected {outcome.expected}, came {outcome.came}"
+    return outcome.message.partition("\n")[0]
+
+
+def show_failure(console: Console, verdict: Verdict, outcome: Outcome, options: str = "") -> None:
+    """Show all there is to say about a failed test: what was expected and what came, a picture, the
+    line of the learner's code, and the command that runs this test again.
+    """
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(no_wrap=True, style="dim")
+    rows.add_column()
+
+    def row(name: str, text: str) -> None:
+        if text:
+            rows.add_row(name, Text(text))
+
+    row("asked", outcome.asked)
+    row("expected", outcome.expected)
+    row("came", outcome.came)
+    row("because" if outcome.expected else "error", outcome.why or outcome.message)
+    console.print(Padding(rows, (0, 0, 0, 3), expand=False), highlight=False)
+    for line in outcome.drawing:
+        console.print(f"     {line}", highlight=False, markup=False, no_wrap=True, crop=False)
+    if outcome.line:
+        console.print(f"   [dim]your code[/]  {Path(verdict.file).name}, line {outcome.line}")
+        for line in source_lines(Path(verdict.file), outcome.line):
+            console.print(f"   {line}", highlight=False, markup=False)
+    if outcome.read:
+        show_indented(console, f"look at: {outcome.read}")
+    show_prints(console, outcome)
+    again = f"lab check {verdict.exercise}{options} --seed {verdict.seed} --only {outcome.test}"
+    show_indented(console, f"this test again: {command_line(again)}")
+
+
+def show_prints(console: Console, outcome: Outcome) -> None:
+    """Show what the learner's code printed in a test."""
+    lines = outcome.prints.splitlines()
+    for line in lines[:PRINTED_LINES]:
+        console.print(f"   printed │ {line}", highlight=False, markup=False, style="cyan")
+    if len(lines) > PRINTED_LINES:
+        show_indented(console, f"printed │ … {len(lines) - PRINTED_LINES} lines more")
+
+
+def show_row(console: Console, says: str, passed: bool) -> None:
+    sign = (" ✓ ", "green") if passed else (" ✗ ", "red")
+    console.print(Text.assemble(sign, says))
+
+
+def show_indented(console: Console, text: str) -> None:
+    console.print(Padding(Text(text, style="dim"), (0, 0, 0, 3), expand=False), highlight=False)
+
+
+def show_steps(console: Console, steps: Iterable[tuple[str, bool, str]]) -> None:
+    """Show steps of the live part: what each tried, whether it held, and what was seen."""
+    for says, passed, seen in steps:
+        show_row(console, says, passed)
+        if seen:
+            console.print(
+                Padding(Text(seen, style="dim" if passed else ""), (0, 0, 0, 3), expand=False),
+                highlight=False,
+            )
+
+
+def show_verdict(console: Console, verdict: Verdict, live: bool) -> None:
+    """Show what follows from a check as a whole."""
+    if verdict.passed:
+        console.print(
+            f"\n[bold green]{verdict.exercise} passed[/]: your code has served in a live broker."
+        )
+    elif verdict.public_passed and not live:
+        console.print(
+            "\nThe public tests pass. Without --no-live it goes on to the live cluster, and counts"
+            " only then."
+        )
+    elif not verdict.objection:
+        console.print(
+            f"\n[bold]{verdict.exercise} not passed yet.[/] A hint:"
+            f" {command_line(f'lab hint {verdict.exercise}')}",
+            highlight=False,
+        )

@@ -1,0 +1,54 @@
+"""`kafka-edu lab watch`: check again whenever the learner saves the file."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from .runner.check import Verdict
+from .show import first_failure, show_failure, show_prints, show_row
+
+POLL_S: Final = 0.2
+
+
+def saves(file: Path, pause: Callable[[float], None] = time.sleep) -> Iterator[None]:
+    """Yield once for the file as it is, and then whenever it has changed. Never ends.
+
+    Some editors save by removing the file and writing it again. While it is not there, nothing has
+    changed.
+    """
+    seen: tuple[int, int] | None = None
+    while True:
+        try:
+            status = file.stat()
+        except OSError:
+            pause(POLL_S)
+            continue
+        now = status.st_mtime_ns, status.st_size
+        if now != seen:
+            seen = now
+            yield
+        else:
+            pause(POLL_S)
+
+
+def show_round(console: Console, verdict: Verdict, options: str = "") -> None:
+    """Show one check of a watched file: the tests up to the first that failed, and that in full."""
+    console.rule(f"[dim]{time.strftime('%H:%M:%S')}[/]", style="dim")
+    if verdict.objection:
+        console.print(verdict.objection, highlight=False, markup=False)
+        return
+    first = first_failure(verdict)
+    for outcome in verdict.public:
+        show_row(console, outcome.says, outcome.passed)
+        if outcome is first:
+            show_failure(console, verdict, outcome, options)
+            break
+        show_prints(console, outcome)
+    passed = sum(outcome.passed for outcome in verdict.public)
+    if first is None:
+        console.print(f"[green]All {passed} tests pass.[/] Now the live part: lab check")
+    else:
+        console.print(f"{passed} of {len(verdict.public)} tests pass.", highlight=False)
