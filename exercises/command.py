@@ -1,4 +1,6 @@
-"""Exercises: list, start, check, hint. Your code runs inside a real broker."""
+"""Exercises: list, start, watch, check, hint, solution, progress, reset. Your code runs inside a
+real broker.
+"""
 
 import os
 import shlex
@@ -8,6 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 from rich.markdown import Markdown
+from rich.syntax import Syntax
 from rich.table import Table
 
 from kafka_edu.common.python_process import command_line
@@ -57,11 +60,79 @@ def list_exercises(directory: Path | None) -> None:
     table = Table("exercise", "chapter", "title", "minutes", "")
     for exercise in load_manifest().values():
         work = Workplace(exercise, directory)
-        state = (
-            "[green]passed[/]" if work.passed else f"started: {work.file}" if work.started else ""
-        )
+        state = work.record.state
+        if state == "started":
+            state = f"started: {work.file}"
         table.add_row(exercise.id, exercise.chapter, exercise.title, str(exercise.minutes), state)
     Console().print(table)
+
+
+@lab.command()
+@DIRECTORY
+def progress(directory: Path | None) -> None:
+    """Show how far you are, and what comes next."""
+    table, console = Table("exercise", "title", "state", "checks", "hints", "since"), Console()
+    works = [Workplace(exercise, directory) for exercise in load_manifest().values()]
+    records = {work.exercise.id: work.record for work in works}
+    for work in works:
+        record, exercise = records[work.exercise.id], work.exercise
+        table.add_row(
+            exercise.id,
+            exercise.title,
+            f"[green]{record.state}[/]" if record.passed else record.state,
+            str(record.checks or ""),
+            f"{record.hints} of {len(exercise.hints())}" if record.hints else "",
+            (record.passed or record.gave_up or record.started)[:16].replace("T", " "),
+        )
+    console.print(table)
+    left = [work.exercise for work in works if not records[work.exercise.id].passed]
+    console.print(
+        f"{len(works) - len(left)} of {len(works)} passed; about"
+        f" {sum(exercise.minutes for exercise in left)} minutes are left.",
+        highlight=False,
+    )
+    if left:
+        verb = "check" if records[left[0].id].started else "start"
+        console.print(
+            f"Next: {left[0].title}, {command_line(f'lab {verb} {left[0].id}')}", highlight=False
+        )
+
+
+@lab.command()
+@click.argument("exercise", type=ExerciseId())
+@DIRECTORY
+def reset(exercise: Exercise, directory: Path | None) -> None:
+    """Begin EXERCISE again from its starter. Your file is kept under another name."""
+    work = Workplace(exercise, directory)
+    copy = work.reset()
+    kept = f" Your work is kept as {copy}." if copy is not None else ""
+    click.echo(f"{work.file} is the starter again.{kept}")
+
+
+@lab.command()
+@click.argument("exercise", type=ExerciseId())
+@DIRECTORY
+@click.option("--give-up", is_flag=True, help="Show it before you have passed, and record that.")
+@click.option("--yes", is_flag=True, help="Do not ask again.")
+def solution(exercise: Exercise, directory: Path | None, give_up: bool, yes: bool) -> None:
+    """Show the solution of EXERCISE, when you have passed it or given up."""
+    work, record = Workplace(exercise, directory), Workplace(exercise, directory).record
+    if not record.passed and not record.gave_up:
+        if not give_up:
+            left = len(exercise.hints()) - record.hints
+            hints = f", there are {left} more hints" if left > 0 else ""
+            raise click.ClickException(
+                f"the solution is for those who have passed {exercise.id}{hints}. To see it now,"
+                f" and have that recorded: {command_line(f'lab solution {exercise.id} --give-up')}"
+            )
+        if not yes:
+            click.confirm(
+                f"Give up on {exercise.id}? Your progress will say so, even if you pass later.",
+                abort=True,
+            )
+        work.give_up()
+    console = Console()
+    console.print(Syntax(exercise.solution.read_text(encoding="utf-8"), "python"))
 
 
 @lab.command()
@@ -88,8 +159,9 @@ def hint(exercise: Exercise, directory: Path | None) -> None:
     given = work.next_hint()
     if given is None:
         console.print(
-            f"You have had all {work.hints_given} hints. The public tests say what is still amiss:"
-            f" {command_line(f'lab check {exercise.id}')}"
+            f"You have had all {len(exercise.hints())} hints. The public tests say what is still"
+            f" wrong: {command_line(f'lab check {exercise.id}')}. If you want to give up:"
+            f" {command_line(f'lab solution {exercise.id} --give-up')}"
         )
         return
     number, text = given

@@ -1,15 +1,15 @@
-"""Where a learner works: a folder `lab/<id>` with the learner's file and what the lab remembers of
-it.
+"""Where a learner works: a folder `lab/<id>` with the learner's file, next to the store of progress
+of all exercises.
 """
 
-import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from .manifest import Exercise
+from .progress import Progress, Record, now, with_time
 
 FOLDER: Final = "lab"
-STATE: Final = ".lab.json"
 
 
 class Workplace:
@@ -18,7 +18,9 @@ class Workplace:
     def __init__(self, exercise: Exercise, root: Path | None = None) -> None:
         """`root` is the folder that holds one folder for each exercise; `lab` here if not given."""
         self.exercise = exercise
-        self.folder = (root if root is not None else Path.cwd() / FOLDER) / exercise.id
+        root = root if root is not None else Path.cwd() / FOLDER
+        self.folder = root / exercise.id
+        self.progress = Progress(root)
 
     @property
     def file(self) -> Path:
@@ -33,6 +35,11 @@ class Workplace:
         """Whether the file still is the starter, byte for byte."""
         return self.file.read_bytes() == self.exercise.starter.read_bytes()
 
+    @property
+    def record(self) -> Record:
+        """How far the learner is."""
+        return self.progress.of(self.exercise.id)
+
     def start(self) -> bool:
         """Put the starter there; returns False, and changes nothing, if the learner has a file
         already.
@@ -42,44 +49,40 @@ class Workplace:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.file.write_bytes(self.exercise.starter.read_bytes())
         (self.folder / "README.md").write_bytes(self.exercise.readme.read_bytes())
+        self._change(lambda record: record._replace(started=record.started or now()))
         return True
 
+    def reset(self) -> Path | None:
+        """Begin again from the starter. Returns the copy of the learner's file, which has the time
+        in its name, or None if there was nothing to keep.
+        """
+        copy = None
+        if self.started and not self.unedited:
+            copy = self.file.rename(with_time(self.file))
+        self.file.unlink(missing_ok=True)
+        self.start()
+        return copy
+
     def next_hint(self) -> tuple[int, str] | None:
-        """The next hint and its number from 1, or None when all have been given."""
-        state = self._state()
-        given = state.get("hints", 0)
+        """Return the next hint and its number from 1, or None when all have been given."""
+        given = self.record.hints
         hints = self.exercise.hints()
         if given >= len(hints):
             return None
-        state["hints"] = given + 1
-        self._keep(state)
+        self._change(lambda record: record._replace(hints=given + 1))
         return given + 1, hints[given]
 
-    @property
-    def hints_given(self) -> int:
-        return self._state().get("hints", 0)
-
-    @property
-    def passed(self) -> bool:
-        """Whether the last check passed as a whole."""
-        return bool(self._state().get("passed", 0))
-
     def remember(self, passed: bool) -> None:
-        state = self._state()
-        state["passed"] = int(passed)
-        self._keep(state)
-
-    def _state(self) -> dict[str, int]:
-        try:
-            document = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
-        except (OSError, ValueError):  # none yet, or somebody edited it
-            return {}
-        return (
-            {str(key): int(value) for key, value in document.items()}
-            if isinstance(document, dict)
-            else {}
+        """Count a check, and keep the time of the first that passed as a whole."""
+        self._change(
+            lambda record: record._replace(
+                checks=record.checks + 1, passed=record.passed or (now() if passed else "")
+            )
         )
 
-    def _keep(self, state: dict[str, int]) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / STATE).write_text(json.dumps(state) + "\n", encoding="utf-8")
+    def give_up(self) -> None:
+        """Record that the learner wants the solution before passing."""
+        self._change(lambda record: record._replace(gave_up=record.gave_up or now()))
+
+    def _change(self, change: Callable[[Record], Record]) -> None:
+        self.progress.change(self.exercise.id, change)

@@ -387,7 +387,7 @@ def test_check_tells_and_remembers(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
     assert result.exit_code == 0
     assert "02-1 passed" in result.output
-    assert work.passed
+    assert work.record.passed
     document = json.loads(report.read_text())
     assert document["passed"]
     assert [step["seen"] for step in document["live"]] == ["6 timed out", "asked 9 times"]
@@ -395,7 +395,8 @@ def test_check_tells_and_remembers(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     result = CliRunner().invoke(lab, ["check", "02-1", "--dir", str(tmp_path)])
     assert result.exit_code == 1
     assert "line 7: KeyError" in result.output
-    assert not work.passed
+    assert work.record.passed, "what has passed once stays passed"
+    assert work.record.checks == 2
 
 
 def test_a_check_that_fails_in_public_does_not_start_a_cluster(
