@@ -19,7 +19,7 @@ from kafka_edu.learner.learner import Learner, LearnerFailure
 
 from .mismatch import Mismatch
 
-WALL_LIMIT_S: Final = 3.0
+WALL_LIMIT_S: Final = 4.0
 """The time that one call may take here. A broker is more patient, because it has more to do."""
 
 Row = dict[str, str | int | bool | tuple[str, ...]]
