@@ -15,6 +15,7 @@ from rich.table import Table
 
 from kafka_edu.common.python_process import command_line
 
+from .prove import prove_solutions, prove_wrong, show_proofs
 from .runner.check import check_public, live_part
 from .runner.manifest import Exercise, UnknownExerciseError, find_exercise, load_manifest
 from .runner.public_tests import CheckError
@@ -57,13 +58,20 @@ def lab() -> None:
 @DIRECTORY
 def list_exercises(directory: Path | None) -> None:
     """List the exercises and how far you are."""
-    table = Table("exercise", "chapter", "title", "minutes", "")
+    table = Table("exercise", "kind", "chapter", "title", "minutes", "")
     for exercise in load_manifest().values():
         work = Workplace(exercise, directory)
         state = work.record.state
         if state == "started":
             state = f"started: {work.file}"
-        table.add_row(exercise.id, exercise.chapter, exercise.title, str(exercise.minutes), state)
+        table.add_row(
+            exercise.id,
+            exercise.kind,
+            exercise.chapter,
+            exercise.title,
+            str(exercise.minutes),
+            state,
+        )
     Console().print(table)
 
 
@@ -170,7 +178,7 @@ def hint(exercise: Exercise, directory: Path | None) -> None:
 
 
 @lab.command()
-@click.argument("exercise", type=ExerciseId())
+@click.argument("exercise", type=ExerciseId(), required=False)
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @DIRECTORY
 @click.option(
@@ -180,6 +188,11 @@ def hint(exercise: Exercise, directory: Path | None) -> None:
 )
 @click.option("--seed", type=int, help="Choose the same random numbers as a check before.")
 @click.option("--only", metavar="TEST", default="", help="Run only this public test.")
+@click.option("--all", "all_of_them", is_flag=True, help="Check every exercise, not one.")
+@click.option("--solutions", is_flag=True, help="Check the reference solutions: all must pass.")
+@click.option(
+    "--wrong", is_flag=True, help="Check the wrong answers: each must fail for its own reason."
+)
 @click.option(
     "--json",
     "json_file",
@@ -187,17 +200,28 @@ def hint(exercise: Exercise, directory: Path | None) -> None:
     help="Write what came of it there.",
 )
 def check(
-    exercise: Exercise,
+    exercise: Exercise | None,
     file: Path | None,
     directory: Path | None,
     live: bool,
     seed: int | None,
     only: str,
+    all_of_them: bool,
+    solutions: bool,
+    wrong: bool,
     json_file: Path | None,
 ) -> None:
     """Try your EXERCISE, or a FILE: first the public tests, then broker 2 of a live cluster. Exit
     code 0 if it passed, 1 if not.
+
+    With --solutions or --wrong, prove the checks themselves, of one EXERCISE or of --all.
     """
+    if (exercise is None) != all_of_them:
+        raise click.UsageError("name one EXERCISE, or --all of them")
+    if solutions or wrong:
+        raise click.exceptions.Exit(0 if prove(exercise, seed, live, solutions, wrong) else 1)
+    if exercise is None:
+        raise click.UsageError("--all goes with --solutions or --wrong")
     live = live and not only
     work, console = Workplace(exercise, directory), Console()
     tried = file if file is not None else work.file
@@ -214,6 +238,20 @@ def check(
         verdict.write(json_file)
     show_verdict(console, verdict, live)
     raise click.exceptions.Exit(0 if verdict.passed or (verdict.public_passed and not live) else 1)
+
+
+def prove(
+    exercise: Exercise | None, seed: int | None, live: bool, solutions: bool, wrong: bool
+) -> bool:
+    """Check files whose result is known, and return whether all came out as expected."""
+    console = Console()
+    exercises = list(load_manifest().values()) if exercise is None else [exercise]
+    good = True
+    if solutions:
+        good &= show_proofs(console, prove_solutions(exercises, seed, live), "passes")
+    if wrong:
+        good &= show_proofs(console, prove_wrong(exercises, seed), "fails as stated")
+    return good
 
 
 @lab.command()

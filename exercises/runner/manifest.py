@@ -11,6 +11,15 @@ class UnknownExerciseError(Exception):
     """No exercise has that id; the message lists those there are."""
 
 
+class WrongAnswer(NamedTuple):
+    """A plausible wrong answer, and why it fails: the tests are tested by it."""
+
+    file: Path
+    test: str
+    reason: str
+    """Part of what that test says."""
+
+
 class Exercise(NamedTuple):
     """One row. `folder` and `solution` are paths, `live` is the name of a module of this
     package.
@@ -18,6 +27,8 @@ class Exercise(NamedTuple):
 
     id: str
     title: str
+    kind: str
+    """build, debug, operate or predict."""
     chapter: str
     folder: Path
     file: str
@@ -25,6 +36,7 @@ class Exercise(NamedTuple):
     live: str
     solution: Path
     minutes: int
+    wrong: tuple[WrongAnswer, ...]
 
     @property
     def readme(self) -> Path:
@@ -52,6 +64,7 @@ def load_manifest(root: Path = ROOT) -> dict[str, Exercise]:
         row["id"]: Exercise(
             row["id"],
             row["title"],
+            row["kind"],
             row["chapter"],
             root / row["folder"],
             row["file"],
@@ -59,6 +72,10 @@ def load_manifest(root: Path = ROOT) -> dict[str, Exercise]:
             row["live"],
             root / row["solution"],
             int(row["minutes"]),
+            tuple(
+                WrongAnswer(root / wrong["file"], wrong["test"], wrong["reason"])
+                for wrong in row["wrong"]
+            ),
         )
         for row in rows
     }

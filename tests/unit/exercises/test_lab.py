@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from exercises.command import lab
+from exercises.prove import prove_wrong
 from exercises.runner.check import Verdict, check_public, objection
 from exercises.runner.manifest import (
     ROOT,
@@ -53,66 +54,54 @@ def test_the_manifest_names_what_there_is() -> None:
         find_exercise("99-9")
 
 
-def test_the_reference_passes_the_public_tests() -> None:
-    verdict = check_public(EXERCISE, EXERCISE.solution, SEED)
+@pytest.mark.parametrize("exercise", load_manifest().values(), ids=lambda one: one.id)
+def test_the_reference_passes_the_public_tests(exercise: Exercise) -> None:
+    verdict = check_public(exercise, exercise.solution, SEED)
     assert failures(verdict) == {}
-    assert len(verdict.public) == PUBLIC_TESTS
     assert verdict.public_passed
-    assert not verdict.passed, "without the live part it does not count"
 
 
-@pytest.mark.parametrize(
-    ("name", "test", "reason", "passes"),
-    [
-        (
-            "ex01_no_overflow.py",
-            "test_350_ms",
-            r"expected \(2, 17, 10\).*answered \(1, 10, 0\).*350 is beyond it",
-            "test_8_and_19_ms",
-        ),
-        (
-            "ex01_slot_by_delay.py",
-            "test_8_and_19_ms",
-            r"expected \(1, 10, 0\).*answered \(1, 8, 0\).*from time 0, not from the hand",
-            "test_350_ms",
-        ),
-        (
-            "ex01_rounded_up.py",
-            "test_350_ms",
-            r"answered \(2, 18, -10\).*due 10 ms after the task",
-            "test_ends_of_level_1",
-        ),
-        (
-            "ex01_end_included.py",
-            "test_ends_of_level_1",
-            r"answered \(1, 0, 0\).*slot 0, which is under the hand",
-            "test_450_ms",
-        ),
-        (
-            "ex01_all_wheels_alike.py",
-            "test_a_clock",
-            r"expected \(4, 1, 3600000\).*answered \(3, 25, 0\)",
-            "test_one_wheel_above",
-        ),
-        (
-            "ex01_new_wheel_each_time.py",
-            "test_one_wheel_above",
-            r"expected 3, your code answered 21: one for each level",
-            "test_many",
-        ),
-    ],
-)
-def test_each_wrong_one_fails_for_its_own_reason(
-    name: str, test: str, reason: str, passes: str
-) -> None:
-    failed = failures(check_public(EXERCISE, WRONG / name, SEED))
-    assert passes not in failed
-    with pytest.raises(AssertionError, match=reason):
-        raise AssertionError(failed[test])
+def test_without_the_live_part_it_does_not_count() -> None:
+    verdict = check_public(EXERCISE, EXERCISE.solution, SEED)
+    assert len(verdict.public) == PUBLIC_TESTS
+    assert not verdict.passed
 
 
-def test_every_wrong_one_is_tried() -> None:
-    assert len(list(WRONG.glob("ex01_*.py"))) == 6
+@pytest.mark.parametrize("exercise", load_manifest().values(), ids=lambda one: one.id)
+def test_each_wrong_answer_fails_for_its_own_reason(exercise: Exercise) -> None:
+    proofs = list(prove_wrong([exercise], SEED))
+    assert [proof.seen for proof in proofs if not proof.as_expected] == []
+    assert len(proofs) >= 4
+    assert len({(wrong.test, wrong.reason) for wrong in exercise.wrong}) == len(proofs)
+
+
+def test_every_wrong_answer_is_in_the_manifest() -> None:
+    stated = [wrong.file for exercise in load_manifest().values() for wrong in exercise.wrong]
+    files = {
+        file for file in (ROOT / "wrong").rglob("ex*") if file.is_file() and "__py" not in str(file)
+    }
+    assert sorted(stated) == sorted(files)
+
+
+def test_a_wrong_answer_that_fails_otherwise_is_found() -> None:
+    wrong = EXERCISE.wrong[0]
+    other = EXERCISE._replace(
+        wrong=(wrong._replace(reason="no such reason"), wrong._replace(test="test_2_ms"))
+    )
+    reason, test = prove_wrong([other], SEED)
+    assert not reason.as_expected
+    assert "test_350_ms failed for another reason" in reason.seen
+    assert not test.as_expected
+    assert "test_2_ms did not fail" in test.seen
+
+
+def test_the_checks_are_proved_in_a_table() -> None:
+    run = CliRunner(env={"COLUMNS": "250"})
+    good = run.invoke(lab, ["check", "02-1", "--solutions", "--no-live"])
+    assert good.exit_code == 0
+    assert "12 of 12 public tests" in good.output
+    for arguments in (["check"], ["check", "--all"], ["check", "02-1", "--all"]):
+        assert run.invoke(lab, arguments).exit_code == 2
 
 
 def test_a_copy_of_the_shipped_class_fails(tmp_path: Path) -> None:
