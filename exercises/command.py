@@ -293,7 +293,7 @@ def check_live(console: Console, exercise: Exercise, file: Path) -> tuple[Step, 
     steps: list[Step] = []
     try:
         with console.status("starting") as status:
-            for step in live_part(exercise).check_live(file, status.update):
+            for step in live_part(exercise).check_live(exercise, file, status.update):
                 steps.append(step)
                 show_steps(console, [step])
     except ClusterError as error:

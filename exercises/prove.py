@@ -32,7 +32,9 @@ def prove_solutions(exercises: Iterable[Exercise], seed: int | None, live: bool)
             seen += f", seed {verdict.seed}"
         good = verdict.public_passed
         if live and good and exercise.live:
-            steps = tuple(live_part(exercise).check_live(exercise.solution, lambda _: None))
+            steps = tuple(
+                live_part(exercise).check_live(exercise, exercise.solution, lambda _: None)
+            )
             verdict = verdict._replace(live=steps)
             seen += f", {sum(step.passed for step in steps)} of {len(steps)} live steps"
             good = verdict.passed

@@ -21,7 +21,9 @@ from .verdict import Step
 class LivePart(Protocol):
     """What the module named `live` in the manifest has."""
 
-    def check_live(self, file: Path, say: Callable[[str], None]) -> Iterator[Step]: ...
+    def check_live(
+        self, exercise: Exercise, file: Path, say: Callable[[str], None]
+    ) -> Iterator[Step]: ...
 
 
 class Verdict(NamedTuple):

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
@@ -71,6 +72,14 @@ class LearnerObject:
         """
         question = {"object": self._number, "call": method, "arguments": arguments}
         return self._learner.ask(self._process, question, _shown(method, arguments)).get("value")
+
+    def call_all(self, calls: Sequence[tuple[str, Sequence[object]]]) -> object:
+        """Make many calls, within the limits of one, and return the answer of the last. Raises
+        LearnerFailure.
+        """
+        question = {"object": self._number, "calls": calls}
+        shown = f"{len(calls):,} calls of {', '.join(sorted({method for method, _ in calls}))}"
+        return self._learner.ask(self._process, question, shown).get("value")
 
 
 class Learner:

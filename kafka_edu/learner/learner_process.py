@@ -11,6 +11,7 @@ the learner's and Python's own.
 Questions are lines of JSON on standard input. Each has one line as its answer:
   {"make": [arguments]}                                 → {"object": number}
   {"object": number, "call": name, "arguments": [...]}  → {"value": ..., "line": number}
+  {"object": number, "calls": [[name, [...]], ...]}     → {"value": of the last}
   {"made": true}                                        → {"value": how many objects were made}
 The first line, before any question, says whether the file could be loaded. Any answer may be
 {"error": text, "line": number, "column": number, "timed_out": bool}: an exception, and the place in
@@ -175,6 +176,13 @@ def answer(
     if "make" in question:
         objects.append(wanted(*question["make"]))
         return {"object": len(objects) - 1}
+    if "calls" in question:
+        many = objects[question["object"]]
+        last = None
+        for name, arguments in question["calls"]:
+            last = getattr(many, name)(*arguments)
+        json.dumps(last)
+        return {"value": last}
     method: str = question["call"]
     trace = AnswerTrace(file, method)
     called = getattr(objects[question["object"]], method)

@@ -56,6 +56,18 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "TimingWheel(tick_ms, slots, start_ms, level=1).add(expiration_ms) -> (level, slot,"
             " left_over_ms) | None",
         ),
+        *(
+            Seam(
+                exercise,
+                "kafka_edu.purgatory.delayed_operation_purgatory",
+                "SystemTimer",
+                "kafka_edu.learner.learner_timer:adapt",
+                "Timer",
+                "Timer(tick_ms, slots, start_ms): add(task, deadline_ms) -> (level, slot) | None;"
+                " cancel(task); advance_clock(time_ms) -> [(time_ms, task, (level, slot) | None)]",
+            )
+            for exercise in ("02-2",)
+        ),
     )
 }
 

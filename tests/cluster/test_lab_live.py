@@ -1,20 +1,26 @@
-"""Exercise 02-1 in a live cluster: the reference serves in broker 2, and a wrong answer shows there
-too.
+"""The exercises in a live cluster: each reference serves in broker 2, and a wrong answer shows
+there too.
 """
 
 from pathlib import Path
 
 import pytest
 
-from exercises.ch02_timing_wheel.ex01_timing_wheel_add.live import check_live
-from exercises.runner.manifest import ROOT, find_exercise
+from exercises.ch02_timing_wheel.live import check_live
+from exercises.runner.manifest import ROOT, Exercise, find_exercise, load_manifest
 from kafka_edu.supervisor.cluster import ClusterError
 
+EXERCISE = find_exercise("02-1")
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(280)]
 
 
-def test_the_reference_times_the_operations_of_broker_2() -> None:
-    steps = list(check_live(find_exercise("02-1").solution, lambda _: None))
+@pytest.mark.parametrize(
+    "exercise",
+    [exercise for exercise in load_manifest().values() if exercise.live],
+    ids=lambda one: one.id,
+)
+def test_the_reference_times_the_operations_of_broker_2(exercise: Exercise) -> None:
+    steps = list(check_live(exercise, exercise.solution, lambda _: None))
     assert [step for step in steps if not step.passed] == []
     assert len(steps) == 4
     assert "asked" in steps[-1].seen
@@ -30,7 +36,7 @@ def test_a_wheel_that_never_stores_lets_operations_run_early(tmp_path: Path) -> 
     )
     wrong.write_text(head + "        return None\n", encoding="utf-8")
     assert add
-    steps = {step.says: step for step in check_live(wrong, lambda _: None)}
+    steps = {step.says: step for step in check_live(EXERCISE, wrong, lambda _: None)}
     fetches = steps["fetches time out when they should"]
     assert not fetches.passed
     assert "ran too early" in fetches.seen
@@ -45,4 +51,4 @@ def test_a_broker_does_not_start_with_a_file_that_imports_our_modules(tmp_path: 
     )
     file.write_text(swap, encoding="utf-8")
     with pytest.raises(ClusterError, match=r"timing_wheel.py:2: ModuleNotFoundError"):
-        list(check_live(file, lambda _: None))
+        list(check_live(EXERCISE, file, lambda _: None))

@@ -1,11 +1,11 @@
-"""The live part of exercise 02-1: the learner's wheel times the delayed operations of broker 2 of
-three, under an unmodified client.
+"""The live part of this chapter's exercises: the learner's code times the delayed operations of
+broker 2 of three, under an unmodified client.
 
 Three loads, on a topic whose partition broker 2 leads. Produces with acks=all wait for the
 followers and are woken by them: their time-outs are put into the wheel and cancelled. Fetches that
 ask for more than there is wait 450 ms, the book's figure, and time out. Produces while a follower
-is paused time out after 1,500 ms. Judged is what broker 2 tells by events; the learner's code has
-no hand in these.
+is paused time out after 1,500 ms. The events of broker 2 are judged, and the
+learner's code has no hand in these.
 """
 
 import threading
@@ -31,10 +31,11 @@ from kafka_edu.trace.events.server import MetadataUpdated
 from kafka_edu.trace.events.timer import TimerTaskCancelled, TimerTaskDemoted, TimerTaskExpired
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient
 
-from ...runner.verdict import Step
+from ..runner.manifest import Exercise
+from ..runner.verdict import Step
 
 BROKER: Final = 2
-TOPIC: Final = "lab-02-1"
+TOPIC: Final = "lab-02"
 RECORDS: Final = 50
 FETCH_WAIT_MS: Final = 450
 FETCHES: Final = 6
@@ -88,13 +89,13 @@ class Listener:
         return sum(isinstance(e.event, kind) for e in self.envelopes)
 
 
-def check_live(file: Path, say: Callable[[str], None]) -> Iterator[Step]:
-    """Runs the learner's `file` in broker 2 and tells what came of it."""
+def check_live(exercise: Exercise, file: Path, say: Callable[[str], None]) -> Iterator[Step]:
+    """Run the learner's `file` in broker 2, and yield what came of it."""
     say("starting three brokers, yours in broker 2")
     with ExitStack() as stack:
-        learner = {BROKER: {"edu.learner": f"02-1={file.absolute()}"}}
+        learner = {BROKER: {"edu.learner": f"{exercise.id}={file.absolute()}"}}
         cluster = stack.enter_context(
-            running_cluster("lab-02-1", props=PATIENT_ISR, broker_props=learner)
+            running_cluster(f"lab-{exercise.id}", props=PATIENT_ISR, broker_props=learner)
         )
         listener = Listener(cluster.events_address(BROKER))
         stack.callback(listener.close)
@@ -258,7 +259,7 @@ def in_right_bucket(event: TimerTaskExpired) -> bool:
 
 def judge_code(listener: Listener) -> Step:
     """The learner's code did the work, and none of it failed."""
-    says = "your add did it, without an error"
+    says = "your code did it, without an error"
     failed = [e.event for e in listener.envelopes if isinstance(e.event, LearnerFailed)]
     if failed:
         first = failed[0]

@@ -1,0 +1,1 @@
+"""Exercise 02-2: write Timer.advance_clock."""

@@ -1,0 +1,83 @@
+"""What happens to each task of a timer as its clock goes on, and a picture of it."""
+
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+
+from .places import Wheels
+
+Place = tuple[int, int]
+"""A level from 1 and a slot from 0."""
+Move = tuple[int, int, Place | None]
+"""When, which task, and where to; None for a task that runs."""
+
+
+class Course:
+    """The right timer, told without buckets: each task's next move is known when it is placed.
+
+    Of several moves at the same time, those from a higher level come first. Those from one bucket
+    come in the order in which the tasks were put into it.
+    """
+
+    def __init__(self, tick_ms: int, slots: tuple[int, ...], start_ms: int) -> None:
+        self.wheels = Wheels(tick_ms, slots, start_ms)
+        self._waiting: list[tuple[int, int, int, int, int]] = []
+        """A heap of (due, -level, order, task, deadline)."""
+        self._order = 0
+        self.places: dict[int, Place] = {}
+        """Where each task waits."""
+
+    def add(self, task: int, deadline_ms: int) -> Place | None:
+        """Put a task into its bucket, and return which that is; None if it is due."""
+        place = self.wheels.place(deadline_ms)
+        if place is None:
+            self.places.pop(task, None)
+            return None
+        self._order += 1
+        due_ms = deadline_ms - place.left_over_ms
+        heappush(self._waiting, (due_ms, -place.level, self._order, task, deadline_ms))
+        self.places[task] = place.level, place.slot
+        return self.places[task]
+
+    def cancel(self, task: int) -> Place | None:
+        """Take a task out, and return where it was; None if it does not wait."""
+        return self.places.pop(task, None)
+
+    def advance_clock(self, time_ms: int) -> list[Move]:
+        """Return all moves up to `time_ms`, in their order."""
+        moves: list[Move] = []
+        while self._waiting and self._waiting[0][0] <= time_ms:
+            due_ms, _, _, task, deadline_ms = heappop(self._waiting)
+            if task in self.places:
+                self.wheels = self.wheels._replace(now_ms=due_ms)
+                moves.append((due_ms, task, self.add(task, deadline_ms)))
+        self.wheels = self.wheels._replace(now_ms=time_ms)
+        return moves
+
+
+def shown(move: object) -> str:
+    """Return a move in words."""
+    match move:
+        case (int(time_ms), int(task), None):
+            return f"{time_ms:,} ms: task {task} runs"
+        case (int(time_ms), int(task), (int(level), int(slot))):
+            return f"{time_ms:,} ms: task {task} comes down to level {level}, slot {slot}"
+    return repr(move)
+
+
+def side_by_side(expected: Sequence[Move], came: Iterable[object]) -> tuple[str, ...]:
+    """Draw two lists of moves next to each other, from shortly before the first difference."""
+    left, right = [shown(move) for move in expected], [shown(move) for move in came]
+    same = next(
+        (index for index, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]),
+        min(len(left), len(right)),
+    )
+    begin = max(0, same - 2)
+    left, right = left[begin : same + 4], right[begin : same + 4]
+    rows = max(len(left), len(right))
+    left += ["(nothing)"] * (rows - len(left))
+    right += ["(nothing)"] * (rows - len(right))
+    width = max((len(text) for text in left), default=0)
+    lines = [f"    {'expected':<{width}}   came"]
+    for one, other in zip(left, right, strict=True):
+        lines.append(f"  {' ' if one == other else '✗'} {one:<{width}}   {other}")
+    return tuple(lines)

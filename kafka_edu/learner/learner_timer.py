@@ -1,0 +1,258 @@
+"""Exercises 02-2 to 02-4 in a live broker: a learner's Timer decides where tasks go and when.
+
+The purgatories of the broker own one such timer each.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from typing import Final
+
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.learner_timing_wheel import MAX_LEVEL, SLOTS_ABOVE, SlotsTimingWheel
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.timer.system_timer import SystemTimer
+from kafka_edu.timer.timer_task import TimerTask
+from kafka_edu.timer.timer_task_list import TimerTaskEntry, TimerTaskList
+from kafka_edu.timer.timing_wheel import TICK_MS, WHEEL_SIZE, TimingWheel
+from kafka_edu.trace.events.timer import TimerTaskAdded, TimerTaskDemoted
+from kafka_edu.trace.tracer import Tracer
+
+SLOTS: Final = (WHEEL_SIZE, *SLOTS_ABOVE)
+NOWHERE: Final = (0, -1)
+"""The place, in events, of a task that was due before it got into any bucket."""
+
+Place = tuple[int, int]
+"""A level from 1 and a slot from 0."""
+
+
+class LearnerTimer(SystemTimer):
+    """Asks the learner's object for each decision, and carries the answers out.
+
+    The learner's object knows tasks by number. `add` returns where a task goes, and `advance_clock`
+    returns what happened up to a time: which tasks came down, to which bucket, and which ran. The
+    buckets, the queue that wakes the reaper, and the events are the shipped ones. Unlike Kafka's
+    timer, this one moves its hand to the present time in `advance_clock`, not only to the bucket
+    that was due last.
+
+    An answer that is wrong but possible is carried out, and everybody can see it: a task runs early
+    or late. A task that the learner's object forgets, or a place where no bucket can be, is an
+    error of the learner, and the shipped code looks after those tasks from then on.
+    """
+
+    def __init__(
+        self, code: LearnerCode, name: str, now_ms: Callable[[], int], trace: Tracer | None = None
+    ) -> None:
+        super().__init__(name, now_ms, trace)
+        self._code = code
+        start_ms = self.wheel.current_time_ms
+        self.wheel: TimingWheel = SlotsTimingWheel(
+            SLOTS,
+            TICK_MS,
+            start_ms,
+            self._queue,
+            on_overflow=self._wheel_created,
+            on_cancelled=self._cancelled,
+        )
+        self._next_number = count(1)
+        self._entries: dict[int, TimerTaskEntry] = {}
+        """The tasks that the learner's object looks after, by number."""
+        self._numbers: dict[TimerTaskEntry, int] = {}
+        self._learner: LearnerObject | None = None
+        try:
+            self._learner = code.make(TICK_MS, SLOTS, start_ms)
+        except LearnerError as error:
+            code.failed(error)
+
+    def add(self, task: TimerTask) -> None:
+        if self._learner is None:
+            super().add(task)
+            return
+        now_ms = self._now_ms()
+        entry = TimerTaskEntry(task, task.delay_ms + now_ms)
+        self.inserted_total += 1
+        number = next(self._next_number)
+        self._entries[number], self._numbers[entry] = entry, number
+        try:
+            answer = self._code.ask(self._learner, "add", number, entry.expiration_ms)
+            place = self._place_of(answer, f"add({number}, {entry.expiration_ms})")
+            if place is not None:
+                self._put(entry, place)
+        except LearnerError as error:
+            self._code.failed(error)
+            self._take_over(entry, now_ms, NOWHERE)
+            place = None
+        else:
+            if place is None:
+                self._forget(entry)
+                self._expire(entry, now_ms, *NOWHERE)
+        if place is not None and self._trace is not None and self._trace.all:
+            self._trace(
+                TimerTaskAdded(
+                    timer=self.name,
+                    task=task.label,
+                    delay_ms=task.delay_ms,
+                    deadline_ms=entry.expiration_ms,
+                    level=place[0],
+                    slot=place[1],
+                )
+            )
+
+    def advance_clock(self, now_ms: int) -> int:
+        if self._learner is None:
+            return super().advance_clock(now_ms)
+        due: dict[TimerTaskEntry, Place] = {}
+        while (polled := self._queue.poll(now_ms)) is not None:
+            bucket = polled[1]
+            due.update(dict.fromkeys(bucket.flush(), (bucket.level, bucket.slot)))
+        self.wheel.advance_clock(now_ms)
+        before = self.expired_total
+        failed: Exception | None = None
+        moves = self._moves(now_ms)
+        last_of = {number: index for index, (_, number, _) in enumerate(moves)}
+        at = {self._numbers[entry]: place for entry, place in due.items() if entry in self._numbers}
+        for index, (time_ms, number, place) in enumerate(moves):
+            entry = self._entries.get(number)
+            if entry is None or entry.cancelled:
+                continue
+            if entry.bucket is not None:  # it is moved before its bucket is due
+                at[number] = entry.bucket.level, entry.bucket.slot
+                entry.bucket.remove(entry)
+            came_from = at.get(number, NOWHERE)
+            try:
+                if place is None:
+                    self._forget(entry)
+                    self._expire(entry, now_ms, *came_from)
+                    continue
+                if index == last_of[number]:
+                    self._put(entry, place)
+                self._came_down(entry, time_ms, came_from, place)
+                at[number] = place
+            except LearnerError as error:
+                self._code.failed(error)
+                self._take_over(entry, now_ms, came_from)
+            # As in SystemTimer: an error of a task must not lose the others.
+            except Exception as error:
+                failed = error
+        self._look_after(due, now_ms)
+        if failed is not None:
+            raise failed
+        return self.expired_total - before
+
+    def _moves(self, now_ms: int) -> list[tuple[int, int, Place | None]]:
+        """Return what the learner's object says has happened; nothing if it fails."""
+        assert self._learner is not None
+        asked = f"advance_clock({now_ms})"
+        try:
+            answer = self._code.ask(self._learner, "advance_clock", now_ms)
+            if not isinstance(answer, tuple):
+                raise self._code.blame(f"{asked} answered {answer!r}; expected a list of moves")
+            moves: list[tuple[int, int, Place | None]] = []
+            for move in answer:
+                match move:
+                    case (int(time_ms), int(number), place):
+                        moves.append((time_ms, number, self._place_of(place, asked)))
+                    case _:
+                        raise self._code.blame(
+                            f"{asked} answered a move {move!r}; expected (time_ms, task, (level,"
+                            " slot)), or (time_ms, task, None) for a task that runs"
+                        )
+        except LearnerError as error:
+            self._code.failed(error)
+            return []
+        return moves
+
+    def _place_of(self, answer: object, asked: str) -> Place | None:
+        """Return the place that an answer names. Raises LearnerError."""
+        match answer:
+            case None:
+                return None
+            case (int(level), int(slot)) if 1 <= level <= MAX_LEVEL and slot >= 0:
+                return level, slot
+        raise self._code.blame(
+            f"{asked} answered {answer!r}; expected (level, slot), or None for a task that is due"
+        )
+
+    def _put(self, entry: TimerTaskEntry, place: Place) -> None:
+        """Put a task into a bucket. Raises LearnerError for a bucket that cannot be."""
+        level, slot = place
+        wheel = self.wheel
+        while wheel.level < level:
+            wheel = wheel.overflow_wheel or wheel.add_overflow_wheel(entry.expiration_ms)
+        hand = wheel.current_time_ms // wheel.tick_ms
+        ahead = (slot - hand) % wheel.wheel_size
+        if slot >= wheel.wheel_size or ahead == 0:
+            raise self._code.blame(
+                f"slot {slot} of level {level} cannot take a task at {wheel.current_time_ms} ms:"
+                f" the slots are 0 to {wheel.wheel_size - 1}, and"
+                f" {hand % wheel.wheel_size} is under the hand"
+            )
+        bucket = wheel.make_bucket(slot)
+        bucket.add(entry)
+        expiration_ms = (hand + ahead) * wheel.tick_ms
+        if bucket.expiration_ms != expiration_ms:
+            bucket.expiration_ms = expiration_ms
+            self._queue.offer(bucket)
+
+    def _came_down(self, entry: TimerTaskEntry, time_ms: int, from_: Place, to: Place) -> None:
+        self.demoted_total += 1
+        if self._trace is not None and self._trace.all:
+            self._trace(
+                TimerTaskDemoted(
+                    timer=self.name,
+                    task=entry.task.label,
+                    deadline_ms=entry.expiration_ms,
+                    left_ms=entry.expiration_ms - time_ms,
+                    from_level=from_[0],
+                    from_slot=from_[1],
+                    level=to[0],
+                    slot=to[1],
+                )
+            )
+
+    def _look_after(self, due: dict[TimerTaskEntry, Place], now_ms: int) -> None:
+        """See to the tasks whose bucket was due, and that are in no bucket now: some were cancelled
+        meanwhile, and the learner's object forgot the others.
+        """
+        for entry, (level, slot) in due.items():
+            if entry.cancelled:
+                self._cancel_of_learner(entry)
+            elif entry.bucket is None and entry.task.entry is entry:
+                if entry in self._numbers:
+                    self._code.failed(
+                        self._code.blame(
+                            f"advance_clock({now_ms}) did not move task {self._numbers[entry]},"
+                            f" with deadline {entry.expiration_ms}; its bucket, level {level} slot"
+                            f" {slot}, was due"
+                        )
+                    )
+                self._take_over(entry, now_ms, (level, slot))
+
+    def _take_over(self, entry: TimerTaskEntry, now_ms: int, came_from: Place) -> None:
+        """Let the shipped code look after a task from now on."""
+        self._forget(entry)
+        if not self.wheel.add(entry):
+            self._expire(entry, now_ms, *came_from)
+
+    def _forget(self, entry: TimerTaskEntry) -> int | None:
+        number = self._numbers.pop(entry, None)
+        if number is not None:
+            del self._entries[number]
+        return number
+
+    def _cancelled(self, entry: TimerTaskEntry, bucket: TimerTaskList) -> None:
+        self._task_cancelled(entry, bucket)
+        self._cancel_of_learner(entry)
+
+    def _cancel_of_learner(self, entry: TimerTaskEntry) -> None:
+        number = self._forget(entry)
+        if number is not None and self._learner is not None:
+            try:
+                self._code.ask(self._learner, "cancel", number)
+            except LearnerError as error:
+                self._code.failed(error)
+
+
+def adapt(code: LearnerCode) -> Callable[..., SystemTimer]:
+    """Return the class that replaces SystemTimer in the purgatories."""
+    return partial(LearnerTimer, code)
