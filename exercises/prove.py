@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from .runner.check import Verdict, check_public, live_part
 from .runner.manifest import Exercise, WrongAnswer
@@ -74,7 +75,7 @@ def show_proofs(console: Console, proofs: Iterable[Proof], expected: str) -> boo
             proof.exercise.kind,
             proof.file,
             "[green]yes[/]" if proof.as_expected else "[red]no[/]",
-            proof.seen,
+            Text(proof.seen),
             f"{proof.seconds:.1f}",
         )
     console.print(table)

@@ -1,5 +1,6 @@
 """How the lab shows what a check found."""
 
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -82,8 +83,10 @@ def show_failure(console: Console, verdict: Verdict, outcome: Outcome, options: 
     if outcome.read:
         show_indented(console, f"look at: {outcome.read}")
     show_prints(console, outcome)
-    again = f"lab check {verdict.exercise}{options} --seed {verdict.seed} --only {outcome.test}"
-    show_indented(console, f"this test again: {command_line(again)}")
+    test = shlex.quote(outcome.test)
+    again = f"lab check {verdict.exercise}{options} --seed {verdict.seed} --only {test}"
+    line = Text(f"   this test again: {command_line(again)}", style="dim")
+    console.print(line, highlight=False, soft_wrap=True)  # a command is copied in one piece
 
 
 def show_prints(console: Console, outcome: Outcome) -> None:

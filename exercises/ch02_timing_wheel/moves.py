@@ -23,6 +23,7 @@ class Course:
         self._waiting: list[tuple[int, int, int, int, int]] = []
         """A heap of (due, -level, order, task, deadline)."""
         self._order = 0
+        self._order_of: dict[int, int] = {}
         self.places: dict[int, Place] = {}
         """Where each task waits."""
 
@@ -33,21 +34,28 @@ class Course:
             self.places.pop(task, None)
             return None
         self._order += 1
+        self.places.pop(task, None)  # a dict keeps the order in which its keys came
         due_ms = deadline_ms - place.left_over_ms
         heappush(self._waiting, (due_ms, -place.level, self._order, task, deadline_ms))
         self.places[task] = place.level, place.slot
+        self._order_of[task] = self._order
         return self.places[task]
 
     def cancel(self, task: int) -> Place | None:
         """Take a task out, and return where it was; None if it does not wait."""
+        self._order_of.pop(task, None)
         return self.places.pop(task, None)
+
+    def tasks_in(self, place: Place) -> list[int]:
+        """Return the tasks of a bucket, in the order in which they were put in."""
+        return [task for task, where in self.places.items() if where == place]
 
     def advance_clock(self, time_ms: int) -> list[Move]:
         """Return all moves up to `time_ms`, in their order."""
         moves: list[Move] = []
         while self._waiting and self._waiting[0][0] <= time_ms:
-            due_ms, _, _, task, deadline_ms = heappop(self._waiting)
-            if task in self.places:
+            due_ms, _, order, task, deadline_ms = heappop(self._waiting)
+            if self._order_of.get(task) == order:  # or else it was cancelled
                 self.wheels = self.wheels._replace(now_ms=due_ms)
                 moves.append((due_ms, task, self.add(task, deadline_ms)))
         self.wheels = self.wheels._replace(now_ms=time_ms)

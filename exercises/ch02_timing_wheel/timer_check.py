@@ -17,12 +17,20 @@ class CheckedTimer:
     """A timer of the learner's class. Each answer is compared with the right one."""
 
     def __init__(
-        self, learner: Learner, tick_ms: int, slots: tuple[int, ...], start_ms: int
+        self,
+        learner: Learner,
+        tick_ms: int,
+        slots: tuple[int, ...],
+        start_ms: int,
+        *,
+        judge_cancel: bool = False,
     ) -> None:
+        """Without `judge_cancel`, the answer of `cancel` is nobody's concern."""
         self.made = learner.make(tick_ms, slots, start_ms)
         self.right = Course(tick_ms, slots, start_ms)
         self._numbers = f"Timer({tick_ms}, {list(slots)}, {start_ms})"
         self._deadlines: dict[int, int] = {}
+        self._judge_cancel = judge_cancel
 
     @property
     def now_ms(self) -> int:
@@ -48,10 +56,41 @@ class CheckedTimer:
                 read="self.now_ms, which add looks at, and place",
             )
 
-    def cancel(self, task: int) -> object:
-        """Cancel a task in both, and return the learner's answer."""
-        self.right.cancel(task)
-        return self.made.call("cancel", task)
+    def cancel(self, task: int) -> None:
+        """Cancel a task in both. Raises Mismatch."""
+        asked = self._asked(f"cancel({task})")
+        was_known = task in self._deadlines
+        expected = self.right.cancel(task)
+        came = self.made.call("cancel", task)
+        if self._judge_cancel and came != expected:
+            if expected is not None:
+                why = f"task {task} is in the bucket of level {expected[0]}, slot {expected[1]}"
+                if came is not None:
+                    why += ". It stays there until that bucket is due, wherever the hand is"
+            elif was_known:
+                why = f"task {task} does not wait any more: it has run, or was cancelled before"
+            else:
+                why = f"task {task} was never added"
+            raise Mismatch(asked, expected, came, why, read="cancel")
+
+    def sees_bucket(self, level: int, slot: int) -> None:
+        """Compare what is in a bucket, seen from both ends. Raises Mismatch."""
+        tasks = self.right.tasks_in((level, slot))
+        expected = len(tasks), tuple(tasks), tuple(reversed(tasks))
+        came = self.made.call("bucket", level, slot)
+        if came == expected:
+            return
+        why, read = "the size, the tasks forward, the tasks backward", "Bucket.remove"
+        match came:
+            case (int(size), tuple(forward), tuple(backward)):
+                if forward != expected[1]:
+                    why = "from the root, the arrows `next` lead to other tasks"
+                    why += ": a cancelled task is still linked" if set(forward) - set(tasks) else ""
+                elif backward != expected[2]:
+                    why = "the arrows `next` are right, but the arrows `prev` lead to other tasks"
+                elif size != expected[0]:
+                    why = "the list is right, but its size is not"
+        raise Mismatch(self._asked(f"bucket({level}, {slot})"), expected, came, why, read=read)
 
     def advance(self, time_ms: int) -> None:
         """Let time pass in both. Raises Mismatch."""

@@ -95,9 +95,12 @@ def pytest_runtest_makereport(
 
 
 def says(item: pytest.Item) -> str:
-    """Return what a test tests: the first line of its docstring."""
-    documented = item.obj.__doc__ if isinstance(item, pytest.Function) else None
-    return (documented or item.name).strip().partition("\n")[0]
+    """Return what a test tests: the first line of its docstring, and which case of it."""
+    if not isinstance(item, pytest.Function) or not item.obj.__doc__:
+        return item.name
+    case = item.name.partition("[")[2].rstrip("]")
+    text: str = item.obj.__doc__.strip().partition("\n")[0]
+    return f"{text}: {case}" if case else text
 
 
 def row_of(error: BaseException, answered_at: int) -> Row:

@@ -1,0 +1,1 @@
+"""Exercise 02-3: write Bucket.remove and Timer.cancel."""
