@@ -85,8 +85,8 @@ def show_failure(console: Console, verdict: Verdict, outcome: Outcome, options: 
     show_prints(console, outcome)
     test = shlex.quote(outcome.test)
     again = f"lab check {verdict.exercise}{options} --seed {verdict.seed} --only {test}"
-    line = Text(f"   this test again: {command_line(again)}", style="dim")
-    console.print(line, highlight=False, soft_wrap=True)  # a command is copied in one piece
+    repeat = Text(f"   this test again: {command_line(again)}", style="dim")
+    console.print(repeat, highlight=False, soft_wrap=True)  # a command is copied in one piece
 
 
 def show_prints(console: Console, outcome: Outcome) -> None:
