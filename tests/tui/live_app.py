@@ -8,7 +8,7 @@ from typing import Final
 from textual.pilot import Pilot
 
 from kafka_edu.supervisor.cluster import Cluster
-from tests.tui.test_screens import screen_text
+from tests.tui.paused_app import screen_text
 from tests.waiting import PATIENCE_S
 from tui.app import DashboardApp
 

@@ -1,7 +1,6 @@
 """The line above the keys says of every act of every screen what came of it, or why nothing did."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,12 @@ from kafka_edu.common.user_files import write_private_json
 from kafka_edu.supervisor.action_server import ActionRefused, ActionServer, Answer, Request
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope
+from tests.tui.paused_app import Ask, until
 from tests.tui.test_cluster_room import cluster_with
-from tests.tui.test_screens import until
 from tui.app import DashboardApp
 from tui.screens.dashboard_screen import DashboardScreen
 
 pytestmark = pytest.mark.tui
-
-Ask = Callable[[Pilot[None], DashboardApp], Awaitable[None]]
 
 
 class SilentFeed:

@@ -1,14 +1,13 @@
 """The Cluster screen gives its rows to what needs them, and Kafka's own topics the fewest."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 import pytest
 from textual.pilot import Pilot
 
 from kafka_edu.trace.events.controller import ControllerPartitionSnapshot, ControllerSnapshot
 from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
-from tests.tui.test_screens import screen_text
+from tests.tui.paused_app import Ask, screen_text
 from tests.unit.tui.story_of_events import Story
 from tui.app import DashboardApp
 from tui.widgets.partition_matrix import MatrixRows
@@ -47,7 +46,7 @@ def cluster_with(topics: dict[str, int]) -> Story:
 def look(
     topics: dict[str, int],
     size: tuple[int, int],
-    ask: Callable[[Pilot[None], DashboardApp], Awaitable[None]],
+    ask: Ask,
 ) -> None:
     async def run() -> None:
         app = DashboardApp("demo")

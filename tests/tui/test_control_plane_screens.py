@@ -4,20 +4,15 @@ A broker was paused until its session expired; another was stopped; the controll
 /controller was deleted (record_control_plane.py).
 """
 
-import asyncio
 import inspect
 import re
 import sys
-from collections.abc import Awaitable, Callable
-from functools import cache
 from pathlib import Path
 from types import FrameType
 
 import pytest
 from textual.pilot import Pilot
 
-from kafka_edu.instruments.recording import cluster_of, read_recordings
-from kafka_edu.instruments.replay import Replay
 from kafka_edu.trace.event import ZOOKEEPER, Envelope, SourceKind
 from kafka_edu.trace.events.controller import (
     ControlledShutdownProcessed,
@@ -29,7 +24,7 @@ from kafka_edu.trace.events.controller import (
 )
 from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessPaused
 from kafka_edu.trace.events.zk import SessionExpired, WatchSnapshot, ZnodeDeleted, ZnodeSnapshot
-from tests.tui.test_screens import screen_text, shown
+from tests.tui.paused_app import Ask, look_at, recording, screen_text, shown
 from tests.unit.tui.story_of_events import Story
 from tui.app import DashboardApp
 from tui.screens.chain_screen import ChainScreen
@@ -43,20 +38,13 @@ pytestmark = pytest.mark.tui
 RECORDING = Path(__file__).parent / "recordings" / "control-plane.jsonl.gz"
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
-Ask = Callable[[Pilot[None], DashboardApp], Awaitable[None]]
-
-
-@cache
-def recording() -> tuple[Envelope, ...]:
-    return tuple(read_recordings([RECORDING]))
-
 
 def moments(cls: type[tuple[object, ...]]) -> list[tuple[int, Envelope]]:
     """Return when (ms from the beginning) events of this type happened."""
-    begin_us = recording()[0].mono_us
+    begin_us = recording(RECORDING)[0].mono_us
     return [
         (-(-(envelope.mono_us - begin_us) // 1000), envelope)
-        for envelope in recording()
+        for envelope in recording(RECORDING)
         if isinstance(envelope.event, cls)
     ]
 
@@ -68,22 +56,7 @@ def look(
     size: tuple[int, int] = (120, 40),
     events: tuple[Envelope, ...] | None = None,
 ) -> None:
-    """Run the dashboard on one screen, paused at this moment of the recording."""
-
-    async def run() -> None:
-        replay = Replay(recording() if events is None else events)
-        app = DashboardApp(cluster_of(RECORDING), replay=replay, screen=screen)
-        async with app.run_test(size=size) as pilot:
-            app.model.reset()
-            app.model.apply(replay.wind_to(at_ms))
-            app.model.advance(replay.clock_us)
-            replay.playing = False
-            for _ in range(3):  # rows are shared out anew once their widgets know their sizes
-                app.look()
-                await pilot.pause()
-            await ask(pilot, app)
-
-    asyncio.run(run())
+    look_at(events or recording(RECORDING), at_ms, ask, screen, size)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -310,9 +283,9 @@ def test_the_selected_session_stays_when_others_come_and_go() -> None:
 
 
 def test_without_zookeepers_events_the_screen_says_so_and_shows_what_brokers_told() -> None:
-    events = tuple(e for e in recording() if e.source.kind is not SourceKind.ZOOKEEPER)
+    events = tuple(e for e in recording(RECORDING) if e.source.kind is not SourceKind.ZOOKEEPER)
     begin_us = events[0].mono_us
-    at_ms = moments(ControllerElected)[0][0] - (begin_us - recording()[0].mono_us) // 1000
+    at_ms = moments(ControllerElected)[0][0] - (begin_us - recording(RECORDING)[0].mono_us) // 1000
 
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         app.model.zookeeper.kind = "apache"

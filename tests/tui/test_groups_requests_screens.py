@@ -4,20 +4,14 @@ Groups: a third consumer joined and was stopped with SIGSTOP. Requests: a backlo
 each broker had one io thread (record_groups.py).
 """
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
-from kafka_edu.instruments.recording import cluster_of, read_recordings
-from kafka_edu.instruments.replay import Replay
-from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.group import GroupAssigned, MemberJoined, RebalanceStarted
-from tests.tui.test_screens import shown
+from tests.tui.paused_app import Ask, after_last, look_at, recording, shown
 from tui.app import DashboardApp
 from tui.screens.chain_screen import ChainScreen
 from tui.screens.requests_screen import HopsScreen
@@ -29,37 +23,9 @@ FOLDER = Path(__file__).parent / "recordings"
 GROUPS, REQUESTS = FOLDER / "third-consumer.jsonl.gz", FOLDER / "few-io-threads.jsonl.gz"
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
-Ask = Callable[[Pilot[None], DashboardApp], Awaitable[None]]
-
-
-@cache
-def recording(path: Path) -> tuple[Envelope, ...]:
-    return tuple(read_recordings([path]))
-
-
-def after_last(cls: type[tuple[object, ...]]) -> int:
-    """Return the ms from the beginning to just after the last event of this type in GROUPS."""
-    begin_us = recording(GROUPS)[0].mono_us
-    last = [e for e in recording(GROUPS) if isinstance(e.event, cls)][-1]
-    return -(-(last.mono_us - begin_us) // 1000)
-
 
 def look(screen: str, at_ms: int | None, ask: Ask, size: tuple[int, int] = (120, 40)) -> None:
-    """Run the dashboard on one screen, paused at a moment of its recording; None: at its end."""
-    path = GROUPS if screen == "groups" else REQUESTS
-
-    async def run() -> None:
-        replay = Replay(recording(path))
-        app = DashboardApp(cluster_of(path), replay=replay, screen=screen)
-        async with app.run_test(size=size) as pilot:
-            app.model.reset()
-            app.model.apply(replay.wind_to(replay.length_ms if at_ms is None else at_ms))
-            app.model.advance(replay.clock_us)
-            replay.playing = False
-            await pilot.pause()
-            await ask(pilot, app)
-
-    asyncio.run(run())
+    look_at(recording(GROUPS if screen == "groups" else REQUESTS), at_ms, ask, screen, size)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -88,7 +54,7 @@ def test_for_whom_the_group_waits_while_it_gathers(size: tuple[int, int]) -> Non
         assert text.count("◌ guest-") == 2
         assert re.search(r"\+ guest-3 .*– +→ not yet", text)
 
-    joined = after_last(MemberJoined)
+    joined = after_last(GROUPS, MemberJoined)
     look("groups", joined + 20, ask, size)
 
 
@@ -196,19 +162,11 @@ def test_a_rebalance_without_its_cause_is_told_in_the_coordinators_words() -> No
     events = [e for e in recording(GROUPS) if not isinstance(e.event, MemberJoined)]
     assert any(isinstance(e.event, RebalanceStarted | GroupAssigned) for e in events)
 
-    async def run() -> None:
-        replay = Replay(events)
-        app = DashboardApp("demo", replay=replay, screen="groups")
-        async with app.run_test(size=(120, 40)) as pilot:
-            app.model.reset()
-            app.model.apply(replay.wind_to(after_last(MemberJoined) + 20))
-            app.model.advance(replay.clock_us)
-            replay.playing = False
-            await pilot.pause()
-            assert "guest-3" in shown(app)
-            assert "joined" in shown(app)
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        assert "guest-3" in shown(app)
+        assert "joined" in shown(app)
 
-    asyncio.run(run())
+    look_at(events, after_last(GROUPS, MemberJoined) + 20, ask, "groups")
 
 
 def test_one_click_chooses_a_rebalance_and_a_second_click_follows_its_causes() -> None:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,24 @@ class Terminal:
         )
 
 
+@contextmanager
+def dashboard_of(cluster: str, tmp_path: Path, rows: int) -> Iterator[Terminal]:
+    """Run the dashboard of a cluster whose home is below `tmp_path`, in a terminal."""
+    environment = {
+        **os.environ,
+        "KAFKA_EDU_HOME": str(tmp_path / "home"),
+        "PYTHONPATH": str(ROOT),
+        "TERM": "xterm-256color",
+        "LC_ALL": "C.UTF-8",
+    }
+    command = shlex.join([sys.executable, "-m", "kafka_edu", "dashboard", "--cluster", cluster])
+    terminal = Terminal(tmp_path / "tmux", 120, rows, command, environment)
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     if shutil.which("tmux") is None:
@@ -75,19 +94,8 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 @pytest.fixture
 def terminal(cluster: Cluster, tmp_path: Path) -> Iterator[Terminal]:
-    environment = {
-        **os.environ,
-        "KAFKA_EDU_HOME": str(tmp_path / "home"),
-        "PYTHONPATH": str(ROOT),
-        "TERM": "xterm-256color",
-        "LC_ALL": "C.UTF-8",
-    }
-    command = shlex.join([sys.executable, "-m", "kafka_edu", "dashboard", "--cluster", NAME])
-    terminal = Terminal(tmp_path / "tmux", 120, 36, command, environment)
-    try:
+    with dashboard_of(NAME, tmp_path, rows=36) as terminal:
         yield terminal
-    finally:
-        terminal.close()
 
 
 @pytest.mark.timeout(300)

@@ -5,23 +5,19 @@ the other a follower lagged, its leader was killed, and cut off what nobody else
 (record_stories.py).
 """
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
-from kafka_edu.instruments.recording import cluster_of, read_recordings
-from kafka_edu.instruments.replay import Replay
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import BrokerFailed, ReplicaRemovedFromIsr
 from kafka_edu.trace.events.purgatory import WaitingOperationSampled
 from kafka_edu.trace.events.replication import LogTruncatedByEpoch
 from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessPaused
-from tests.tui.test_screens import shown
+from tests.tui.paused_app import Ask, look_at, recording, shown
 from tui.app import DashboardApp
 from tui.screens.chain_screen import ChainScreen
 from tui.screens.purgatory_screen import PurgatoryScreen
@@ -36,11 +32,6 @@ FOLDER = Path(__file__).parent / "recordings"
 PAUSED, TRUNCATED = FOLDER / "follower-paused.jsonl.gz", FOLDER / "replica-truncated.jsonl.gz"
 SIZES = [(80, 24), (120, 40), (200, 60)]
 WEB = PartitionKey("web", 0)
-
-
-@cache
-def recording(path: Path) -> tuple[Envelope, ...]:
-    return tuple(read_recordings([path]))
 
 
 def moment(path: Path, wanted: Callable[[Envelope], bool]) -> int:
@@ -71,29 +62,8 @@ def truncated() -> tuple[int, int, LogTruncatedByEpoch]:
     return moment(TRUNCATED, lambda e: e is cut), cut.broker, cut.event
 
 
-def look(
-    path: Path,
-    screen: str,
-    at_ms: int,
-    ask: Callable[[Pilot[None], DashboardApp], Awaitable[None]],
-    size: tuple[int, int] = (120, 40),
-) -> None:
-    """Run the dashboard on one screen, paused at this moment of the recording."""
-
-    async def run() -> None:
-        replay = Replay(recording(path))
-        app = DashboardApp(cluster_of(path), replay=replay, screen=screen)
-        async with app.run_test(size=size) as pilot:
-            app.model.reset()
-            app.model.apply(replay.wind_to(at_ms))
-            app.model.advance(replay.clock_us)
-            replay.playing = False
-            await pilot.pause()
-            app.look()
-            await pilot.pause()
-            await ask(pilot, app)
-
-    asyncio.run(run())
+def look(path: Path, screen: str, at_ms: int, ask: Ask, size: tuple[int, int] = (120, 40)) -> None:
+    look_at(recording(path), at_ms, ask, screen, size)
 
 
 @pytest.mark.parametrize("size", SIZES)

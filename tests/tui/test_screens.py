@@ -3,22 +3,19 @@ came back.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 from click.testing import CliRunner
 from textual.pilot import Pilot
-from textual.screen import Screen
 from textual.widgets import OptionList, Static
 
-from kafka_edu.instruments.recording import cluster_of, read_recordings
 from kafka_edu.instruments.replay import Replay
-from kafka_edu.trace.event import Envelope, meaning
+from kafka_edu.trace.event import meaning
 from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
 from kafka_edu.trace.events.supervisor import ProcessEnded
+from tests.tui.paused_app import Ask, look_at, recording, screen_text, shown, until
 from tui.app import DashboardApp, picture, tidy
 from tui.command import dashboard
 from tui.palette import DARK, LIGHT
@@ -34,56 +31,20 @@ from tui.widgets.timer_tabs import TimerTabs
 pytestmark = pytest.mark.tui
 
 RECORDING = Path(__file__).parent / "recordings" / "leader-killed.jsonl.gz"
-Result = TypeVar("Result")
 Event = TypeVar("Event", bound=tuple[object, ...])
-
-
-@cache
-def recording() -> tuple[Envelope, ...]:
-    return tuple(read_recordings([RECORDING]))
 
 
 def moment(cls: type[Event]) -> tuple[int, Event]:
     """Return when (ms from the beginning) an event last happened, and the event."""
-    begin_us = recording()[0].mono_us
-    for envelope in reversed(recording()):
+    begin_us = recording(RECORDING)[0].mono_us
+    for envelope in reversed(recording(RECORDING)):
         if isinstance(envelope.event, cls):
             return -(-(envelope.mono_us - begin_us) // 1000), envelope.event
     raise AssertionError(f"no {cls.__name__} was recorded")
 
 
-def screen_text(screen: Screen[Result]) -> str:
-    """Return the screen as lines of text."""
-    strips = screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
-
-
-def look(
-    at_ms: int,
-    ask: Callable[[Pilot[None], DashboardApp], Awaitable[None]],
-    size: tuple[int, int] = (120, 36),
-) -> None:
-    """Run the dashboard, paused at this moment of the recording."""
-
-    async def run() -> None:
-        replay = Replay(recording())
-        app = DashboardApp(cluster_of(RECORDING), replay=replay)
-        async with app.run_test(size=size) as pilot:
-            app.model.reset()
-            app.model.apply(replay.wind_to(at_ms))
-            app.model.advance(replay.clock_us)
-            replay.playing = False
-            await pilot.pause()
-            app.look()
-            await pilot.pause()
-            await ask(pilot, app)
-
-    asyncio.run(run())
-
-
-def shown(app: DashboardApp) -> str:
-    app.look()
-    return screen_text(app.screen)
+def look(at_ms: int, ask: Ask, size: tuple[int, int] = (120, 36)) -> None:
+    look_at(recording(RECORDING), at_ms, ask, size=size)
 
 
 def test_the_cluster_before_anything_happens() -> None:
@@ -155,7 +116,9 @@ def test_enter_follows_the_chain_to_the_cause_and_to_what_followed() -> None:
 
 def test_the_chain_says_what_its_event_means_in_whole_sentences() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
-        elected = next(e for e in reversed(recording()) if isinstance(e.event, LeaderElected))
+        elected = next(
+            e for e in reversed(recording(RECORDING)) if isinstance(e.event, LeaderElected)
+        )
         await app.push_screen(ChainScreen(app.model.ticker, elected))
         detail = str(app.screen.query_one("#detail", Static).render())
         assert detail.splitlines()[1] == meaning(LeaderElected)
@@ -334,7 +297,7 @@ def test_a_picture_of_the_wheels() -> None:
     svg = asyncio.run(
         picture(
             "demo",
-            Replay(recording()),
+            Replay(recording(RECORDING)),
             moment(ProcessEnded)[0] - 300,
             "wheels",
             (120, 36),
@@ -342,16 +305,6 @@ def test_a_picture_of_the_wheels() -> None:
         )
     )
     assert "purgatory" in svg
-
-
-async def until(pilot: Pilot[None], app: DashboardApp, moment: Callable[[str], bool]) -> str:
-    """Return the screen's text as soon as it is as wanted."""
-    for _ in range(200):
-        await pilot.pause(0.02)
-        text = shown(app)
-        if moment(text):
-            return text
-    raise AssertionError(shown(app))
 
 
 def test_a_filter_leaves_only_the_lines_that_hold_its_words() -> None:

@@ -2,13 +2,12 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
 
 import pytest
 from textual.pilot import Pilot
 
 from tests.tui.moments import MOMENTS, app_at, settle
-from tests.tui.test_screens import screen_text, shown, until
+from tests.tui.paused_app import Ask, screen_text, shown, until
 from tui.app import DashboardApp
 from tui.screens.about_screen import AboutScreen
 from tui.widgets.drawn import Lines, Order, Value
@@ -32,7 +31,6 @@ SORTABLE: list[tuple[str, type[Lines]]] = [
     ("requests", RequestRows),
     ("requests", SlowLines),
 ]
-Ask = Callable[[Pilot[None], DashboardApp], Awaitable[None]]
 
 
 def look(screen: str, ask: Ask) -> None:

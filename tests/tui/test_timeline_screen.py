@@ -1,21 +1,17 @@
 """The time line, time and slow motion on the screen, from recordings of real clusters."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
-from kafka_edu.instruments.recording import read_recordings
 from kafka_edu.instruments.replay import Replay
-from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import ControllerElected, LeaderElected
 from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessResumed
 from kafka_edu.trace.events.zk import SessionExpired
-from tests.tui.test_screens import screen_text
+from tests.tui.paused_app import Ask, after_last, recording, screen_text, shown
 from tui.app import DashboardApp
 from tui.screens.breakpoint_screen import BreakpointScreen
 from tui.screens.chain_screen import ChainScreen
@@ -25,32 +21,18 @@ from tui.widgets.ticker_lines import TickerLines
 pytestmark = pytest.mark.tui
 
 FOLDER = Path(__file__).parent / "recordings"
-KILLED, PAUSED, TRAVEL = "controller-killed", "controller-paused", "records-travel"
+KILLED, PAUSED, TRAVEL = (
+    FOLDER / f"{name}.jsonl.gz"
+    for name in ("controller-killed", "controller-paused", "records-travel")
+)
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
 
-@cache
-def recording(name: str) -> tuple[Envelope, ...]:
-    return tuple(read_recordings([FOLDER / f"{name}.jsonl.gz"]))
-
-
-def moment(name: str, cls: type[tuple[object, ...]]) -> int:
-    """Return when (ms from the beginning) such an event last happened."""
-    events = recording(name)
-    at_us = next(e.mono_us for e in reversed(events) if isinstance(e.event, cls))
-    return -(-(at_us - events[0].mono_us) // 1000)
-
-
-def look(
-    name: str,
-    at_ms: int,
-    ask: Callable[[Pilot[None], DashboardApp], Awaitable[None]],
-    size: tuple[int, int] = (120, 40),
-) -> None:
+def look(path: Path, at_ms: int, ask: Ask, size: tuple[int, int] = (120, 40)) -> None:
     """Run the dashboard, paused at this moment of the recording."""
 
     async def run() -> None:
-        replay = Replay(recording(name))
+        replay = Replay(recording(path))
         replay.playing = False
         app = DashboardApp("demo", replay=replay)
         async with app.run_test(size=size) as pilot:
@@ -59,11 +41,6 @@ def look(
             await ask(pilot, app)
 
     asyncio.run(run())
-
-
-def shown(app: DashboardApp) -> str:
-    app.look()
-    return screen_text(app.screen)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -90,7 +67,7 @@ def test_the_chain_runs_by_arrows_from_the_kill_to_the_new_leaders(size: tuple[i
         assert "▶" in text
         assert "broker 2 kill" in text
 
-    look(KILLED, moment(KILLED, LeaderElected) + 50, ask, size)
+    look(KILLED, after_last(KILLED, LeaderElected) + 50, ask, size)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -106,7 +83,7 @@ def test_every_screen_has_the_strip_with_the_cause(size: tuple[int, int]) -> Non
             line = next(line for line in text.splitlines() if "leader of web" in line)
             assert "because" in line, "the cause is not cut off"
 
-    look(KILLED, moment(KILLED, LeaderElected) + 50, ask, size)
+    look(KILLED, after_last(KILLED, LeaderElected) + 50, ask, size)
 
 
 def test_enter_follows_a_line_to_the_kill() -> None:
@@ -124,7 +101,7 @@ def test_enter_follows_a_line_to_the_kill() -> None:
         assert "asked to kill broker" in text, "the chain of a kill begins at the kill"
         assert "expired" in text
 
-    look(KILLED, moment(KILLED, LeaderElected) + 50, ask)
+    look(KILLED, after_last(KILLED, LeaderElected) + 50, ask)
 
 
 def test_after_pause_expiry_and_resume_the_screen_names_the_new_controller() -> None:
@@ -215,4 +192,4 @@ def test_the_time_of_a_line_that_has_just_come_can_be_read() -> None:
         assert glowing
         assert set(glowing) == {lines.palette.text}
 
-    look(KILLED, moment(KILLED, LeaderElected), ask)
+    look(KILLED, after_last(KILLED, LeaderElected), ask)

@@ -1,16 +1,13 @@
 """The Wire screen in a real terminal on a real cluster: an old client and a broken frame."""
 
-import os
-import shlex
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
-from tests.tui.test_live_dashboard import ROOT, Terminal
+from tests.tui.test_live_dashboard import Terminal, dashboard_of
 from tests.tui.wire_session import create_topic, send_broken_frames, speak_as_in_0_9
 
 pytestmark = pytest.mark.tui
@@ -30,19 +27,8 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 @pytest.fixture
 def terminal(cluster: Cluster, tmp_path: Path) -> Iterator[Terminal]:
-    environment = {
-        **os.environ,
-        "KAFKA_EDU_HOME": str(tmp_path / "home"),
-        "PYTHONPATH": str(ROOT),
-        "TERM": "xterm-256color",
-        "LC_ALL": "C.UTF-8",
-    }
-    command = shlex.join([sys.executable, "-m", "kafka_edu", "dashboard", "--cluster", NAME])
-    terminal = Terminal(tmp_path / "tmux", 120, 40, command, environment)
-    try:
+    with dashboard_of(NAME, tmp_path, rows=40) as terminal:
         yield terminal
-    finally:
-        terminal.close()
 
 
 def list_only(terminal: Terminal, client: str) -> None:

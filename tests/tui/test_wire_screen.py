@@ -1,15 +1,13 @@
 """The Wire screen on a captured session of real clients."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.screen import Screen
-from textual.strip import Strip
 
 from kafka_edu.instruments.wire.capture import read_capture
+from tests.tui.paused_app import Ask, screen_text
 from tui.app import DashboardApp
 from tui.view_model.wire_view import WireView
 from tui.widgets.wire_board import FrameLines, HexLines, TreeLines
@@ -21,14 +19,7 @@ COUNT = len(read_capture(CAPTURE))
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
 
-def text_of(screen: Screen[object]) -> str:
-    strips: list[Strip] = screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
-
-
-def look(
-    ask: Callable[[Pilot[None], DashboardApp], Awaitable[None]], size: tuple[int, int] = (120, 40)
-) -> None:
+def look(ask: Ask, size: tuple[int, int] = (120, 40)) -> None:
     """Run the dashboard on the captured frames alone, on the Wire screen."""
 
     async def run() -> None:
@@ -49,7 +40,7 @@ async def settled(pilot: Pilot[None], app: DashboardApp, *keys: str) -> str:
     await pilot.press(*keys)
     app.look()
     await pilot.pause()
-    return text_of(app.screen)
+    return screen_text(app.screen)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
