@@ -11,6 +11,8 @@
                              for an ensemble zookeeper-1/, zookeeper-2/ …
   zookeeper.log
   broker-<id>/server.properties, data/, events.json, broker.log
+  relay.json, relay-events.json  the routes and the event socket of the relay (`--with-relays`)
+  relay.log
   client-<n>/lock, events.json  a load that runs on the cluster (`kafka-edu load`)
 """
 
@@ -104,6 +106,18 @@ class ClusterFolder(NamedTuple):
 
     def broker_log(self, broker_id: int) -> Path:
         return self.broker(broker_id) / "broker.log"
+
+    @property
+    def relay_routes(self) -> Path:
+        return self.path / "relay.json"
+
+    @property
+    def relay_events(self) -> Path:
+        return self.path / "relay-events.json"
+
+    @property
+    def relay_log(self) -> Path:
+        return self.path / "relay.log"
 
     def client(self, number: int) -> Path:
         return self.path / f"client-{number}"

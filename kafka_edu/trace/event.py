@@ -178,6 +178,7 @@ ZOOKEEPER: Final = Source(SourceKind.ZOOKEEPER, 1)
 """The first ZooKeeper server, or the only one."""
 CLIENT: Final = Source(SourceKind.CLIENT, 0)
 PROXY: Final = Source(SourceKind.PROXY, 0)
+"""The metadata proxy. As a child of a supervisor: the relay of its cluster."""
 
 
 class Envelope(NamedTuple):
