@@ -3,6 +3,7 @@ it is down.
 """
 
 import contextlib
+import itertools
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from kafka_edu.common.ports import (
 )
 from kafka_edu.common.python_process import command_line
 from kafka_edu.common.words import plural
-from kafka_edu.server.listener_settings import listener_settings
+from kafka_edu.server.listener_settings import CLIENTS, CONTROL_PLANE_KEY, listener_settings
 from kafka_edu.server.properties_file import format_properties
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 from kafka_edu.trace.event import Source, SourceKind
@@ -33,6 +34,22 @@ USUAL_ZOOKEEPER_PORT: Final = ZOOKEEPER_PORT
 MAX_ZOOKEEPERS: Final = 7
 
 API_LEVEL: Final = "edu.api.level"
+
+BROKERS: Final = "BROKERS"
+"""The listener for other brokers, behind a relay."""
+_RELAY_SETS: Final = (
+    "listeners",
+    "advertised.listeners",
+    "advertised.host.name",
+    "advertised.port",
+    "host.name",
+    "port",
+    "listener.security.protocol.map",
+    "inter.broker.listener.name",
+    "security.inter.broker.protocol",
+    "zookeeper.connect",
+)
+"""Settings that a cluster with relays makes itself."""
 
 
 class ClusterSpecError(Exception):
@@ -148,12 +165,40 @@ class ZooKeeperSpec(NamedTuple):
                 raise ValueError(f"no ZooKeeper: {fields!r}")
 
 
+class RelayPorts(NamedTuple):
+    """The ports of a broker that clients and ZooKeeper reach over the relay."""
+
+    clients: int
+    """The broker's listener for clients. The relay passes to it what comes to the broker's `port`.
+    """
+    brokers: int
+    """The broker's listener for other brokers, which connect to it directly."""
+    zookeepers: tuple[int, ...]
+    """The relay's port for each server of ZooKeeper, in the order of the connect string."""
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        return self.clients, self.brokers, *self.zookeepers
+
+    @staticmethod
+    def from_json(fields: object) -> "RelayPorts | None":
+        """Read what `save` wrote. Raises TypeError, ValueError."""
+        match fields:
+            case None:
+                return None
+            case {"clients": int(clients), "brokers": int(brokers), "zookeepers": list(zookeepers)}:
+                return RelayPorts(clients, brokers, tuple(map(int, zookeepers)))
+        raise ValueError(f"no ports of a relay: {fields!r}")
+
+
 class BrokerSpec(NamedTuple):
-    """One broker: its id, its port, and its own settings."""
+    """One broker: its id, the port for clients, and its own settings."""
 
     id: int
     port: int
     props: Mapping[str, str]
+    relay: RelayPorts | None = None
+    """Its ports behind the relay; None in a cluster without relays."""
 
 
 class ClusterSpec(NamedTuple):
@@ -181,6 +226,29 @@ class ClusterSpec(NamedTuple):
             f"there is no broker {broker_id}; there are {', '.join(map(str, self.broker_ids))}"
         )
 
+    @property
+    def direct_servers(self) -> str:
+        """HOST:PORT of every broker, for a client that must not depend on the relay."""
+        ports = (b.port if b.relay is None else b.relay.brokers for b in self.brokers)
+        return ",".join(f"{HOST}:{port}" for port in ports)
+
+    def routes(self) -> dict[str, tuple[int, str, int]]:
+        """Return the relay's routes by name: its port, the target's host and port. Empty without
+        relays.
+        """
+        routes = {}
+        servers = self.zookeeper.connect.partition("/")[0].split(",")
+        for broker in self.brokers:
+            if broker.relay is None:
+                continue
+            routes[f"clients-{broker.id}"] = (broker.port, HOST, broker.relay.clients)
+            for number, (port, server) in enumerate(
+                zip(broker.relay.zookeepers, servers, strict=True), 1
+            ):
+                host, _, target = server.rpartition(":")
+                routes[f"zookeeper-{broker.id}-{number}"] = (port, host, int(target))
+        return routes
+
     def source(self, text: str) -> Source:
         """Return the process of that name: a broker's id, or `zookeeper`, `zookeeper-2` …
 
@@ -204,9 +272,9 @@ class ClusterSpec(NamedTuple):
         broker = self.broker(broker_id)
         return {
             "broker.id": str(broker_id),
-            **listener_settings(HOST, broker.port, {**self.props, **broker.props}),
+            **_listeners(broker, {**self.props, **broker.props}),
             "log.dirs": str(folder.broker_data(broker_id)),
-            "zookeeper.connect": self.zookeeper.connect,
+            "zookeeper.connect": _connect(broker, self.zookeeper.connect),
             "zookeeper.connection.timeout.ms": (
                 "18000"
             ),  # as in Kafka's own server.properties: a JVM may have to start first
@@ -257,10 +325,20 @@ class ClusterSpec(NamedTuple):
             "zookeeper": self.zookeeper.as_json(),
             "props": dict(self.props),
             "brokers": [
-                {**broker._asdict(), "props": dict(broker.props)} for broker in self.brokers
+                {
+                    "id": broker.id,
+                    "port": broker.port,
+                    "props": dict(broker.props),
+                    "relay": broker.relay._asdict() if broker.relay is not None else None,
+                }
+                for broker in self.brokers
             ],
         }
         _write(folder.spec, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        if routes := self.routes():
+            _write(folder.relay_routes, json.dumps(routes, indent=2) + "\n")
+        else:
+            folder.relay_routes.unlink(missing_ok=True)
         for broker in self.brokers:
             folder.broker_data(broker.id).mkdir(parents=True, exist_ok=True)
             text = format_properties(
@@ -284,7 +362,12 @@ class ClusterSpec(NamedTuple):
             return ClusterSpec(
                 folder.name,
                 tuple(
-                    BrokerSpec(int(b["id"]), int(b["port"]), dict(b["props"]))
+                    BrokerSpec(
+                        int(b["id"]),
+                        int(b["port"]),
+                        dict(b["props"]),
+                        RelayPorts.from_json(b.get("relay")),
+                    )
                     for b in document["brokers"]
                 ),
                 ZooKeeperSpec.from_json(document["zookeeper"]),
@@ -297,6 +380,47 @@ class ClusterSpec(NamedTuple):
                 f"{folder.spec} cannot be read ({error}); remove {folder.path} to start"
                 " from nothing"
             ) from error
+
+
+def _listeners(broker: BrokerSpec, settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the listeners of a broker. Behind a relay it advertises the relay's port to clients,
+    and has one more listener, which other brokers connect to directly.
+    """
+    shown = listener_settings(HOST, broker.port, settings)
+    if broker.relay is None:
+        return shown
+    own = f"{BROKERS}://{HOST}:{broker.relay.brokers}"
+    bound = listener_settings(HOST, broker.relay.clients, settings)
+    protocols = shown.get("listener.security.protocol.map", f"{CLIENTS}:PLAINTEXT")
+    return {
+        "listeners": f"{bound['listeners']},{own}",
+        "advertised.listeners": f"{shown['listeners']},{own}",
+        "listener.security.protocol.map": f"{protocols},{BROKERS}:PLAINTEXT",
+        "inter.broker.listener.name": BROKERS,
+    }
+
+
+def _connect(broker: BrokerSpec, connect: str) -> str:
+    """Return where the broker finds ZooKeeper: behind a relay these are the relay's ports."""
+    if broker.relay is None:
+        return connect
+    _, slash, chroot = connect.partition("/")
+    return ",".join(f"{HOST}:{port}" for port in broker.relay.zookeepers) + slash + chroot
+
+
+def _check_own_listeners(settings: Mapping[str, str]) -> None:
+    """Raise ClusterSpecError if settings of the user would bypass the relay."""
+    if taken := [key for key in _RELAY_SETS if key in settings]:
+        raise ClusterSpecError(
+            f"a cluster with relays chooses {taken[0]} itself, so that clients and ZooKeeper reach"
+            " the brokers over the relay: leave this setting out, or start --without-relays"
+        )
+    if (name := settings.get(CONTROL_PLANE_KEY)) in (CLIENTS, BROKERS):
+        raise ClusterSpecError(
+            f"{CONTROL_PLANE_KEY} cannot be {name}: a cluster with relays uses this listener for"
+            f" {'clients' if name == CLIENTS else 'other brokers'}. Choose another name, such as"
+            " CONTROL"
+        )
 
 
 def _write(path: Path, text: str) -> None:
@@ -316,6 +440,8 @@ class Wish(NamedTuple):
     zookeepers: int | None = None
     api_level: str | None = None
     """The edu.api.level of every broker. It overrides `props` and remembered settings."""
+    with_relays: bool | None = None
+    """Whether clients and ZooKeeper reach the brokers over a relay."""
 
 
 def plan(
@@ -370,14 +496,46 @@ def plan(
             zookeeper.kind, servers, name == "default", remembered, reserved | set(ports.values())
         )
     wanted = [*(ports[i] for i in range(count)), *zookeeper.ports]
+    relays = _relays(wish, remembered, count, zookeeper, reserved | set(wanted))
+    for i in relays:
+        _check_own_listeners({**props, **own.get(i, {})})
+    wanted += [port for relay in relays.values() for port in relay.all]
     if taken := [port for port in wanted if not _is_free(port)]:
         raise ClusterSpecError(
             f"port {taken[0]} is taken by another program: stop that one, choose others with"
             " --port, or give this cluster another name by --cluster"
         )
     return ClusterSpec(
-        name, tuple(BrokerSpec(i, ports[i], own.get(i, {})) for i in range(count)), zookeeper, props
+        name,
+        tuple(BrokerSpec(i, ports[i], own.get(i, {}), relays.get(i)) for i in range(count)),
+        zookeeper,
+        props,
     )
+
+
+def _relays(
+    wish: Wish,
+    remembered: ClusterSpec | None,
+    count: int,
+    zookeeper: ZooKeeperSpec,
+    reserved: set[int],
+) -> dict[int, RelayPorts]:
+    """Return the ports behind the relay by broker; empty if there is none. Ports once chosen stay,
+    unless the number of ZooKeeper's servers has changed.
+    """
+    kept = {b.id: b.relay for b in remembered.brokers if b.relay is not None} if remembered else {}
+    if not (bool(kept) if wish.with_relays is None else wish.with_relays):
+        return {}
+    servers = zookeeper.connect.partition("/")[0].count(",") + 1
+    free = _free_ports(reserved | {port for relay in kept.values() for port in relay.all})
+    relays = {}
+    for i in range(count):
+        relay = kept.get(i)
+        if relay is None or len(relay.zookeepers) != servers or reserved & set(relay.all):
+            zookeepers = tuple(itertools.islice(free, servers))
+            relay = RelayPorts(next(free), next(free), zookeepers)
+        relays[i] = relay
+    return relays
 
 
 def _wished_zookeeper(wish: Wish, remembered: ClusterSpec | None) -> tuple[ZooKeeperSpec, int]:
@@ -445,6 +603,7 @@ def _ports_of_others(name: str, home: Path | None) -> set[int]:
             spec = ClusterSpec.load(ClusterFolder.of(other, home))
             if spec is not None:
                 ports |= {broker.port for broker in spec.brokers} | set(spec.zookeeper.ports)
+                ports |= {port for b in spec.brokers if b.relay is not None for port in b.relay.all}
     return ports
 
 

@@ -316,3 +316,113 @@ def test_the_api_level_is_a_setting_of_every_broker_that_stays(tmp_path):
         "num.partitions": "4",
         "edu.api.level": "2.8",
     }
+
+
+def relayed(tmp_path: Path, wish: Wish) -> ClusterSpec:
+    return plan("r", wish._replace(with_relays=True), None, tmp_path)
+
+
+def test_with_relays_every_broker_has_ports_behind_the_relay(tmp_path: Path) -> None:
+    folder = ClusterFolder.of("r", tmp_path)
+    spec = relayed(tmp_path, Wish(brokers=2))
+    behind = [port for broker in spec.brokers if broker.relay for port in broker.relay.all]
+    assert len(behind) == 6
+    assert len({*behind, *ports(spec)}) == 9
+    broker, relay = spec.brokers[1], spec.brokers[1].relay
+    assert relay is not None
+    values = spec.server_properties(1, folder)
+    own = f"BROKERS://127.0.0.1:{relay.brokers}"
+    assert values["listeners"] == f"PLAINTEXT://127.0.0.1:{relay.clients},{own}"
+    assert values["advertised.listeners"] == f"PLAINTEXT://127.0.0.1:{broker.port},{own}"
+    assert values["inter.broker.listener.name"] == "BROKERS"
+    assert values["zookeeper.connect"] == f"127.0.0.1:{relay.zookeepers[0]}"
+    zookeeper = spec.zookeeper.servers[0].port
+    assert {name: route for name, route in spec.routes().items() if name.split("-")[1] == "1"} == {
+        "clients-1": (broker.port, "127.0.0.1", relay.clients),
+        "zookeeper-1-1": (relay.zookeepers[0], "127.0.0.1", zookeeper),
+    }
+    assert str(relay.brokers) in spec.direct_servers
+    assert str(broker.port) in spec.bootstrap_servers
+    spec.save(folder)
+    config, warnings = load_config(str(folder.broker_properties(1)), OsFileSystem())
+    assert warnings == []
+    assert config.inter_broker_listener_name == "BROKERS"
+
+
+def test_relays_are_remembered_until_somebody_says_without(tmp_path: Path) -> None:
+    folder = ClusterFolder.of("r", tmp_path)
+    spec = relayed(tmp_path, Wish(brokers=2))
+    spec.save(folder)
+    assert ClusterSpec.load(folder) == spec
+    assert plan("r", Wish(), spec, tmp_path) == spec
+    grown = plan("r", Wish(brokers=3), spec, tmp_path)
+    assert grown.brokers[:2] == spec.brokers
+    assert grown.brokers[2].relay is not None
+    assert _ports_of_others("x", tmp_path) >= {
+        port for broker in spec.brokers if broker.relay for port in broker.relay.all
+    }
+    without = plan("r", Wish(with_relays=False), spec, tmp_path)
+    assert without.routes() == {}
+    assert without.bootstrap_servers == without.direct_servers == spec.bootstrap_servers
+    without.save(folder)
+    assert not folder.relay_routes.exists()
+    assert "inter.broker.listener.name" not in without.server_properties(0, folder)
+
+
+def test_each_server_of_an_ensemble_has_a_route(tmp_path: Path) -> None:
+    spec = relayed(tmp_path, Wish(brokers=1, zookeeper="apache", zookeepers=3))
+    assert [name for name in spec.routes() if name.startswith("zookeeper")] == [
+        "zookeeper-0-1",
+        "zookeeper-0-2",
+        "zookeeper-0-3",
+    ]
+    external = relayed(tmp_path, Wish(brokers=1, zookeeper="example.org:2181,b:2182/kafka"))
+    assert external.routes()["zookeeper-0-2"][1:] == ("b", 2182)
+    connect = external.server_properties(0, ClusterFolder.of("r", tmp_path))["zookeeper.connect"]
+    assert connect.endswith("/kafka")
+    assert connect.count("127.0.0.1") == 2
+
+
+def test_a_control_plane_goes_with_relays(tmp_path: Path) -> None:
+    folder = ClusterFolder.of("r", tmp_path)
+    spec = relayed(tmp_path, Wish(brokers=1, props={"control.plane.listener.name": "CONTROL"}))
+    spec.save(folder)
+    relay = spec.brokers[0].relay
+    assert relay is not None
+    config, warnings = load_config(str(folder.broker_properties(0)), OsFileSystem())
+    assert warnings == []
+    assert config.control_plane_listener_name == "CONTROL"
+    assert [(each.listener_name, each.port) for each in config.listeners] == [
+        ("PLAINTEXT", relay.clients),
+        ("CONTROL", 0),
+        ("BROKERS", relay.brokers),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        (("listeners", "PLAINTEXT://127.0.0.1:7"), "chooses listeners itself.*--without-relays"),
+        (("zookeeper.connect", "a:1"), "chooses zookeeper.connect itself"),
+        (("control.plane.listener.name", "PLAINTEXT"), "uses this listener for clients"),
+        (("control.plane.listener.name", "BROKERS"), "for other brokers.*such as CONTROL"),
+    ],
+)
+def test_settings_that_would_bypass_the_relay_are_refused(
+    tmp_path: Path, setting: tuple[str, str], said: str
+) -> None:
+    for wish in (Wish(props=dict([setting])), Wish(broker_props={1: dict([setting])})):
+        with pytest.raises(ClusterSpecError, match=said):
+            relayed(tmp_path, wish)
+        plan("r", wish, None, tmp_path)
+
+
+def test_a_taken_port_behind_the_relay_is_said(tmp_path: Path) -> None:
+    spec = relayed(tmp_path, Wish(brokers=1))
+    assert spec.brokers[0].relay is not None
+    port = spec.brokers[0].relay.brokers
+    with (
+        socket.create_server(("127.0.0.1", port)),
+        pytest.raises(ClusterSpecError, match=f"port {port} is taken"),
+    ):
+        plan("r", Wish(), spec, tmp_path)
