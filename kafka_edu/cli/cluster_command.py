@@ -89,6 +89,7 @@ def _wish(
     api_level: str | None,
     props: tuple[str, ...],
     broker_props: tuple[str, ...],
+    with_relays: bool | None,
 ) -> Wish:
     own: dict[int, dict[str, str]] = {}
     for text in broker_props:
@@ -102,6 +103,7 @@ def _wish(
         own or None,
         zookeepers,
         api_level,
+        with_relays,
     )
 
 
@@ -152,6 +154,12 @@ def cluster() -> None:
     metavar="ID:KEY=VALUE",
     help="A setting of one broker; may be repeated.",
 )
+@click.option(
+    "--with-relays/--without-relays",
+    default=None,
+    help="Clients and ZooKeeper reach the brokers over a relay, so that these links can be slowed"
+    " and cut too (default: without, or as last time).",
+)
 @_json_option
 def up(
     name: str,
@@ -162,6 +170,7 @@ def up(
     api_level: str | None,
     props: tuple[str, ...],
     broker_props: tuple[str, ...],
+    with_relays: bool | None,
     json_file: Path | None,
 ) -> None:
     """Start a cluster and return when it is ready; it stays up until `down`.
@@ -169,7 +178,7 @@ def up(
     Without options it starts as it was when it was last up, with its topics and records.
     """
     began = time.monotonic()
-    wish = _wish(brokers, port, zookeeper, zookeepers, api_level, props, broker_props)
+    wish = _wish(brokers, port, zookeeper, zookeepers, api_level, props, broker_props, with_relays)
     with _told():
         started = start_cluster(name, wish)
         for warning in started.warnings:
@@ -219,9 +228,7 @@ def status(name: str, json_file: Path | None) -> None:
                 f" {now.zookeeper_connect} ({now.zookeeper_kind})"
             )
             for link in now.links:
-                click.echo(
-                    f"the link between brokers {link.broker} and {link.other} is {link.state}"
-                )
+                click.echo(str(link))
             _write_json(json_file, now, controller=controller)
         else:
             remembered = _remembered(folder)
@@ -390,7 +397,7 @@ def _show(status: ClusterStatus, controller: int | None) -> None:
             else ""
         )
         table.add_row(
-            process.process + mark, state, str(process.port), str(process.pid or "-"), memory
+            process.process + mark, state, str(process.port or "-"), str(process.pid or "-"), memory
         )
     console.print(table)
 

@@ -29,6 +29,31 @@ class LinkFault(NamedTuple):
 
 WHOLE: Final = LinkFault()
 
+#: The links of a broker that do not end at another broker, by name: the other end in words.
+RELAYED_SIDES: Final = {"zookeeper": "ZooKeeper", "clients": "its clients"}
+
+
+def link_ends(broker: object, other: object, side: str = "") -> str:
+    """Return both ends of a link in words. `side` is a name in RELAYED_SIDES, or empty if the other
+    end is the broker `other`.
+    """
+    if side:
+        return f"between broker {broker} and {RELAYED_SIDES.get(side, side)}"
+    return f"between brokers {broker} and {other}"
+
+
+class Link(NamedTuple):
+    """A link of a broker to another one, or to a side that it reaches over a relay."""
+
+    broker: int
+    other: int = -1
+    """The other broker, or -1 where `side` names the other end."""
+    side: str = ""
+    """A name in RELAYED_SIDES, or empty."""
+
+    def __str__(self) -> str:
+        return link_ends(self.broker, self.other, self.side)
+
 
 class _Held:
     """What passes in one direction: in order, each piece not before its time."""

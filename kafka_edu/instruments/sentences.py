@@ -5,7 +5,7 @@ The hops of requests are in `hop_sentences`.
 
 from typing import Final
 
-from kafka_edu.common.link_faults import LinkFault
+from kafka_edu.common.link_faults import Link, LinkFault
 from kafka_edu.common.words import duration, joined, plural, span
 from kafka_edu.instruments.hop_sentences import hop_sentence
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
@@ -123,7 +123,7 @@ def _supervisor(event: Event) -> Sentence | None:
             )
         case supervisor.LinkChanged() as e:
             fault = LinkFault(e.delay_ms, e.cut)
-            words = f"the link between brokers {e.broker} and {e.other} is {fault}"
+            words = f"the link {Link(e.broker, e.other, e.side)} is {fault}"
             return Sentence(words, because=words)
         case supervisor.ActionAsked() as e:
             return Sentence(

@@ -7,6 +7,8 @@ are made from this table.
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from kafka_edu.common.link_faults import link_ends
+
 
 class Parameter(StrEnum):
     """A parameter of an act. Its value is the key in a request."""
@@ -50,6 +52,29 @@ class Act(NamedTuple):
 
 _BROKER = (Parameter.BROKER,)
 _LINK = (Parameter.BROKER, Parameter.OTHER)
+
+
+def _link_acts(
+    suffix: str, ends: str, parameters: tuple[Parameter, ...], *, cut: str, reset: str
+) -> tuple[Act, ...]:
+    """Return the acts on one kind of link. `cut` and `reset` are the effects of these two."""
+    return (
+        Act(
+            f"slow-{suffix}",
+            f"slow the link {ends} by {{delay_ms}} ms",
+            (*parameters, Parameter.DELAY_MS),
+            "Everything between the two takes that much longer in each direction.",
+        ),
+        Act(f"cut-{suffix}", f"cut the link {ends}", parameters, cut, dangerous=True),
+        Act(f"reset-{suffix}", f"reset the connections {ends}", parameters, reset),
+        Act(
+            f"heal-{suffix}",
+            f"heal the link {ends}",
+            parameters,
+            "Both reach each other again; bytes that waited arrive now.",
+        ),
+    )
+
 
 #: Acts on one process. A ZooKeeper server can be named in place of a broker.
 PROCESS_ACTS: Final = (
@@ -143,35 +168,39 @@ CLUSTER_ACTS: Final = (
         (Parameter.CLIENTS,),
         "All brokers record the requests of these clients and the responses, for the screen Wire.",
     ),
-    Act(
-        "slow-link",
-        "slow the link between brokers {broker} and {other} by {delay_ms} ms",
-        (*_LINK, Parameter.DELAY_MS),
-        "Everything between the two takes that much longer in each direction.",
-    ),
-    Act(
-        "cut-link",
-        "cut the link between brokers {broker} and {other}",
+    *_link_acts(
+        "link",
+        link_ends("{broker}", "{other}"),
         _LINK,
-        "Nothing passes between the two. As with a pulled cable, neither side gets an error.",
-        dangerous=True,
-    ),
-    Act(
-        "reset-link",
-        "reset the connections between brokers {broker} and {other}",
-        _LINK,
-        "Each connection between the two ends with an error, as after a TCP reset; both connect"
-        " again.",
-    ),
-    Act(
-        "heal-link",
-        "heal the link between brokers {broker} and {other}",
-        _LINK,
-        "Both reach each other again; bytes that waited arrive now.",
+        cut="Nothing passes between the two. As with a pulled cable, neither side gets an error.",
+        reset="Each connection between the two ends with an error, as after a TCP reset; both"
+        " connect again.",
     ),
 )
 
-ACTS: Final[dict[str, Act]] = {act.name: act for act in (*PROCESS_ACTS, *CLUSTER_ACTS)}
+#: Acts on a cluster that was started `--with-relays`.
+RELAYED_ACTS: Final = (
+    *_link_acts(
+        "zookeeper",
+        link_ends("{broker}", None, "zookeeper"),
+        _BROKER,
+        cut="Its session expires and the controller moves its leaders. The broker does not know of"
+        " it until the link is healed.",
+        reset="Each connection between the two ends; the broker connects again and keeps its"
+        " session.",
+    ),
+    *_link_acts(
+        "clients",
+        link_ends("{broker}", None, "clients"),
+        _BROKER,
+        cut="Its clients get no answer and time out, while replication goes on.",
+        reset="Each connection of a client to the broker ends; the clients connect again.",
+    ),
+)
+
+ACTS: Final[dict[str, Act]] = {
+    act.name: act for act in (*PROCESS_ACTS, *CLUSTER_ACTS, *RELAYED_ACTS)
+}
 
 
 def parse_values(act: Act, words: list[str]) -> dict[str, int | str]:

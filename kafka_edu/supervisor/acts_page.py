@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from kafka_edu.supervisor.act_table import CLUSTER_ACTS, PROCESS_ACTS, Act
+from kafka_edu.supervisor.act_table import CLUSTER_ACTS, PROCESS_ACTS, RELAYED_ACTS, Act
 
 _BEFORE: Final = """\
 # Acts
@@ -59,8 +59,36 @@ broker has this socket already, and only the cluster's owner can read the token.
 written to disk, so a broker that starts again knows of no fault. When a broker ends, the supervisor
 heals the other ends of its links and emits LinkChanged.
 
-What cannot be slowed or cut yet: the way from a broker to ZooKeeper, and from clients to a broker.
-To cut a broker off from ZooKeeper, expire its session or pause it.
+## Links over the relay
+
+```sh no-check: it needs a cluster of its own
+./kafka-edu cluster up --cluster links --with-relays
+./kafka-edu cluster act --cluster links cut-zookeeper 0
+./kafka-edu cluster act --cluster links heal-zookeeper 0
+```
+
+ZooKeeper and foreign clients have no transport of ours. `--with-relays` starts one more process,
+the relay (`kafka_edu/supervisor/relay.py`). What goes between them and the brokers passes through
+it, over the same transport. `bootstrap.servers` names the relay's ports, and each broker advertises
+its port of the relay. Brokers reach each other directly, over a listener of their own (BROKERS).
+The supervisor's own acts and commands on ZooKeeper do not pass the relay.
+
+- The end of a connection is held back like its bytes, and arrives behind them.
+- The relay accepts connections for a link that is cut, and answers nothing. If the client gives up
+  before the link is healed, none of its bytes reach the broker.
+- The faults are in the relay, not in the broker. So a broker that starts again is still cut off.
+- If the relay ends, every connection over it ends. The supervisor emits ProcessEnded, and
+  LinkChanged for each of its links, because the next relay knows of no fault. It starts the next
+  one at once. A relay that cannot listen on its ports is not started again: the dashboard says that
+  the relay has ended, and the acts are refused.
+- A broker's link to ZooKeeper is one link, also to an ensemble.
+- `cluster down` heals these links first, because a broker without ZooKeeper cannot hand its
+  leaders over.
+- The cluster chooses `listeners` and the settings that belong to it. If you set one of them, `up`
+  refuses to start. `control.plane.listener.name` works, under any name but PLAINTEXT and BROKERS.
+
+`up` remembers `--with-relays` until `--without-relays`. In a cluster without a relay these acts are
+refused, and the message says how to start one with it.
 """
 
 
@@ -75,6 +103,8 @@ def page() -> str:
             *_rows(PROCESS_ACTS),
             "\n## Acts on the cluster\n",
             *_rows(CLUSTER_ACTS),
+            "\n## Acts on a cluster started --with-relays\n",
+            *_rows(RELAYED_ACTS),
             "",
             _AFTER.rstrip("\n"),
             "",

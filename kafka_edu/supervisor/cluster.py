@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kafka_edu.common.link_faults import Link
 from kafka_edu.common.package_group import PackageGroupError, ensure_group
 from kafka_edu.common.python_process import command_line, python_command, python_environment
 from kafka_edu.supervisor.action_client import (
@@ -79,11 +80,15 @@ class ProcessStatus(NamedTuple):
 
 
 class LinkStatus(NamedTuple):
-    """A link between two brokers: `slow by 200 ms` or `cut`."""
+    """A link, as `link_faults.Link`, and its state: `slow by 200 ms` or `cut`."""
 
     broker: int
     other: int
     state: str
+    side: str = ""
+
+    def __str__(self) -> str:
+        return f"the link {Link(self.broker, self.other, self.side)} is {self.state}"
 
 
 class ClusterStatus(NamedTuple):
@@ -102,7 +107,7 @@ class ClusterStatus(NamedTuple):
     up_s: float
     processes: tuple[ProcessStatus, ...]
     links: tuple[LinkStatus, ...] = ()
-    """Links between brokers that are slow or cut."""
+    """Links that are slow or cut."""
 
     @staticmethod
     def of(fields: object) -> "ClusterStatus":
@@ -471,6 +476,7 @@ def running_cluster(
     broker_props: Mapping[int, Mapping[str, str]] | None = None,
     zookeeper: str = "embedded",
     zookeepers: int | None = None,
+    with_relays: bool = False,
     home: Path | None = None,
     wait: bool = True,
 ) -> Iterator[Cluster]:
@@ -488,7 +494,15 @@ def running_cluster(
             )
         cluster = start_cluster(
             name,
-            Wish(brokers, None, zookeeper, props or {}, broker_props or {}, zookeepers),
+            Wish(
+                brokers,
+                None,
+                zookeeper,
+                props or {},
+                broker_props or {},
+                zookeepers,
+                with_relays=with_relays,
+            ),
             home,
             temporary=True,
         )

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.common.link_faults import WHOLE, LinkFault
+from kafka_edu.common.link_faults import WHOLE, Link, LinkFault
+from kafka_edu.common.python_process import command_line
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.words import plural
+from kafka_edu.supervisor.act_table import RELAYED_ACTS
 from kafka_edu.supervisor.action_server import ActionRefused
 from kafka_edu.supervisor.child_process import ProcessState
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
@@ -25,6 +27,7 @@ _CONTROLLER: Final = "/controller"
 _ALL: Final = "all"
 _PATIENCE_S: Final = 15.0
 _LOOK_AGAIN_S: Final = 0.05
+_RELAYED: Final = frozenset(act.name for act in RELAYED_ACTS)
 Request = Mapping[str, object]
 
 
@@ -38,10 +41,12 @@ class ClusterActs:
         zookeeper_connect: str,
         broker_ports: Mapping[int, Sequence[int]],
         state_of: Callable[[int], ProcessState],
-        on_link: Callable[[int, int, LinkFault], None],
+        on_link: Callable[[Link, LinkFault], None],
+        relay_state: Callable[[], ProcessState] | None,
     ) -> None:
         """`broker_ports` are the ports of each broker's listeners. `state_of` returns the
-        state of a broker's process. `on_link` is called when a link has changed.
+        state of a broker's process. `on_link` is called when a link has changed. `relay_state`
+        returns the state of the relay's process; it is None in a cluster without relays.
         """
         self._folder = folder
         self._bootstrap_servers = bootstrap_servers
@@ -50,8 +55,9 @@ class ClusterActs:
         self._state_of = state_of
         self._on_link = on_link
         self._healing: set[asyncio.Task[None]] = set()
-        self.links: dict[tuple[int, int], LinkFault] = {}
-        """Links that are not whole, by their two brokers, the smaller id first."""
+        self._relay_state = relay_state
+        self.links: dict[Link, LinkFault] = {}
+        """Links that are not whole. Between two brokers the smaller id comes first."""
 
     async def act(self, name: str, request: Request) -> str:
         """Carry out one act. Return what was done. Raises ActionRefused with the reason."""
@@ -90,17 +96,15 @@ class ClusterActs:
                 return await self._configure(4, str(broker), f"broker {broker}", request)
             case "capture":
                 return await self._capture(_text(request, "clients"))
-            case "slow-link":
-                delay_ms = request.get("delay_ms")
-                if not isinstance(delay_ms, int) or not 0 < delay_ms <= 60_000:
-                    raise ActionRefused("delay_ms is a number of ms, at least 1 and at most 60,000")
-                return await self._link(request, LinkFault(delay_ms))
-            case "cut-link":
-                return await self._link(request, LinkFault(cut=True))
             case "reset-link":
-                return await self._reset_link(*self._ends(request))
-            case "heal-link":
-                return await self._link(request, WHOLE)
+                return await self._reset_link(self._between(request))
+            case "reset-zookeeper" | "reset-clients":
+                return await self._reset_relayed(self._over_relay(name, request))
+            case "slow-link" | "cut-link" | "heal-link":
+                return await self._set_link(self._between(request), _fault(name, request))
+            case _ if name in _RELAYED:
+                link = self._over_relay(name, request)
+                return await self._set_relayed(link, _fault(name, request))
         raise ActionRefused(f"there is no action '{name}'")
 
     def _broker(self, request: Request, key: str) -> int:
@@ -233,45 +237,44 @@ class ClusterActs:
             return f"all brokers capture the frames of {wanted}"
         return "no broker captures frames any more; the files stay"
 
-    def _ends(self, request: Request) -> tuple[int, int]:
-        """Return the two brokers of a link, the smaller id first."""
+    def _between(self, request: Request) -> Link:
+        """Return the link between two brokers, the smaller id first."""
         a, b = sorted((self._broker(request, "broker"), self._broker(request, "other")))
         if a == b:
             raise ActionRefused("a link has two ends; both name the same broker")
-        return a, b
+        return Link(a, b)
 
-    async def _reset_link(self, a: int, b: int) -> str:
+    async def _reset_link(self, link: Link) -> str:
         """Have each of the two close the connections that it has opened to the other."""
         closed = 0
-        for broker, other in ((a, b), (b, a)):
+        for broker, other in ((link.broker, link.other), (link.other, link.broker)):
             ports = list(self._broker_ports[other])
             answer = await self._control(broker, {"control": "reset-link", "ports": ports})
-            match answer.get("connections"):
-                case int(connections):
-                    closed += connections
-        return f"{plural(closed, 'connection')} between brokers {a} and {b} ended with an error"
+            closed += _connections(answer)
+        return f"{plural(closed, 'connection')} {link} ended with an error"
 
-    async def _link(self, request: Request, fault: LinkFault) -> str:
-        a, b = self._ends(request)
-        before = self.links.get((a, b), WHOLE)
+    async def _set_link(self, link: Link, fault: LinkFault) -> str:
+        a, b = link.broker, link.other
+        before = self.links.get(link, WHOLE)
         await self._set_fault(a, b, fault)
         try:
             await self._set_fault(b, a, fault)
         except (ActionRefused, OSError) as error:
             await self._set_fault(a, b, before)
             raise ActionRefused(
-                f"the link between brokers {a} and {b} is still {before}, because broker {b} could"
+                f"the link {link} is still {before}, because broker {b} could"
                 f" not change its end: {error}"
             ) from error
-        self._record(a, b, fault)
-        return f"the link between brokers {a} and {b} is {fault}"
+        return self._record(link, fault)
 
-    def _record(self, a: int, b: int, fault: LinkFault) -> None:
+    def _record(self, link: Link, fault: LinkFault) -> str:
+        """Keep the state of a link. Return it in words."""
         if fault == WHOLE:
-            self.links.pop((a, b), None)
+            self.links.pop(link, None)
         else:
-            self.links[a, b] = fault
-        self._on_link(a, b, fault)
+            self.links[link] = fault
+        self._on_link(link, fault)
+        return f"the link {link} is {fault}"
 
     async def _set_fault(self, broker: int, other: int, fault: LinkFault) -> None:
         """Set the fault of the connections that one broker opens to the other."""
@@ -287,48 +290,76 @@ class ClusterActs:
         """Heal the links of a broker that has ended, because at its next start it knows of no
         fault. The other ends still have it, so they are healed in the background.
         """
-        for link in [link for link in self.links if broker in link]:
-            task = asyncio.get_running_loop().create_task(self._heal_other_end(link, broker))
-            self._healing.add(task)
-            task.add_done_callback(self._healing.discard)
+        for link in tuple(self.links):
+            if not link.side and broker in (link.broker, link.other):
+                task = asyncio.get_running_loop().create_task(self._heal_other_end(link, broker))
+                self._healing.add(task)
+                task.add_done_callback(self._healing.discard)
 
-    async def _heal_other_end(self, link: tuple[int, int], ended: int) -> None:
-        other = link[1] if link[0] == ended else link[0]
+    async def _heal_other_end(self, link: Link, ended: int) -> None:
+        other = link.other if link.broker == ended else link.broker
         try:
             await self._set_fault(other, ended, WHOLE)
         except (ActionRefused, OSError):
             if self._state_of(other) is not ProcessState.STOPPED:
                 return  # the other end still has the fault, and the record says so
         if link in self.links:
-            self._record(*link, WHOLE)
+            self._record(link, WHOLE)
+
+    def _over_relay(self, name: str, request: Request) -> Link:
+        """Return the link that an act names. Raises ActionRefused if there is no relay."""
+        link = Link(self._broker(request, "broker"), side=name.partition("-")[2])
+        if self._relay_state is None:
+            raise ActionRefused(
+                f"the link {link} passes no relay, so nothing can hold back what goes over it: take"
+                f" the cluster down and start it with {command_line('cluster up --with-relays')}"
+            )
+        if self._relay_state() is ProcessState.STOPPED:
+            raise ActionRefused(
+                f"the relay has ended, so nothing passes {link}; {self._folder.relay_log} says why:"
+                " take the cluster down and start it again"
+            )
+        return link
+
+    async def _set_relayed(self, link: Link, fault: LinkFault) -> str:
+        fields = {"delay_ms": fault.delay_ms, "cut": fault.cut}
+        await self._control_relay("route", link, fields)
+        return self._record(link, fault)
+
+    async def _reset_relayed(self, link: Link) -> str:
+        answer = await self._control_relay("reset-route", link, {})
+        return f"{plural(_connections(answer), 'connection')} {link} ended"
+
+    async def heal_relayed(self) -> None:
+        """Heal all links over the relay, as far as it answers."""
+        for link in tuple(self.links):
+            if link.side:
+                with contextlib.suppress(ActionRefused, OSError):
+                    await self._set_relayed(link, WHOLE)
+
+    def forget_relayed(self) -> None:
+        """Note that the links over the relay are whole, because it has ended and the next one knows
+        of no fault.
+        """
+        for link in tuple(self.links):
+            if link.side:
+                self._record(link, WHOLE)
 
     async def _control(self, broker: int, request: dict[str, object]) -> dict[str, object]:
-        """Send a control line to a broker's event socket. Raises ActionRefused, OSError."""
-        async with asyncio.timeout(_PATIENCE_S):
-            address = await self._events_address(broker)
-            reader, writer = await asyncio.open_connection(address.host, address.port)
-            try:
-                writer.write(json.dumps({"token": address.token, **request}).encode() + b"\n")
-                await writer.drain()
-                answer = json.loads(await reader.readline() or b"{}")
-            except ValueError as error:
-                raise ActionRefused(f"broker {broker} gave no answer") from error
-            finally:
-                writer.close()
-        if not answer.get("ok"):
-            raise ActionRefused(str(answer.get("error", f"broker {broker} gave no answer")))
-        return dict(answer)
+        return await _control(
+            f"broker {broker}",
+            self._folder.broker_events(broker),
+            lambda: self._state_of(broker),
+            request,
+        )
 
-    async def _events_address(self, broker: int) -> EventsAddress:
-        """Return where the broker sends events. A broker that has just started writes the address
-        a moment later, so this waits for it. The caller limits the time.
-        """
-        path: Path = self._folder.broker_events(broker)
-        while (state := self._state_of(broker)) is ProcessState.RUNNING:
-            with contextlib.suppress(OSError, TraceFormatError):
-                return EventsAddress.read(str(path))
-            await asyncio.sleep(_LOOK_AGAIN_S)
-        raise ActionRefused(f"broker {broker} is {state}")
+    async def _control_relay(
+        self, control: str, link: Link, fields: Mapping[str, object]
+    ) -> dict[str, object]:
+        assert self._relay_state is not None
+        request = {"control": control, "prefix": f"{link.side}-{link.broker}", **fields}
+        events = self._folder.relay_events
+        return await _control("the relay", events, self._relay_state, request)
 
 
 class _ZooKeeper:
@@ -367,6 +398,62 @@ class _ZooKeeper:
 
     def delete(self, path: str) -> None:
         self._client.delete(path)
+
+
+async def _control(
+    process: str,
+    events: Path,
+    state_of: Callable[[], ProcessState],
+    request: dict[str, object],
+) -> dict[str, object]:
+    """Send a control line to the event socket of a process. Raises ActionRefused, OSError."""
+    async with asyncio.timeout(_PATIENCE_S):
+        address = await _events_address(process, events, state_of)
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        try:
+            writer.write(json.dumps({"token": address.token, **request}).encode() + b"\n")
+            await writer.drain()
+            answer = json.loads(await reader.readline() or b"{}")
+        except ValueError as error:
+            raise ActionRefused(f"{process} gave no answer") from error
+        finally:
+            writer.close()
+    if not answer.get("ok"):
+        raise ActionRefused(str(answer.get("error", f"{process} gave no answer")))
+    return dict(answer)
+
+
+async def _events_address(
+    process: str, events: Path, state_of: Callable[[], ProcessState]
+) -> EventsAddress:
+    """Return where a process sends events. One that has just started writes the address a moment
+    later, so this waits for it. The caller limits the time.
+    """
+    while (state := state_of()) is ProcessState.RUNNING:
+        with contextlib.suppress(OSError, TraceFormatError):
+            return EventsAddress.read(str(events))
+        await asyncio.sleep(_LOOK_AGAIN_S)
+    raise ActionRefused(f"{process} is {state}")
+
+
+def _connections(answer: Mapping[str, object]) -> int:
+    match answer.get("connections"):
+        case int(connections):
+            return connections
+    return 0
+
+
+def _fault(name: str, request: Request) -> LinkFault:
+    """Return the state that an act gives a link: `slow-…`, `cut-…` or `heal-…`."""
+    match name.partition("-")[0]:
+        case "slow":
+            delay_ms = request.get("delay_ms")
+            if not isinstance(delay_ms, int) or not 0 < delay_ms <= 60_000:
+                raise ActionRefused("delay_ms is a number of ms, at least 1 and at most 60,000")
+            return LinkFault(delay_ms)
+        case "cut":
+            return LinkFault(cut=True)
+    return WHOLE
 
 
 def _text(request: Request, key: str) -> str:

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kafka_edu.common.link_faults import LinkFault
+from kafka_edu.common.link_faults import Link, LinkFault
 from kafka_edu.common.python_process import BROKER_MODULE
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
@@ -38,7 +38,7 @@ from kafka_edu.supervisor.cluster_folder import EXIT_ALREADY_UP, ClusterFolder
 from kafka_edu.supervisor.cluster_spec import HOST, ClusterSpec
 from kafka_edu.supervisor.zookeeper_servers import PATIENCE_S as ZOOKEEPER_PATIENCE_S
 from kafka_edu.supervisor.zookeeper_servers import ZooKeeperServers
-from kafka_edu.trace.event import SUPERVISOR, Event, Source, SourceKind
+from kafka_edu.trace.event import PROXY, SUPERVISOR, Event, Source, SourceKind
 from kafka_edu.trace.events.supervisor import (
     ActionAsked,
     ActionDone,
@@ -85,15 +85,27 @@ class Supervisor:
             )
             for broker in spec.brokers
         }
+        self._relay = (
+            self._child(
+                "relay",
+                PROXY,
+                ["kafka_edu.supervisor.relay", str(folder.path)],
+                folder.relay_log,
+            )
+            if spec.routes()
+            else None
+        )
         self._zookeepers = ZooKeeperServers(spec.zookeeper, folder, self._child, self._trace)
         self._cluster_acts = ClusterActs(
             folder,
-            spec.bootstrap_servers,
+            spec.direct_servers,
             spec.zookeeper.connect,
             {broker.id: _ports_of(spec, broker.id) for broker in spec.brokers},
             lambda broker: self._brokers[broker].state,
             self._link_changed,
+            (lambda: relay.state) if (relay := self._relay) is not None else None,
         )
+        self._restarting: set[asyncio.Future[None]] = set()
         self._locks = {child.source: asyncio.Lock() for child in self._children()}
         self._end = asyncio.Event()
         self._all_started = asyncio.Event()
@@ -108,11 +120,15 @@ class Supervisor:
         return ChildProcess(name, source, command, log, self._trace, self._on_end)
 
     def _children(self) -> Iterator[ChildProcess]:
-        """Yield the children, ZooKeeper first."""
+        """Yield the children: ZooKeeper, the relay if there is one, the brokers."""
         yield from self._zookeepers.children.values()
+        if self._relay is not None:
+            yield self._relay
         yield from self._brokers.values()
 
     def _port(self, child: ChildProcess) -> int:
+        if child is self._relay:
+            return 0
         return (
             self._spec.broker(child.source.id).port
             if child.source.kind is SourceKind.BROKER
@@ -128,12 +144,12 @@ class Supervisor:
                 pid=child.pid,
                 port=self._port(child),
             )
-        for (broker, other), fault in self._cluster_acts.links.items():
-            yield LinkSnapshot(broker=broker, other=other, delay_ms=fault.delay_ms, cut=fault.cut)
+        for link, fault in self._cluster_acts.links.items():
+            yield LinkSnapshot(**link._asdict(), **fault._asdict())
         yield from self._zookeepers.snapshot()
 
-    def _link_changed(self, broker: int, other: int, fault: LinkFault) -> None:
-        self._trace(LinkChanged(broker=broker, other=other, delay_ms=fault.delay_ms, cut=fault.cut))
+    def _link_changed(self, link: Link, fault: LinkFault) -> None:
+        self._trace(LinkChanged(**link._asdict(), **fault._asdict()))
 
     def _gauges(self) -> Iterator[Event]:
         for child in self._children():
@@ -213,6 +229,9 @@ class Supervisor:
         if not await self._zookeepers.start():
             self._all_started.set()  # no broker starts; `wait-ready` reports how ZooKeeper ended
             return
+        if self._relay is not None:
+            self._folder.relay_events.unlink(missing_ok=True)
+            await self._relay.start()  # before the brokers, which reach ZooKeeper over it
         for broker in self._brokers.values():
             async with self._locks[broker.source]:
                 # a broker that is not stopped was started on request meanwhile
@@ -239,11 +258,14 @@ class Supervisor:
         if self._delete:
             await asyncio.gather(*(child.kill() for child in self._children()))
             return
+        await self._cluster_acts.heal_relayed()  # a broker without ZooKeeper cannot hand over
         stopping: list[asyncio.Task[object]] = []
         for broker in running:
             stopping.append(asyncio.create_task(broker.stop(BROKER_PATIENCE_S)))
             await asyncio.wait(stopping, timeout=NEXT_BROKER_AFTER_S)
         await asyncio.gather(*stopping)
+        if self._relay is not None and self._relay.state is not ProcessState.STOPPED:
+            await self._relay.stop(ZOOKEEPER_PATIENCE_S)
         await self._zookeepers.stop()
 
     def _on_end(self, child: ChildProcess) -> None:
@@ -251,13 +273,26 @@ class Supervisor:
         ChildProcess emits the event about the end.
         """
         path = (
-            self._folder.broker_events(child.source.id)
+            self._folder.relay_events
+            if child is self._relay
+            else self._folder.broker_events(child.source.id)
             if child.source.kind is SourceKind.BROKER
             else self._folder.zookeeper_events
         )
+        served = path.exists()
         path.unlink(missing_ok=True)
         if child.source.broker is not None:
             self._cluster_acts.heal_links_of(child.source.broker)
+        if child is self._relay:
+            ended = self._trace.seq  # the event about the end, which is the cause of what follows
+            with self._trace.because(ended):
+                self._cluster_acts.forget_relayed()
+            # one that never listened would end again: its port is taken, for example
+            if served and not self._end.is_set():
+                start = self._trace.carry(ended, child.start())
+                task = asyncio.ensure_future(start)
+                self._restarting.add(task)
+                task.add_done_callback(self._restarting.discard)
 
     async def _act(self, action: str, request: Request) -> Answer:
         """Carry out an act. An event is emitted before and after it, except for `status` and
@@ -422,8 +457,8 @@ class Supervisor:
                 "connect": self._spec.zookeeper.connect,
             },
             "links": [
-                {"broker": a, "other": b, "state": str(fault)}
-                for (a, b), fault in self._cluster_acts.links.items()
+                {**link._asdict(), "state": str(fault)}
+                for link, fault in self._cluster_acts.links.items()
             ],
             "ready_ms": self._ready_ms,
             "up_s": round((time.monotonic_ns() - self._started_ns) / 1e9, 3),
@@ -450,7 +485,8 @@ def _ports_of(spec: ClusterSpec, broker_id: int) -> tuple[int, ...]:
     """Return the ports of all listeners of a broker."""
     broker = spec.broker(broker_id)
     listeners = {**spec.props, **broker.props}.get("listeners", "")
-    return tuple(sorted({broker.port, *map(int, re.findall(r":(\d+)", listeners))}))
+    relay = () if broker.relay is None else (broker.relay.clients, broker.relay.brokers)
+    return tuple(sorted({broker.port, *relay, *map(int, re.findall(r":(\d+)", listeners))}))
 
 
 def _number(request: Request, key: str, default: float) -> float:

@@ -1,21 +1,19 @@
 """Each act of the table once, on one real cluster: what it does is seen in the cluster's events."""
 
-import asyncio
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kafka_edu.instruments.trace_feed import TraceFeed, now_us
-from kafka_edu.supervisor.act_table import ACTS
+from kafka_edu.instruments.trace_feed import now_us
+from kafka_edu.supervisor.act_table import CLUSTER_ACTS, PROCESS_ACTS
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
-from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events import controller, reassignment, replication, server, supervisor
+from tests.cluster.watcher import Watcher
 from tests.waiting import PATIENCE_S, wait_for
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(280)]
@@ -26,39 +24,6 @@ PROPS = {
     "zookeeper.session.timeout.ms": "4000",
     "auto.leader.rebalance.enable": "false",
 }
-
-
-class Watcher:
-    """Collects the events of a cluster, in a thread of its own."""
-
-    def __init__(self, folder: ClusterFolder) -> None:
-        self.envelopes: list[Envelope] = []
-        self._stop, self._linked = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=asyncio.run, args=(self._watch(folder),))
-        self._thread.start()
-        assert self._linked.wait(PATIENCE_S), "not every process sends events"
-
-    async def _watch(self, folder: ClusterFolder) -> None:
-        feed = TraceFeed(folder)
-        reading = asyncio.create_task(feed.run())
-        while not self._stop.is_set():
-            self.envelopes += feed.drain()
-            if feed.complete():
-                self._linked.set()
-            await asyncio.sleep(0.05)
-        reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
-
-    def close(self) -> None:
-        self._stop.set()
-        self._thread.join(PATIENCE_S)
-
-    def wait(self, what: Callable[[Envelope], bool], words: str, since_us: int = 0) -> Envelope:
-        """Return the first such event since then."""
-        return wait_for(
-            lambda: [e for e in list(self.envelopes) if e.mono_us >= since_us and what(e)],
-            f"never seen: {words}",
-        )[0]
 
 
 @pytest.fixture(scope="module")
@@ -331,6 +296,7 @@ def test_what_makes_no_sense_is_refused_in_words(cluster: Cluster) -> None:
         ("cut-link", {"broker": 1, "other": 7}, "there is no broker 7; there are 0, 1, 2"),
         ("slow-link", {"broker": 0, "other": 1, "delay_ms": 0}, "at least 1 and at most 60,000"),
         ("reassign", {"partition": "t-0", "replicas": "one"}, "is not a list of broker ids"),
+        ("cut-clients", {"broker": 1}, "passes no relay.*cluster up --with-relays"),
         ("fly", {}, "there is no action 'fly'"),
     ):
         with pytest.raises(ClusterError, match=words):
@@ -339,17 +305,5 @@ def test_what_makes_no_sense_is_refused_in_words(cluster: Cluster) -> None:
 
 def test_each_act_of_the_table_was_asked_for_in_words_and_done(watcher: Watcher) -> None:
     """Runs last. Every dashboard saw these events in its time line."""
-    asked = {
-        e.event.action: e.event.title
-        for e in watcher.envelopes
-        if isinstance(e.event, supervisor.ActionAsked) and e.event.action in ACTS
-    }
-    done = {
-        e.event.action
-        for e in watcher.envelopes
-        if isinstance(e.event, supervisor.ActionDone) and e.event.ok
-    }
-    assert asked.keys() == ACTS.keys()
-    assert done >= ACTS.keys()
-    assert all("<" not in title for title in asked.values()), asked
+    asked = watcher.done((*PROCESS_ACTS, *CLUSTER_ACTS))
     assert asked["slow-link"].startswith("slow the link between brokers")

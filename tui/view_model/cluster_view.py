@@ -4,7 +4,7 @@ well?".
 
 from typing import Final
 
-from kafka_edu.common.link_faults import WHOLE, LinkFault
+from kafka_edu.common.link_faults import WHOLE, Link, LinkFault
 from kafka_edu.common.words import joined, plural
 from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
 from kafka_edu.trace.event import SUPERVISOR, Envelope, Source, SourceKind
@@ -73,8 +73,10 @@ class ClusterView:
         """The server that leads the ensemble: 1, 2 …"""
         self.supervised: bool | None = None
         """Whether the supervisor is there. None: not known yet."""
-        self.links: dict[tuple[int, int], LinkFault] = {}
-        """Links between brokers that are not whole."""
+        self.links: dict[Link, LinkFault] = {}
+        """Links that are not whole."""
+        self.relay_ended = False
+        """Whether the cluster has a relay that has ended."""
         self._up_since_us: int | None = None
 
     def advance(self, now_us: int) -> None:
@@ -135,17 +137,23 @@ class ClusterView:
             case SnapshotBegins() if envelope.source == SUPERVISOR:
                 self.links.clear()
             case LinkSnapshot() | LinkChanged() as e:
-                self._link(e.broker, e.other, LinkFault(e.delay_ms, e.cut))
+                self._link(Link(e.broker, e.other, e.side), LinkFault(e.delay_ms, e.cut))
+            case ProcessSnapshot(child=Source(kind=SourceKind.PROXY)) as e:
+                self.relay_ended = e.state == "stopped"
+            case ProcessStarted(child=Source(kind=SourceKind.PROXY)):
+                self.relay_ended = False
+            case ProcessEnded(child=Source(kind=SourceKind.PROXY)):
+                self.relay_ended = True
             case LinkMade() if envelope.source.kind is SourceKind.ZOOKEEPER:
                 self.zookeepers[envelope.source.id] = True
             case _:
                 pass
 
-    def _link(self, broker: int, other: int, fault: LinkFault) -> None:
+    def _link(self, link: Link, fault: LinkFault) -> None:
         if fault == WHOLE:
-            self.links.pop((broker, other), None)
+            self.links.pop(link, None)
         else:
-            self.links[broker, other] = fault
+            self.links[link] = fault
 
     def _zookeeper_mode(self, server: int, mode: str) -> None:
         if mode == "leader":
@@ -189,10 +197,9 @@ class ClusterView:
         if not self.brokers.by_id:
             return "warning", "… waiting for the first broker"
         gone = [str(b.id) for b in self.brokers.by_id.values() if b.dead]
-        reasons = [
-            f"the link between brokers {broker} and {other} is {fault}"
-            for (broker, other), fault in self.links.items()
-        ]
+        reasons = [f"the link {link} is {fault}" for link, fault in self.links.items()]
+        if self.relay_ended:
+            reasons.insert(0, "the relay has ended: brokers reach neither clients nor ZooKeeper")
         if gone:
             still = self.partitions.dead_in_isr()
             isrs = f", still in {plural(still, 'ISR')}" if still else ""

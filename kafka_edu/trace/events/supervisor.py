@@ -99,22 +99,28 @@ class ActionAsked(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class LinkSnapshot(NamedTuple):
-    """A link between two brokers that is slow or cut."""
+    """A link of a broker that is slow or cut. `other` is a broker, or -1 where `side` names the
+    other end: zookeeper or clients.
+    """
 
     broker: int
     other: int
     delay_ms: int
     cut: bool
+    side: str = ""
 
 
 @event()
 class LinkChanged(NamedTuple):
-    """A link between two brokers was slowed, cut or healed (no delay and not cut)."""
+    """A link of a broker was slowed, cut or healed (no delay and not cut). `other` is a broker, or
+    -1 where `side` names the other end: zookeeper or clients.
+    """
 
     broker: int
     other: int
     delay_ms: int
     cut: bool
+    side: str = ""
 
 
 @event()

@@ -2,9 +2,9 @@
 returns.
 """
 
-from kafka_edu.common.link_faults import LinkFault
+from kafka_edu.common.link_faults import Link, LinkFault
 from kafka_edu.instruments.link_events import ClusterKnown, LinkLost
-from kafka_edu.trace.event import SUPERVISOR, Source, SourceKind
+from kafka_edu.trace.event import PROXY, SUPERVISOR, Source, SourceKind
 from kafka_edu.trace.events.controller import (
     ActiveControllerChanged,
     BrokerFailed,
@@ -619,7 +619,49 @@ def test_a_link_with_a_fault_is_said_until_it_is_healed() -> None:
     story.tell(SUPERVISOR, SnapshotBegins(as_of=0))
     story.tell(SUPERVISOR, LinkSnapshot(broker=0, other=1, delay_ms=0, cut=True))
     reduced(story, view)
-    assert view.links == {(0, 1): LinkFault(cut=True)}
+    assert view.links == {Link(0, 1): LinkFault(cut=True)}
     story.tell(SUPERVISOR, LinkChanged(broker=0, other=1, delay_ms=0, cut=False))
     reduced(story, view)
     assert view.verdict()[0] == "ok"
+
+
+def test_links_to_zookeeper_and_clients_are_said_each_for_itself() -> None:
+    story = Story()
+    view = running(story)
+    zookeeper = LinkChanged(broker=0, other=-1, delay_ms=0, cut=True, side="zookeeper")
+    clients = zookeeper._replace(delay_ms=50, cut=False, side="clients")
+    story.tell(SUPERVISOR, zookeeper)
+    story.tell(SUPERVISOR, clients)
+    reduced(story, view)
+    assert view.verdict() == (
+        "warning",
+        "! the link between broker 0 and ZooKeeper is cut; the link between broker 0 and its"
+        " clients is slow by 50 ms; every partition has all its replicas",
+    )
+    story.tell(SUPERVISOR, zookeeper._replace(cut=False))
+    reduced(story, view)
+    assert view.links == {Link(0, side="clients"): LinkFault(50)}
+    story.tell(SUPERVISOR, clients._replace(delay_ms=0))
+    reduced(story, view)
+    assert view.verdict()[0] == "ok"
+
+
+def test_a_relay_that_has_ended_is_said_until_it_runs_again() -> None:
+    story = Story()
+    view = running(story)
+    gone = "! the relay has ended: brokers reach neither clients nor ZooKeeper"
+    story.tell(
+        SUPERVISOR,
+        ProcessEnded(process="relay", child=PROXY, pid=7, code=0, signal="SIGKILL", asked=False),
+    )
+    reduced(story, view)
+    assert view.verdict()[1].startswith(gone)
+    story.tell(SUPERVISOR, ProcessStarted(process="relay", child=PROXY, pid=8))
+    reduced(story, view)
+    assert view.verdict()[0] == "ok"
+    story.tell(
+        SUPERVISOR,
+        ProcessSnapshot(process="relay", child=PROXY, state="stopped", pid=0, port=0),
+    )
+    reduced(story, view)
+    assert view.verdict()[1].startswith(gone), "also for who looks only now"

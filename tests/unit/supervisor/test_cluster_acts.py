@@ -1,0 +1,64 @@
+"""Acts on links over a relay that is not there, and what is known after its end."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.common.link_faults import WHOLE, Link, LinkFault
+from kafka_edu.supervisor.act_table import RELAYED_ACTS
+from kafka_edu.supervisor.action_server import ActionRefused
+from kafka_edu.supervisor.child_process import ProcessState
+from kafka_edu.supervisor.cluster_acts import ClusterActs
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+
+CUT = LinkFault(cut=True)
+
+
+class Acts:
+    """The acts on a cluster of one broker, none of whose processes runs."""
+
+    def __init__(self, folder: Path, relay: ProcessState | None) -> None:
+        self.changes: list[tuple[Link, LinkFault]] = []
+        self.acts = ClusterActs(
+            ClusterFolder(folder),
+            "",
+            "",
+            {0: (9092,)},
+            lambda _: ProcessState.STOPPED,
+            lambda link, fault: self.changes.append((link, fault)),
+            None if relay is None else lambda: relay,
+        )
+
+    def refused(self, name: str) -> str:
+        with pytest.raises(ActionRefused) as refused:
+            asyncio.run(self.acts.act(name, {"broker": 0, "delay_ms": 5}))
+        return str(refused.value)
+
+
+@pytest.mark.parametrize("name", [act.name for act in RELAYED_ACTS])
+def test_without_a_relay_its_acts_are_refused_with_what_to_do(tmp_path: Path, name: str) -> None:
+    acts = Acts(tmp_path, None)
+    end = "ZooKeeper" if name.endswith("zookeeper") else "its clients"
+    said = acts.refused(name)
+    assert said.startswith(f"the link between broker 0 and {end} passes no relay")
+    assert said.endswith("kafka-edu cluster up --with-relays")
+    assert acts.changes == []
+
+
+@pytest.mark.parametrize("name", [act.name for act in RELAYED_ACTS])
+def test_after_the_end_of_the_relay_they_are_refused_too(tmp_path: Path, name: str) -> None:
+    acts = Acts(tmp_path, ProcessState.STOPPED)
+    said = acts.refused(name)
+    assert said.startswith("the relay has ended")
+    assert f"{tmp_path}/relay.log says why" in said
+    assert acts.changes == []
+
+
+def test_the_end_of_the_relay_heals_its_links_and_no_other(tmp_path: Path) -> None:
+    acts = Acts(tmp_path, ProcessState.RUNNING)
+    links = {Link(0, side="clients"): CUT, Link(0, 1): CUT, Link(0, side="zookeeper"): CUT}
+    acts.acts.links.update(links)
+    acts.acts.forget_relayed()
+    assert acts.acts.links == {Link(0, 1): CUT}
+    assert acts.changes == [(Link(0, side="clients"), WHOLE), (Link(0, side="zookeeper"), WHOLE)]
