@@ -11,6 +11,8 @@ from kafka_edu.supervisor.action_server import ActionRefused
 from kafka_edu.supervisor.child_process import ProcessState
 from kafka_edu.supervisor.cluster_acts import ClusterActs
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.supervisor.cluster_spec import Wish, plan
+from kafka_edu.supervisor.relay import run
 
 CUT = LinkFault(cut=True)
 
@@ -62,3 +64,28 @@ def test_the_end_of_the_relay_heals_its_links_and_no_other(tmp_path: Path) -> No
     acts.acts.forget_relayed()
     assert acts.acts.links == {Link(0, 1): CUT}
     assert acts.changes == [(Link(0, side="clients"), WHOLE), (Link(0, side="zookeeper"), WHOLE)]
+
+
+def test_a_relay_does_what_the_acts_say_and_is_healed_at_the_end(tmp_path: Path) -> None:
+    spec = plan("r", Wish(brokers=1, with_relays=True), None, tmp_path)
+    folder = ClusterFolder.of("r", tmp_path)
+    spec.save(folder)
+    acts = Acts(folder.path, ProcessState.RUNNING)
+    cut, slow = Link(0, side="zookeeper"), Link(0, side="clients")
+
+    async def story() -> None:
+        relay = asyncio.create_task(run(folder))
+        assert await acts.acts.act("cut-zookeeper", {"broker": 0}) == (
+            "the link between broker 0 and ZooKeeper is cut"
+        )
+        await acts.acts.act("slow-clients", {"broker": 0, "delay_ms": 7})
+        assert acts.acts.links == {cut: CUT, slow: LinkFault(7)}
+        assert await acts.acts.act("reset-clients", {"broker": 0}) == (
+            "0 connections between broker 0 and its clients ended"
+        )
+        await acts.acts.heal_relayed()
+        relay.cancel()
+
+    asyncio.run(story())
+    assert acts.acts.links == {}
+    assert acts.changes[-2:] == [(cut, WHOLE), (slow, WHOLE)]
