@@ -1,5 +1,5 @@
-"""A broker to ask, real or simulated, and its answers in a form that two brokers can be compared
-by.
+"""Connections to a real or a simulated broker, and a form of its responses in which two brokers can
+be compared.
 """
 
 import contextlib
@@ -35,8 +35,8 @@ from tests.interop.frames import read_frame
 
 PATIENCE_S: Final = 30.0
 CLOSED: Final = "closed"
-#: What differs between two brokers without meaning anything: names and numbers that each makes for
-#: itself.
+#: Fields whose values differ between two brokers without meaning anything: names and numbers that
+#: each broker makes for itself.
 OWN: Final = {
     "host",
     "port",
@@ -51,25 +51,26 @@ OWN: Final = {
     "hmac",
     "token_id",
 }
-#: Also own, where they are text; the leader of a partition is a number.
+#: These fields count as OWN only when they hold text: a partition's leader is a number, and that
+#: number is compared.
 OWN_TEXTS: Final = {"leader"}
-#: Configs that name where a broker runs.
+#: Config keys that say where a broker runs.
 PLACES: Final = {"listeners", "log.dirs", "zookeeper.connect"}
-#: Texts for people. Null, empty or said is always compared; the words only where a question asks
-#: for them.
+#: Fields with a text for people. A comparison always shows whether the text is null, empty or
+#: present. It shows the words only where a case asks for them.
 TEXTS: Final = {"error_message", "batch_index_error_message"}
-#: The text of a refused partition of a Produce: this broker also explains what Apache Kafka refuses
-#: without a word (docs/differences.md).
+#: A struct whose error text is not compared. This broker also explains errors for which Apache
+#: Kafka gives no text (docs/differences.md).
 EXPLAINED: Final = "PartitionProduceResponse"
 
 
 class Line(Protocol):
-    """One connection to a broker."""
+    """A connection to a broker."""
 
     def send(self, frame: bytes) -> None: ...
 
     def receive(self) -> bytes | None:
-        """The next frame, without its size; None for the end of the connection. Raises
+        """Return the next frame without its size, or None at the end of the connection. Raises
         TimeoutError.
         """
         ...
@@ -78,12 +79,12 @@ class Line(Protocol):
 
 
 class Broker(Protocol):
-    """One broker to ask."""
+    """The broker under test."""
 
     def connect(self) -> Line: ...
 
     def pause(self, ms: int) -> None:
-        """Let time pass: it is part of the question."""
+        """Let time pass, where the case needs it."""
         ...
 
 
@@ -92,7 +93,7 @@ class SocketLine:
         self._socket = socket.create_connection((host, port), PATIENCE_S)
 
     def send(self, frame: bytes) -> None:
-        with contextlib.suppress(ConnectionError):  # `receive` will say so
+        with contextlib.suppress(ConnectionError):  # `receive` reports the closed connection
             self._socket.sendall(frame)
 
     def receive(self) -> bytes | None:
@@ -106,7 +107,7 @@ class SocketLine:
 
 
 class ListeningBroker(NamedTuple):
-    """A broker of any make that listens."""
+    """A broker that listens on a socket: Apache Kafka's or ours."""
 
     host: str
     port: int
@@ -117,15 +118,15 @@ class ListeningBroker(NamedTuple):
     def pause(self, ms: int) -> None:
         time.sleep(
             ms / 1000
-        )  # a recorded question may be what the broker says after so long; also between two askings
+        )  # some recorded answers depend on time, and a broker needs some between two retries
 
 
 class SimulatedBroker:
-    """This project's broker in virtual time: no process, no socket, and a second costs what happens
-    in it.
+    """This project's broker in virtual time: it has no process and no socket, and a second of pause
+    costs only the events that happen in it.
 
-    Its id is 0; or with `is_beside_controller` there are two, and it is the one that is not the
-    controller.
+    Its id is 0. With `is_beside_controller` there are two brokers, and the simulated connection
+    goes to the one that is not the controller.
     """
 
     def __init__(
@@ -151,7 +152,9 @@ class SimulatedBroker:
 
 
 def beside_controller(broker: Broker) -> int:
-    """Of two brokers, 0 and 1, the one that is not the controller, as this one of them tells."""
+    """Return the id of the broker, 0 or 1, that is not the controller. `broker` itself names the
+    controller.
+    """
     line = broker.connect()
     line.send(
         b"".join(
@@ -168,7 +171,7 @@ def beside_controller(broker: Broker) -> int:
 
 
 class SimLine:
-    """The client's end of a wire in the simulation; also its receiver."""
+    """The client's end of a simulated connection; it is also its receiver."""
 
     def __init__(self, broker: SimulatedBroker) -> None:
         self._broker = broker
@@ -190,7 +193,7 @@ class SimLine:
         while not self._frames and not self._closed:
             if not loop.step() or loop.now_ns > end_ns:
                 raise TimeoutError("no answer")
-        self._broker.cluster.advance(0)  # raises what was not caught in the broker
+        self._broker.cluster.advance(0)  # raises the exceptions that the broker did not catch
         return self._frames.popleft() if self._frames else None
 
     def close(self) -> None:
@@ -217,8 +220,9 @@ def size_of_records(data: bytes) -> object:
 
 
 def decoded_records(data: bytes) -> object:
-    """Each entry with what its header says and its records; how many bytes are left over, unless it
-    depends on how well somebody's codec packs.
+    """Return the header fields and the records of each entry. Where no compression is used, also
+    return how many bytes are left over. With compression, that number depends on the codec's
+    implementation.
     """
     entries: list[object] = []
     end, packed = 0, False
@@ -251,8 +255,8 @@ def decoded_records(data: bytes) -> object:
 
 
 def _times_by_producer(header: BatchHeader, entry: bytes) -> str:
-    """The times that the producer gave, where the broker's time stands above them in the header and
-    no reader sees them.
+    """Return the producer's own timestamps. With log append time the header's timestamps hide them
+    from every reader.
     """
     if header.magic < MAGIC_V2 or header.timestamp_type is not TimestampType.LOG_APPEND_TIME:
         return ""
@@ -272,11 +276,12 @@ def normalised(
     records: Callable[[bytes], object] = size_of_records,
     words: bool = False,
 ) -> object:
-    """Structs as dicts, bytes as hex, records as `records` says, what a broker makes for itself as
-    whether it is there, lists of structs sorted.
+    """Return the response in a form that JSON can hold and that two brokers share. Structs become
+    dicts, bytes become hex, records become the result of `records`, and lists of structs are
+    sorted. For a value that a broker makes for itself, only its presence is kept.
 
-    A text for people is "text" unless `words` are wanted; an empty one and null stay what they are.
-    What comes out is JSON's.
+    A text for people becomes "text", unless `words` are wanted. Null and the empty text stay as
+    they are.
     """
     if is_own(name, value):
         return "none" if value in (None, -1, 0, "", b"") or value == uuid.UUID(int=0) else "some"
@@ -305,8 +310,8 @@ def normalised(
 
 
 def _by_topic(items: list[Any]) -> list[Any]:
-    """Of a list of topics, each only a name and its partitions, those of one name as one: Apache
-    Kafka groups neighbours alone, here and there.
+    """Merge the entries of one topic name in a list of topics that hold only a name and partitions.
+    Apache Kafka merges only neighbouring entries, and not in every response.
     """
     name, *rest = items[0]
     if name not in ("topic", "name") or len(rest) != 1 or not isinstance(items[0][rest[0]], list):
@@ -318,8 +323,8 @@ def _by_topic(items: list[Any]) -> list[Any]:
 
 
 def own_bytes(value: Any, name: str = "") -> Iterator[bytes]:
-    """What this broker made for itself and a later request may have to repeat, as it stands on the
-    wire; outermost first, in `normalised`'s order.
+    """Yield the values that this broker made for itself and that a later request may repeat, as
+    they stand on the wire. Outer structs come first, in the order of `normalised`.
     """
     if is_own(name, value):
         if isinstance(value, str) and value and name != "host":

@@ -1,8 +1,8 @@
-"""Records what Apache Kafka answers: python -m tests.conformance.record [NAME …] (see
+"""Record the answers of Apache Kafka: python -m tests.conformance.record [NAME …] (see
 tests/conformance/recordings/README.md).
 
-Needs Java, and Apache Kafka's jars, which Maven fetches the first time. Without names it records
-every module of questions.
+This needs Java and Apache Kafka's jars, which Maven fetches the first time. Without names, every
+module of cases is recorded.
 """
 
 import sys

@@ -1,26 +1,24 @@
-"""Asking a broker and writing down what it says; asking again from what was written down.
+"""Send requests to a broker and record its answers; send the recorded requests again and compare.
 
-A recording is a list of steps, each a JSON object:
+A recording is a list of steps. Each step is a JSON object:
 
-    step      the question's name, the request's type and version; counted (#2, #3 …) where the same
-    is asked again
-    on        the connection, by a name of the asker's; each is opened when first used, and again
-    when it was closed
-    request   the whole frame, with its size, as hex; absent where only a late answer is read
-    answer    `normalised`; "closed" for the end of the connection; absent where the answer is read
-    later, or there is none
-    of        key and version of the request that is answered
-    decoded   `answer` holds the records themselves, not only how many bytes they take
-    words     `answer` holds the texts for people word by word, not only whether there is one
-    own       what the broker made for itself in this answer (member ids, fetch sessions …) and
-    later requests may repeat, as hex
-    until     the question was repeated until this answer came, for a broker needs its time (a
-    coordinator to be found, say)
-    raw       the frame is no request: of an answer only the first six bytes count, and the
-    connection is closed behind it
+    step      name of the case, type and version of the request; repetitions are counted (#2, #3 …)
+    on        name of the connection; it is opened when first used, and again after it was closed
+    request   the whole frame with its size, as hex; absent where only a late answer is read
+    answer    `normalised`; "closed" for the end of the connection; absent where an answer
+              is read later, or where there is none
+    of        API key and version of the request that is answered
+    decoded   `answer` holds the records themselves, not only their size
+    words     `answer` holds the texts for people word by word, not only their presence
+    own       values that the broker made for itself in this answer (member ids, fetch sessions …),
+              as hex; later requests may repeat them
+    until     the request was repeated until this answer came, because a broker needs some time (to
+              find a coordinator, say)
+    raw       the frame is not a request; only the first six bytes of the answer count, and the
+              connection is closed after it
 
-A replay sends the recorded bytes; where they hold what the recorded broker made for itself, what
-the replayed one made takes its place.
+A replay sends the recorded bytes. Where these contain a value that the recorded broker made for
+itself, the replay puts in the value that the replayed broker made.
 """
 
 import json
@@ -44,14 +42,14 @@ from tests.conformance.brokers import (
 )
 
 Step = dict[str, Any]
-#: Size, key, version, correlation id, and the length of a client id that is null.
+#: Size, key, version, correlation id, and the length of a null client id.
 HEADER_WITHOUT_CLIENT_ID: Final = Struct(">ihhih")
 RETRIES: Final = 600
 RETRY_MS: Final = 100
 
 
 class Asker:
-    """Asks a broker questions and keeps the steps."""
+    """Sends requests to a broker and keeps each of them, with its answer, as a step."""
 
     def __init__(self, broker: Broker) -> None:
         self.steps: list[Step] = []
@@ -61,7 +59,7 @@ class Asker:
         self._correlation_id = 0
         self._asked: dict[str, int] = {}
         self.words = False
-        """Compare the texts for people word by word, from the next question on."""
+        """From the next request on, compare the texts for people word by word."""
 
     def ask(
         self,
@@ -72,12 +70,12 @@ class Asker:
         on: str = "",
         until: Callable[[Any], bool] | None = None,
         decoded: bool = False,
-    ) -> Any:  # whoever asks knows the type of the answer
-        """Ask and return the answer, None when the broker closed the connection instead. `decoded`:
-        records are compared, not only their size.
+    ) -> Any:  # the caller knows the type of the answer
+        """Send a request and return the answer, or None when the broker closed the connection
+        instead. With `decoded`, the records are compared, not only their size.
 
-        With `until`, ask again until it holds: only the last answer is kept. Raises AssertionError
-        when it never holds.
+        With `until`, repeat the request until this condition holds, and keep only the last answer.
+        Raises AssertionError when the condition never holds.
         """
         for _ in range(RETRIES):
             step = self._step(name, request, version, on)
@@ -99,7 +97,9 @@ class Asker:
         return response
 
     def send(self, name: str, request: Message, version: int, *, on: str = "") -> None:
-        """Ask without waiting for the answer: `receive` it later, unless there is none."""
+        """Send a request without waiting for the answer. If there will be an answer, call `receive`
+        later.
+        """
         step = self._step(name, request, version, on)
         key, version = step.pop("of")
         self._keep(step)
@@ -107,7 +107,7 @@ class Asker:
         self._line(on).send(bytes.fromhex(step["request"]))
 
     def receive(self, *, on: str = "") -> Any:
-        """The answer to the oldest `send` on this connection that was not received yet."""
+        """Return the answer to the oldest `send` on this connection that was not received yet."""
         key, version, label = self._waiting[on].popleft()
         step: Step = {"step": f"{label}, answered", "on": on, "of": [key, version]}
         response = self._receive(step, self._line(on), on)
@@ -115,16 +115,16 @@ class Asker:
         return response
 
     def ask_raw(self, name: str, frame: bytes) -> None:
-        """Send bytes that are no request, on a connection of their own."""
+        """Send bytes that are not a request, on a connection of their own."""
         step: Step = {"step": name, "request": frame.hex(), "raw": True}
         step["answer"] = raw_answer(self._broker, frame)
         self._keep(step)
 
     def ask_body(
         self, name: str, request: type[Message], version: int, body: bytes
-    ) -> Any:  # whoever asks knows the type of the answer
-        """Ask with a body that no encoder writes: `request` says which request it is meant to be.
-        The rest is as in `ask`.
+    ) -> Any:  # the caller knows the type of the answer
+        """Send a body that no encoder writes. `request` is the type that it is meant to be. The
+        rest is as in `ask`.
         """
         if request.KEY is None:
             raise ValueError(f"{request.__name__} is no request")
@@ -149,12 +149,12 @@ class Asker:
         return response
 
     def close(self, *, on: str = "") -> None:
-        """Close the connection; the next question on it opens another."""
+        """Close the connection. The next request on it opens another one."""
         self._close(on)
         self._keep({"step": f"close {on}".strip(), "on": on, "close": True})
 
     def pause(self, ms: int) -> None:
-        """Let `ms` pass, where that is part of the question: a session times out, say."""
+        """Let `ms` pass, where the case needs it: until a session expires, say."""
         self._broker.pause(ms)
         self._keep({"step": f"{ms} ms pass", "pause": ms})
 
@@ -206,7 +206,7 @@ class Asker:
 
 
 def _as_recorded(step: Step, response: Message) -> object:
-    """An answer in the form that this step keeps."""
+    """Return the answer in the form that this step keeps."""
     return normalised(
         response,
         records=decoded_records if step.get("decoded") else size_of_records,
@@ -223,7 +223,7 @@ def raw_answer(broker: Broker, frame: bytes) -> str:
 
 
 class Difference(NamedTuple):
-    """A step whose answer is not the recorded one."""
+    """A step whose answer differs from the recorded one."""
 
     step: str
     recorded: object
@@ -234,15 +234,17 @@ class Difference(NamedTuple):
 
 
 class Replay:
-    """Asks a broker what was recorded of another."""
+    """Sends the recorded requests to another broker and compares the answers."""
 
     def __init__(self, broker: Broker, retries: int = RETRIES) -> None:
-        """`retries`: how often a request is sent until its answer is the recorded one."""
+        """`retries`: how often a request with `until` is sent at most, until its answer is the
+        recorded one.
+        """
         self._broker = broker
         self._retries = retries
         self._lines: dict[str, Line] = {}
         self._ours: dict[bytes, bytes] = {}
-        """What the recorded broker made for itself → what this one made."""
+        """Value that the recorded broker made for itself → the value that this broker made."""
 
     def differences(self, steps: list[Step]) -> Iterator[Difference]:
         for step in steps:

@@ -1,5 +1,5 @@
-"""What Apache Kafka was recorded to answer (tests/conformance/recordings) it still answers, and so
-does a broker process of this project.
+"""Replay the recordings against real processes: Apache Kafka must still answer as recorded
+(tests/conformance/recordings), and so must a broker of this project.
 """
 
 import pytest

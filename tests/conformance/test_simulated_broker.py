@@ -1,5 +1,5 @@
-"""The recorded answers of Apache Kafka 2.8.2, byte by byte asked from this project's broker in
-virtual time.
+"""Replay the requests recorded from Apache Kafka 2.8.2, byte by byte, against this project's broker
+in virtual time, and compare the answers.
 """
 
 import pytest
@@ -18,7 +18,7 @@ def test_the_broker_answers_as_apache_kafka_did(name: str) -> None:
     unknown = [str(each) for each in differences if each.step not in cases.different]
     assert not unknown, "\n".join(unknown)
     assert {each.step for each in differences} == set(cases.different), (
-        "what does not differ any more is to be taken out of DIFFERENT"
+        "remove from DIFFERENT the steps that no longer differ"
     )
 
 
@@ -30,7 +30,7 @@ def test_every_question_was_recorded(name: str) -> None:
     cases.ask_all(asker)
     broker.close()
     assert [step["step"] for step in asker.steps] == [step["step"] for step in read_steps(name)], (
-        f"python -m tests.conformance.record {name}"
+        f"record the answers again: python -m tests.conformance.record {name}"
     )
 
 

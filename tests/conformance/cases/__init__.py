@@ -1,15 +1,21 @@
-"""Questions to brokers: one module a theme, each asked of a broker of its own that has nothing yet.
+"""Conformance cases: requests sent to a fresh broker of Apache Kafka, and later to ours. Each
+module covers one theme.
 
-A module has `SETTINGS` (server properties beyond COMMON), perhaps BESIDE_CONTROLLER (there are two
-brokers, and the one that is not the controller is asked), `DIFFERENT` (label of a step → why this
-broker answers otherwise than Apache Kafka 2.8.2) and `ask_all(asker)`, which asks; see
-`replay.Asker`. It is entered in MODULES by its name. What Apache Kafka answers is recorded by
+A module defines:
+
+    SETTINGS           server properties in addition to COMMON
+    BESIDE_CONTROLLER  optional: two brokers run, and the requests go to the one that is not the
+                       controller
+    DIFFERENT          label of a step → why this broker answers otherwise than Apache Kafka 2.8.2
+    ask_all(asker)     sends the requests (see `replay.Asker`)
+
+MODULES lists the modules by name. This command records the answers of Apache Kafka:
 
     python -m tests.conformance.record [NAME …]
 
-into tests/conformance/recordings/NAME.jsonl, and replayed from there: without Java against the
-simulated broker (tests/conformance/test_simulated_broker.py), and against a broker process and
-Apache Kafka itself (tests/conformance/test_broker_processes.py).
+It writes tests/conformance/recordings/NAME.jsonl. Two tests replay that file:
+tests/conformance/test_simulated_broker.py sends it to the simulated broker, without Java.
+tests/conformance/test_broker_processes.py sends it to a broker process and to Apache Kafka itself.
 """
 
 import importlib
@@ -51,7 +57,7 @@ COMMON: Final = {
 
 
 class Cases(NamedTuple):
-    """One module of questions."""
+    """One module of cases."""
 
     name: str
     settings: Mapping[str, str]

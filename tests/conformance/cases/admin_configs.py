@@ -13,7 +13,7 @@ from kafka_edu.protocol.messages.incremental_alter_configs import IncrementalAlt
 from tests.conformance.cases.admin_topics import create
 from tests.conformance.replay import Asker
 
-#: So that the defaults, which are 2.0.1's here, are the same on both sides.
+#: Sets the keys whose defaults are those of 2.0.1 here, so that both sides use the same values.
 SETTINGS: Final = {
     "message.max.bytes": "1000012",
     "log.message.format.version": "2.8-IV1",
@@ -117,8 +117,9 @@ def change(
 
 
 def told(**values: str) -> Any:
-    """Until the broker tells these values, of keys with underscores for dots: a change is taken up
-    a little after it is answered.
+    """Return a condition that holds when the response contains these values. An underscore in a
+    keyword stands for a dot in the key. A broker applies a change shortly after it has answered the
+    request, so the case repeats its question until then.
     """
     wanted = {key.replace("_", "."): value for key, value in values.items()}
     return lambda response: (
@@ -175,8 +176,8 @@ def ask_describe(asker: Asker) -> None:
 
 
 def ask_everything(asker: Asker) -> None:
-    """The documentation on request; and all keys of a broker, which
-    tests/unit/server/test_described_keys.py compares one by one.
+    """Ask for the documentation of the keys, and for all keys of a broker.
+    tests/unit/server/test_described_keys.py compares those one by one.
     """
     for version in range(5):
         asker.ask(

@@ -1,4 +1,4 @@
-"""What the controller is asked: elections, reassignments, ISRs."""
+"""Requests to the controller: elections, reassignments, ISRs."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -67,7 +67,7 @@ def reassignments(*topics: tuple[str, list[int]]) -> ListPartitionReassignmentsR
 
 
 def assigned(name: str, *replicas: list[int]) -> CreateTopicsRequest:
-    """A topic whose replicas are chosen by hand; nobody waits for its leaders."""
+    """Return a request for a topic with given replicas. It does not wait for leaders."""
     assignments = [
         CreatableReplicaAssignment(partition_index=number, broker_ids=ids)
         for number, ids in enumerate(replicas)
@@ -128,8 +128,8 @@ def ask_all(asker: Asker) -> None:
     asker.ask("reassignments of an unknown topic", reassignments(("nope", [0])), 0)
     asker.ask("reassignments of nothing", reassignments(), 0)
 
-    # Broker 7 has never been: what it should hold stays leaderless, and what waits for it waits for
-    # ever.
+    # Broker 7 never existed. A partition whose replicas are all on it stays without a leader, and a
+    # reassignment that waits for it never ends.
     asker.ask("create with a dead replica", assigned("m", [0, 7], [7, 8]), 4)
     asker.ask(
         "to another order",

@@ -1,4 +1,4 @@
-"""Quotas of clients and SCRAM credentials of users: what is stored, and what is refused."""
+"""Client quotas and users' SCRAM credentials: which values are stored, and which are refused."""
 
 import math
 from typing import Final

@@ -1,4 +1,6 @@
-"""What a broker without SASL, authorizer, tokens and features says to those who ask for these."""
+"""Requests that need SASL, an authorizer, delegation tokens or features, sent to a broker that has
+none of them.
+"""
 
 from typing import Any, Final
 

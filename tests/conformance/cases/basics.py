@@ -1,5 +1,5 @@
-"""Produce, fetch, offsets, metadata, epochs, producer ids and CreateTopics: right questions and
-wrong ones, and frames that are no request.
+"""Produce, fetch, offsets, metadata, epochs, producer ids and CreateTopics: valid and invalid
+requests, and frames that are not requests.
 """
 
 import struct
@@ -47,7 +47,7 @@ DIFFERENT: Final = {
         "defaults are 2.0.1's: max.message.bytes 1000012, message.format.version 2.0-IV1"
     ),
 }
-"""Question and version → why the answers differ."""
+"""Name and version of a request → why the answers differ."""
 
 
 class Case(NamedTuple):
@@ -65,7 +65,7 @@ def damaged(data: bytes, position: int, value: bytes) -> bytes:
 
 
 def resealed(data: bytes) -> bytes:
-    """The batch with a checksum that is right."""
+    """Return the batch with a correct checksum."""
     return damaged(data, 17, google_crc32c.value(data[21:]).to_bytes(4, "big"))
 
 
@@ -348,7 +348,7 @@ def cases() -> Iterator[Case]:
 
 
 def wrong_frames() -> Iterator[tuple[str, bytes]]:
-    """Frames that no client should send."""
+    """Yield frames that no client should send, each with a name."""
 
     def frame(body: bytes) -> bytes:
         return struct.pack(">i", len(body)) + body

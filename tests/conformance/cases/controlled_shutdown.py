@@ -1,4 +1,4 @@
-"""A controlled shutdown asked for by anybody, for any broker: as the book proposes (§6.4.2)."""
+"""ControlledShutdown requests from any client for any broker, as §6.4.2 of the book proposes."""
 
 from typing import Final
 

@@ -1,5 +1,5 @@
-"""Values at the edge of what a field can say, asked for data: lengths, limits, epochs, isolation
-levels, times and ids that nobody has.
+"""Values at the limits of a field: lengths, sizes, epochs, isolation levels, timestamps, and ids
+that do not exist.
 """
 
 import struct
@@ -52,15 +52,16 @@ DIFFERENT: Final = {
     for version in (5, 9)
 }
 EDGES: Final = (-(2**31), -2, -1, 0, 1)
-#: Compact lengths that are below null when they are read as Java's int, and two that are not.
+#: Compact lengths. Read as Java's int, the first two are below null's -1, and the other two are
+#: not.
 LENGTHS: Final = {
     "-2": unsigned_varint(2**32 - 1),
     "-(2**31)": unsigned_varint(2**31 + 1),
     "2**31-1 by overflow": unsigned_varint(2**31),
     "2**31-2": unsigned_varint(2**31 - 1),
 }
-#: Fetch v12 up to its tagged fields: replica, wait, least and most bytes, isolation level, session
-#: and its epoch, topics, forgotten ones, rack.
+#: A Fetch v12 up to its tagged fields: replica, wait time, smallest and largest size, isolation
+#: level, session and its epoch, topics, forgotten topics, rack.
 FETCH_OF_NOTHING: Final = struct.pack(">iiiibii", -1, 10, 1, 1000, 0, 0, -1) + b"\1\1\1"
 
 
@@ -139,7 +140,7 @@ def _compact_lengths(asker: Asker) -> None:
 
 
 def _tags(asker: Asker) -> None:
-    """Counts and sizes of tagged fields that are negative when they are read as Java's int."""
+    """Send counts and sizes of tagged fields that are negative when they are read as Java's int."""
     for number, said in LENGTHS.items():
         head = struct.pack(">hhih", 18, 3, 1, -1) + said
         asker.ask_raw(
@@ -227,8 +228,8 @@ def _refused_records(asker: Asker) -> None:
 
 
 def _broken_records(asker: Asker) -> None:
-    """Batches with a good checksum around records that cannot be read, into a log that does not
-    start at 0.
+    """Send batches whose checksum is correct but whose records cannot be read, to a log that does
+    not start at 0.
     """
     asker.ask("create broken", create("broken"), 4)
     asker.ask("produce", produce(batch(3), topic="broken"), 7)
@@ -272,8 +273,8 @@ def _bodies() -> Iterator[tuple[str, bytes, int]]:
 
 
 def _stored_times(asker: Asker) -> None:
-    """Which times are stored with a batch whose header says other ones, into logs of both kinds of
-    timestamps.
+    """Send batches whose header holds other timestamps than their records, to logs of both
+    timestamp types. The answers show which timestamps are stored.
     """
     asker.ask("create time", create("time", configs={"message.timestamp.type": "LogAppendTime"}), 4)
     asker.ask("create keyed", create("keyed", configs={"cleanup.policy": "compact"}), 4)

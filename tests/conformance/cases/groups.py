@@ -1,5 +1,5 @@
-"""The group coordinator: members and their rebalances, static members, time-outs, and the tools
-that look at groups; right and wrong, in many versions.
+"""The group coordinator: members, rebalances, static members, time-outs, and the requests of the
+group tools. Valid and invalid, in many versions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -102,7 +102,7 @@ def heartbeat(
 
 
 def leave(group: str, version: int, *members: tuple[str, str | None]) -> LeaveGroupRequest:
-    """Up to v2 one member leaves, by its id alone."""
+    """Build a LeaveGroup request. Up to v2 a single member leaves, named by its id alone."""
     if version < 3:
         return LeaveGroupRequest(group_id=group, member_id=members[0][0])
     return LeaveGroupRequest(
@@ -157,7 +157,7 @@ def describe(*groups: str, operations: bool = False) -> DescribeGroupsRequest:
 
 
 def wait_for_the_coordinator(asker: Asker) -> None:
-    """Have the internal topic created, and its partition that `group` belongs to loaded."""
+    """Wait until the internal topic exists, and the partition that `group` belongs to is loaded."""
     asker.ask(
         "find the coordinator of g",
         FindCoordinatorRequest(key="g"),
@@ -203,7 +203,7 @@ def ask_all(asker: Asker) -> None:
 
 
 def one_member(asker: Asker) -> None:
-    """A whole life, in every version."""
+    """Take one member from its join to its end, in every version."""
     for version in range(8):
         group = f"one-{version}"
         answer = asker.ask("join alone", join(group), version)
@@ -283,10 +283,10 @@ def wrong_joins(asker: Asker) -> None:
 
 
 def two_members(asker: Asker) -> None:
-    """A second and a third member, a fourth that finds no room, other protocols.
+    """Add a second and a third member, a fourth for which there is no room, and other protocols.
 
-    A replay tells members apart by what is told of them: no answer may show two of which one is new
-    and both say the same.
+    A replay recognizes a member by the other values in an answer. So no answer may contain two
+    members of which one is new and both have the same values.
     """
     two = {"range": subscription("t"), "roundrobin": subscription("t", "other")}
     one = asker.ask("the first joins", join("g", protocols=two), 3).member_id
@@ -385,7 +385,7 @@ def two_members(asker: Asker) -> None:
 
 
 def static_members(asker: Asker) -> None:
-    """Instance ids (KIP-345)."""
+    """Use members with an instance id (KIP-345)."""
     first = asker.ask("a static member joins", join("h", instance="i1"), 5)
     old = first.member_id
     asker.ask("it syncs", sync("h", 1, old, {old: b"mine"}, instance="i1"), 3)

@@ -1,7 +1,8 @@
-"""Idempotent producers (KIP-98): sequences, duplicates, epochs, and the state that describes them.
+"""Idempotent producers (KIP-98): sequence numbers, duplicates, epochs, and DescribeProducers.
 
-Producer ids are made up: a broker takes one that nobody was given for a new one, and a checksum
-over an id that each broker made for itself could not be replayed.
+The producer ids are invented here. A broker accepts an id that it never gave out as a new producer.
+An id from the broker would not do: the batch's checksum covers the id, so a replay could not
+replace it.
 """
 
 from typing import Final

@@ -1,5 +1,5 @@
-"""What only the controller does, asked of the broker beside it: each answer has its own way to say
-that, and some of them say it without a word.
+"""Requests that only the controller can handle, sent to the other broker. Each response type has
+its own way to report that, and some give no text.
 """
 
 from typing import Final
@@ -29,7 +29,7 @@ from tests.conformance.cases.admin_refused import update_features
 from tests.conformance.cases.admin_topics import create, extend
 from tests.conformance.replay import Asker
 
-#: Two brokers; the one that is not the controller is asked.
+#: Two brokers run. The requests go to the one that is not the controller.
 BESIDE_CONTROLLER: Final = True
 SETTINGS: Final[dict[str, str]] = {}
 DIFFERENT: Final[dict[str, str]] = {}

@@ -1,8 +1,8 @@
-"""Each field of each request at an odd value, one at a time: nothing, null, twice the same,
-negative, the largest, a number or name that nobody has.
+"""Each field of each request at an unusual value, one at a time: empty, null, a duplicate,
+negative, the largest, and a number or name that does not exist.
 
-The requests are good ones otherwise. Which values are odd follows from a field's type; so a field
-that is added here is asked for everywhere.
+All other fields of the request are valid. The type of a field decides which values are unusual, so
+a new field is covered automatically.
 """
 
 import copy
@@ -95,7 +95,7 @@ DIFFERENT: Final = {
         for version in (1, 4)
     },
 }
-#: Odd values of a fixed-size type, by its name.
+#: Unusual values of each fixed-size type, by the type's name.
 ODD: Final[dict[str, tuple[object, ...]]] = {
     "int8": (-128, -1, 99),
     "int16": (-(2**15), -2, 2**15 - 1),
@@ -104,11 +104,11 @@ ODD: Final[dict[str, tuple[object, ...]]] = {
     "float64": (-1.0, float("inf")),
 }
 ODD_NAMES: Final = ("", "a b", "nobody")
-#: What is passed over: the record formats have questions of their own, and a time-out only makes an
-#: answer late.
+#: Fields that are left out. Record formats have cases of their own, and a time-out only delays the
+#: answer.
 PASSED_OVER: Final = {"records", "max_wait_ms", "timeout_ms", "topic_names"}
-#: What cannot be asked: a member that joins waits for the others; a resource named twice, and a
-#: count of -2**31, are not answered.
+#: Values that cannot be sent. A member that joins waits for the others, and there is no answer to a
+#: resource named twice or to a count of -2**31.
 UNANSWERED: Final = {
     ("JoinGroupRequest", "group_instance_id"),
     ("AlterConfigsRequest", "resources"),
@@ -117,7 +117,7 @@ UNANSWERED: Final = {
 
 
 def requests() -> Iterator[tuple[Message, tuple[int, ...]]]:
-    """Good requests, and the versions to ask them in. What destroys comes last."""
+    """Yield valid requests, each with the versions to send. Destructive requests come last."""
     yield MetadataRequest(topics=[MetadataRequestTopic(name="t")]), (1, 4, 9)
     yield produce(batch(1)), (3, 7, 9)
     yield fetch(0), (3, 4, 7, 11, 12)
@@ -220,8 +220,8 @@ def requests() -> Iterator[tuple[Message, tuple[int, ...]]]:
 
 
 def odd(message: Message, version: int) -> Iterator[tuple[str, Message]]:
-    """The request with one field at one odd value, and which and what; only fields that this
-    version has.
+    """Yield the request with one field at one unusual value, with the name of both. Only fields of
+    this version are used.
     """
     for path, found in _fields(message, version):
         for value in _odd_values(found, _at(message, path), version):
@@ -240,7 +240,7 @@ Path = tuple[str | int, ...]
 def _fields(
     struct: Struct | Message, version: int, path: Path = ()
 ) -> Iterator[tuple[Path, Field]]:
-    """Every field, also of the first element of each list."""
+    """Yield every field, and the fields of the first element of each list."""
     for found in type(struct).FIELDS:
         if not found.versions.has(version) or found.name in PASSED_OVER:
             continue
@@ -306,6 +306,6 @@ def ask_all(asker: Asker) -> None:
             for name, changed in odd(request, version):
                 try:
                     changed.encode_parts(version)
-                except KafkaException:  # this version cannot say that
+                except KafkaException:  # this version has no such value
                     continue
                 asker.ask(name, changed, version)

@@ -1,5 +1,5 @@
-"""Committed offsets: OffsetCommit and OffsetFetch in every version, in `__consumer_offsets` and
-(v0) in ZooKeeper, right and wrong.
+"""Committed offsets: OffsetCommit and OffsetFetch in every version, valid and invalid. They are
+stored in `__consumer_offsets` and (v0) in ZooKeeper.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ def fetch(
 
 
 def commit_many(group: str, *entries: tuple[str, int, int]) -> OffsetCommitRequest:
-    """(topic, partition, offset)"""
+    """Build an OffsetCommit request from entries of (topic, partition, offset)."""
     topics = [
         OffsetCommitRequestTopic(
             name=topic,

@@ -1,5 +1,5 @@
-"""Records of every format and codec, produced by old and new clients into logs of every format, and
-fetched by old and new clients (P6).
+"""Records of every format and codec. Old and new clients produce them into logs of every format,
+and old and new clients fetch them (P6).
 """
 
 import struct
@@ -30,9 +30,9 @@ from tests.conformance.replay import Asker
 SETTINGS: Final[dict[str, str]] = {}
 DIFFERENT: Final[dict[str, str]] = {}
 
-#: Stored format → a release that writes it.
+#: Stored format → a release that writes this format.
 RELEASES: Final = {0: "0.9.0", 1: "0.10.2", 2: "2.8"}
-#: In which a change of a topic's configuration has reached the broker.
+#: By then a change of the topic's configuration has reached the broker.
 CHANGE_MS: Final = 1000
 OLD_CODECS: Final = (
     CompressionType.NONE,
@@ -64,7 +64,7 @@ def topic_of(magic: int, name: str = "v") -> str:
 
 
 def with_bit(data: bytes, position: int, bit: int) -> bytes:
-    """An old message with another attribute bit, and the checksum that goes with it."""
+    """Return an old message with another attribute bit and the checksum that belongs to it."""
     body = bytearray(data[16:])
     body[position - 16] |= bit
     return data[:12] + struct.pack(">I", zlib.crc32(body)) + bytes(body)
@@ -95,7 +95,9 @@ def topics() -> Iterator[Case]:
 
 
 def every_way() -> Iterator[Case]:
-    """Each format and codec into a log of each format, then all of it to every client."""
+    """Yield each format and codec for a log of each format, and then a fetch of the whole log by
+    each kind of client.
+    """
     for stored in RELEASES:
         topic = topic_of(stored)
         for sent, codec in product(RELEASES, OLD_CODECS):
@@ -289,7 +291,7 @@ def what_is_wrong() -> Iterator[Case]:
 
 
 def shifted() -> list[Record]:
-    """Numbered 0, 2, 2: the count is right, the numbers are not."""
+    """Return records with the offsets 0, 2, 2. The count is right, the offsets are wrong."""
     return [Record(i, NOW, None, b"v") for i in (0, 2, 2)]
 
 
@@ -300,12 +302,14 @@ def wrapper(magic: int, inner: bytes) -> bytes:
 
 
 def lz4_of_other_checksum(magic: int, inner: bytes) -> bytes:
-    """As the other of v0 and v1 has it."""
+    """Return a message whose LZ4 frame has the header checksum of the other format: v1's in v0,
+    v0's in v1.
+    """
     return compress(CompressionType.LZ4, inner, 1 - magic)
 
 
 def ask_while_the_format_changes(asker: Asker) -> None:
-    """One log whose format goes up and back, step by step."""
+    """Change the message format of one log step by step, up and back down."""
     asker.ask("create mixed", create("mixed", configs={"message.format.version": "0.9.0"}), 4)
     for step, (release, magic) in enumerate(
         (("0.9.0", 0), ("0.10.2", 1), ("2.8", 2), ("0.10.2", 1), ("2.8", 2))

@@ -1,4 +1,4 @@
-"""Fetch sessions (KIP-227): opened, kept, changed, misused and closed."""
+"""Fetch sessions (KIP-227): created, used, changed, misused and closed."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ def fetch(
     forgotten: tuple[tuple[str, int], ...] = (),
     size: int = 1 << 20,
 ) -> FetchRequest:
-    """Topic, partition and offset of each partition that is wanted."""
+    """Build a Fetch request. Each entry of `wanted` is a topic, a partition and an offset."""
     topics = [
         FetchTopic(
             topic=topic,

@@ -1,5 +1,5 @@
-"""Idempotent and transactional producers: ids and epochs, what belongs to a transaction, its end,
-fencing, markers, and what read_committed readers see.
+"""Idempotent and transactional producers: ids and epochs, the partitions and offsets of a
+transaction, its end, fencing, markers, and the records that read_committed consumers see.
 """
 
 from typing import Any, Final
@@ -49,7 +49,7 @@ SETTINGS: Final = {
 DIFFERENT: Final[dict[str, str]] = {}
 NOW: Final = 1_700_000_000_000
 Producer = tuple[int, int]
-"""Id and epoch."""
+"""A producer's id and epoch."""
 
 
 def init(
@@ -435,7 +435,7 @@ def _offsets(asker: Asker) -> None:
 
 
 def _markers(asker: Asker) -> None:
-    """As another broker's coordinator would."""
+    """Write markers, as the transaction coordinator on another broker does."""
     p = (6000, 3)
     for version in (0, 1):
         asker.ask("no markers", WriteTxnMarkersRequest(markers=[]), version)
