@@ -226,11 +226,18 @@ def check(
     work, console = Workplace(exercise, directory), Console()
     tried = file if file is not None else work.file
     try:
-        verdict = check_public(exercise, tried, seed, only=only, terminal=terminal())
+        verdict = check_public(
+            exercise,
+            tried,
+            seed,
+            material=work.record.seed,
+            only=only,
+            terminal=terminal(),
+        )
     except CheckError as error:
         raise click.ClickException(str(error)) from error
     show_public(console, verdict, options(file, directory))
-    if live and verdict.public_passed:
+    if live and verdict.public_passed and exercise.live:
         verdict = verdict._replace(live=check_live(console, exercise, tried))
     if file is None and work.started and not only:
         work.remember(verdict.passed)
@@ -267,7 +274,9 @@ def watch(exercise: Exercise, directory: Path | None) -> None:
     console.print(f"watching {work.file}; Ctrl-C ends this", highlight=False)
     for _ in saves(work.file):
         try:
-            verdict = check_public(exercise, work.file, terminal=terminal())
+            verdict = check_public(
+                exercise, work.file, material=work.record.seed, terminal=terminal()
+            )
         except CheckError as error:
             raise click.ClickException(str(error)) from error
         show_round(console, verdict, options(None, directory))

@@ -85,8 +85,8 @@ def show_failure(console: Console, verdict: Verdict, outcome: Outcome, options: 
     show_prints(console, outcome)
     test = shlex.quote(outcome.test)
     again = f"lab check {verdict.exercise}{options} --seed {verdict.seed} --only {test}"
-    repeat = Text(f"   this test again: {command_line(again)}", style="dim")
-    console.print(repeat, highlight=False, soft_wrap=True)  # a command is copied in one piece
+    shown = Text(f"   this test again: {command_line(again)}", style="dim")
+    console.print(shown, highlight=False, soft_wrap=True)  # a command is copied in one piece
 
 
 def show_prints(console: Console, outcome: Outcome) -> None:
@@ -121,9 +121,8 @@ def show_steps(console: Console, steps: Iterable[tuple[str, bool, str]]) -> None
 def show_verdict(console: Console, verdict: Verdict, live: bool) -> None:
     """Show what follows from a check as a whole."""
     if verdict.passed:
-        console.print(
-            f"\n[bold green]{verdict.exercise} passed[/]: your code has served in a live broker."
-        )
+        how = ": your code has served in a live broker" if verdict.has_live else ""
+        console.print(f"\n[bold green]{verdict.exercise} passed[/]{how}.", highlight=False)
     elif verdict.public_passed and not live:
         console.print(
             "\nThe public tests pass. Without --no-live it goes on to the live cluster, and counts"

@@ -116,12 +116,14 @@ class CheckedTimer:
         )
         right = expected[index] if index < len(expected) else None
         wrong = came[index] if index < len(came) else None
+        if right is not None and not any(
+            isinstance(move, tuple) and move[:2] == right[:2] for move in came
+        ):
+            return (
+                f"task {right[1]} was in a bucket that is due at {right[0]:,} ms, and your answer"
+                " leaves that out"
+            )
         match right, wrong:
-            case (when, task, _), None:
-                return (
-                    f"task {task} was in a bucket that is due at {when:,} ms, and your answer ends"
-                    " before it"
-                )
             case None, (int(when), int(task), *_):
                 return f"nothing more was due; your answer has task {task} at {when:,} ms"
             case (when, task, (level, slot)), (int(same), int(other), None) if (

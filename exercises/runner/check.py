@@ -6,13 +6,13 @@ import importlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from random import randrange
 from typing import NamedTuple, Protocol
 
 from kafka_edu.common.python_process import command_line
 from kafka_edu.learner.learner import Learner, LearnerFailure
 
 from .manifest import Exercise
+from .material import new_seed
 from .public_tests import Outcome, run_public_tests
 from .pytest_plugin import WALL_LIMIT_S
 from .verdict import Step
@@ -37,6 +37,8 @@ class Verdict(NamedTuple):
     """Why the file was not tried at all; empty if it was."""
     public: tuple[Outcome, ...]
     live: tuple[Step, ...] | None
+    has_live: bool = True
+    """Whether there is more to do than these public tests before it counts."""
 
     @property
     def public_passed(self) -> bool:
@@ -49,6 +51,8 @@ class Verdict(NamedTuple):
     @property
     def passed(self) -> bool:
         """Whether everything was run and held."""
+        if not self.has_live:
+            return self.public_passed
         return (
             self.public_passed and bool(self.live) and all(step.passed for step in self.live or ())
         )
@@ -112,16 +116,12 @@ def objection(exercise: Exercise, file: Path) -> str:
     return ""
 
 
-def new_seed() -> int:
-    """Return a seed that is short enough to be typed again."""
-    return randrange(1_000_000)
-
-
 def check_public(
     exercise: Exercise,
     file: Path,
     seed: int | None = None,
     *,
+    material: int = 0,
     only: str = "",
     terminal: str = "",
 ) -> Verdict:
@@ -133,9 +133,11 @@ def check_public(
     public = (
         ()
         if against
-        else tuple(run_public_tests(exercise, file, seed, only=only, terminal=terminal))
+        else tuple(
+            run_public_tests(exercise, file, seed, material=material, only=only, terminal=terminal)
+        )
     )
-    return Verdict(exercise.id, str(file), seed, against, public, None)
+    return Verdict(exercise.id, str(file), seed, against, public, None, bool(exercise.live or only))
 
 
 def live_part(exercise: Exercise) -> LivePart:

@@ -21,8 +21,8 @@ class WrongAnswer(NamedTuple):
 
 
 class Exercise(NamedTuple):
-    """One row. `folder` and `solution` are paths, `live` is the name of a module of this
-    package.
+    """One row. `folder` and `solution` are paths, `live` and `material` are names of modules of
+    this package. Either may be empty.
     """
 
     id: str
@@ -35,6 +35,8 @@ class Exercise(NamedTuple):
     wanted: str
     live: str
     solution: Path
+    material: str
+    """The module that makes files for one learner; empty if there is none."""
     minutes: int
     wrong: tuple[WrongAnswer, ...]
 
@@ -69,8 +71,9 @@ def load_manifest(root: Path = ROOT) -> dict[str, Exercise]:
             root / row["folder"],
             row["file"],
             row["wanted"],
-            row["live"],
+            row.get("live", ""),
             root / row["solution"],
+            row.get("material", ""),
             int(row["minutes"]),
             tuple(
                 WrongAnswer(root / wrong["file"], wrong["test"], wrong["reason"])

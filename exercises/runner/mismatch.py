@@ -1,6 +1,15 @@
 """What a check says when the learner's code gave another answer than expected."""
 
 
+class Words(str):
+    """An expected answer in words, where the answer itself would give the exercise away."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 class Mismatch(AssertionError):
     """The learner's code answered something else. The lab shows each part in a line of its own."""
 

@@ -25,6 +25,8 @@ class Record(NamedTuple):
     """How many hints were given."""
     passed: str = ""
     """The first time that a whole check passed. A later check that fails does not undo it."""
+    seed: int = 0
+    """The seed of the files that were made for this learner; 0 if none were."""
     gave_up: str = ""
     """When the learner asked for the solution before passing."""
 

@@ -48,12 +48,19 @@ class Outcome(NamedTuple):
 
 
 def run_public_tests(
-    exercise: Exercise, file: Path, seed: int, *, only: str = "", terminal: str = ""
+    exercise: Exercise,
+    file: Path,
+    seed: int,
+    *,
+    material: int = 0,
+    only: str = "",
+    terminal: str = "",
 ) -> list[Outcome]:
     """Run all public tests, in their order, up to the first in which the code does not come back.
 
-    `only` is the name of the one test to run. `terminal` is the device where `breakpoint()` stops;
-    somebody who sits there is not hurried. Raises CheckError when pytest itself fails.
+    `material` is the seed of the files that were made for the learner. `only` is the name of the
+    one test to run. `terminal` is the device where `breakpoint()` stops; somebody who sits there is
+    not hurried. Raises CheckError when pytest itself fails.
     """
     package = __name__.rpartition(".")[0]
     root = Path(__file__).resolve().parents[len(package.split("."))]
@@ -68,6 +75,7 @@ def run_public_tests(
             "KAFKA_EDU_LEARNER_FILE": str(file.absolute()),
             "KAFKA_EDU_LEARNER_WANTED": exercise.wanted,
             "KAFKA_EDU_LEARNER_SEED": str(seed),
+            "KAFKA_EDU_LEARNER_MATERIAL": str(material),
             "KAFKA_EDU_LEARNER_TERMINAL": terminal,
             "KAFKA_EDU_LEARNER_RESULTS": str(results),
         }

@@ -2,8 +2,8 @@
 writes what came of each test.
 
 Environment: KAFKA_EDU_LEARNER_FILE, KAFKA_EDU_LEARNER_WANTED, KAFKA_EDU_LEARNER_SEED,
-KAFKA_EDU_LEARNER_TERMINAL (where `breakpoint()` stops; empty if nowhere),
-KAFKA_EDU_LEARNER_RESULTS.
+KAFKA_EDU_LEARNER_MATERIAL (the seed of the learner's own files), KAFKA_EDU_LEARNER_TERMINAL
+(where `breakpoint()` stops; empty if nowhere), KAFKA_EDU_LEARNER_RESULTS.
 """
 
 import json
@@ -66,6 +66,12 @@ def learner(request: pytest.FixtureRequest) -> Iterator[Learner]:
 def seed() -> int:
     """The seed of what a test chooses by chance; each check has another unless it is given."""
     return int(os.environ["KAFKA_EDU_LEARNER_SEED"])
+
+
+@pytest.fixture
+def material() -> int:
+    """The seed of the files that were made for the learner; 0 for the reference solution."""
+    return int(os.environ["KAFKA_EDU_LEARNER_MATERIAL"])
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from .manifest import Exercise
+from .material import material_of, new_seed
 from .progress import Progress, Record, now, with_time
 
 FOLDER: Final = "lab"
@@ -50,7 +51,22 @@ class Workplace:
         self.file.write_bytes(self.exercise.starter.read_bytes())
         (self.folder / "README.md").write_bytes(self.exercise.readme.read_bytes())
         self._change(lambda record: record._replace(started=record.started or now()))
+        self.make_material()
         return True
+
+    def make_material(self) -> list[Path]:
+        """Make the files that are this learner's own, with other numbers than before, and return
+        them.
+        """
+        if not self.exercise.material:
+            return []
+        seed = new_seed()
+        made = []
+        for name, content in material_of(self.exercise).make(seed).items():
+            made.append(self.folder / name)
+            made[-1].write_text(content, encoding="utf-8")
+        self._change(lambda record: record._replace(seed=seed))
+        return made
 
     def reset(self) -> Path | None:
         """Begin again from the starter. Returns the copy of the learner's file, which has the time

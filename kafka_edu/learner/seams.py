@@ -66,7 +66,7 @@ SEAMS: Final[Mapping[str, Seam]] = {
                 "Timer(tick_ms, slots, start_ms): add(task, deadline_ms) -> (level, slot) | None;"
                 " cancel(task); advance_clock(time_ms) -> [(time_ms, task, (level, slot) | None)]",
             )
-            for exercise in ("02-2", "02-3")
+            for exercise in ("02-2", "02-3", "02-4")
         ),
     )
 }
