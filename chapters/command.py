@@ -17,6 +17,7 @@ from kafka_edu.cli.report import Report
 from kafka_edu.common.python_process import command_line
 
 from .chapter import Chapter, find_chapters
+from .learn import remember_chapter
 from .page_values import Held, PageError, compare, page_values
 
 if TYPE_CHECKING:
@@ -150,6 +151,9 @@ def _run(
 ) -> None:
     stage = presenter()
     script = chosen.script(stage.screen_names())
+    learning = not (fast or record)
+    if learning:
+        remember_chapter(chosen.number, finished=False)
     if replay:
         scene = stage.Scene.of_recordings([chosen.recording])
         outcome = stage.run_presentation(
@@ -159,11 +163,12 @@ def _run(
         outcome = _run_fast(chosen, script, stage, plain or record, record)
     else:
         outcome = _run_live(chosen, script, stage, plain, from_start)
-    if fast or record:
+    if not learning:
         held = compare(page_values(chosen.text()), outcome.names)
         show_values(chosen, held, outcome.names, json_file)
     elif outcome.finished:
-        click.echo(f"That was chapter {chosen.number}. Its exercises: {command_line('lab list')}")
+        remember_chapter(chosen.number, finished=True)
+        click.echo(f"That was chapter {chosen.number}. What comes next: {command_line('learn')}")
 
 
 def _run_fast(

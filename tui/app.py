@@ -205,10 +205,10 @@ class DashboardApp(App[None]):
 
     def look(self) -> None:
         """Let the present screen draw what has changed."""
-        if (screen := self._present()) is not None:
+        if (screen := self.shown_screen()) is not None:
             screen.tick()
 
-    def _present(self) -> DashboardScreen | None:
+    def shown_screen(self) -> DashboardScreen | None:
         """Return the screen that is shown, or that a window covers."""
         for screen in reversed(self.screen_stack):
             if isinstance(screen, DashboardScreen) and screen.is_mounted:
@@ -233,7 +233,7 @@ class DashboardApp(App[None]):
 
     def action_load(self) -> None:
         """Start a load, or stop the one that was started here."""
-        screen = self._present()
+        screen = self.shown_screen()
         if self._load is None or screen is None:
             return
         if self._load.running:

@@ -322,14 +322,7 @@ class Cluster:
         patience_s = _DOWN_TIMEOUT_S + NEXT_BROKER_AFTER_S * len(self.broker_ids)
         if self._supervisor is not None:
             self._supervisor.wait(patience_s)
-        end = time.monotonic() + patience_s
-        while is_up(self.folder):
-            if time.monotonic() > end:
-                raise ClusterError(
-                    f"cluster {self.name} is still stopping after {patience_s:g} s: see"
-                    f" {self.folder.supervisor_log}"
-                )
-            time.sleep(_LOOK_EVERY_S)
+        _wait_until_down(self.folder, patience_s)
 
     def release(self) -> None:
         """From now on the cluster outlives this process."""
@@ -357,6 +350,30 @@ def is_up(folder: ClusterFolder) -> bool:
     except BlockingIOError:
         return True
     return False
+
+
+def _wait_until_down(folder: ClusterFolder, patience_s: float) -> None:
+    """Raises ClusterError if the cluster is still up when the time is over."""
+    end = time.monotonic() + patience_s
+    while is_up(folder):
+        if time.monotonic() > end:
+            raise ClusterError(
+                f"cluster {folder.name} is still stopping after {patience_s:g} s: see"
+                f" {folder.supervisor_log}"
+            )
+        time.sleep(_LOOK_EVERY_S)
+
+
+def take_down(folder: ClusterFolder) -> None:
+    """Stop a cluster that is up, and remove its folder. It may be damaged: its description is not
+    read. Raises ClusterError.
+    """
+    try:
+        with ActionClient(ActionAddress.read(folder.action_address)) as client:
+            client.ask("down", delete=True)
+    except (NoSupervisorError, ActionRefusedError) as error:
+        raise ClusterError(str(error)) from error
+    _wait_until_down(folder, _DOWN_TIMEOUT_S)
 
 
 def attach(name: str, home: Path | None = None) -> Cluster:

@@ -320,3 +320,46 @@ def test_ctrl_c_during_cluster_up_leaves_nothing(tmp_path: Path, after_s: float)
     if code == 0:  # it was faster than the finger
         attach("hasty", tmp_path).down()
     wait_until_none(str(tmp_path))
+
+
+@pytest.mark.parametrize("damage", ["brokers", "description"])
+def test_a_fresh_cluster_takes_the_place_of_a_broken_one(tmp_path: Path, damage: str) -> None:
+    home = tmp_path / "home"
+    environment = {**python_environment(), "KAFKA_EDU_HOME": str(home)}
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            python_command("kafka_edu", "cluster", *words),
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S * 4,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run("up", "--cluster", "mine", "--brokers", "2", "--prop", "num.io.threads=1")
+    try:
+        found = attach("mine", home)
+        ports, old = found.bootstrap_servers, pids(found)
+        if damage == "brokers":
+            found.kill(0)
+            found.pause(1)
+            found.close()
+        else:
+            found.close()
+            ClusterFolder.of("mine", home).spec.write_text("{", encoding="utf-8")
+        (tmp_path / "work.py").write_text("mine")
+        assert "cluster mine is fresh" in run("fresh", "--cluster", "mine")
+        fresh = attach("mine", home)
+        wait_until_gone(old)
+        if damage == "brokers":
+            assert fresh.bootstrap_servers == ports
+            assert fresh.spec.props == {}
+        assert len(listed_brokers(fresh)) == len(fresh.broker_ids)
+        fresh.close()
+        assert (tmp_path / "work.py").read_text() == "mine"
+    finally:
+        run("down", "--cluster", "mine", "--delete")

@@ -26,7 +26,7 @@ from tui.screens.registry import DECLARATIONS
 pytestmark = pytest.mark.tui
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "chapters" / "ch10_replication" / "leader_killed.toml"
+SCRIPT = ROOT / "chapters" / "ch00_first_lesson" / "script.toml"
 RECORDING = Path(__file__).parent / "recordings" / "leader-killed.jsonl.gz"
 Show = Callable[[Pilot[None], PresenterApp], Awaitable[None]]
 

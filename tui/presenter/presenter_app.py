@@ -32,7 +32,6 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope
 
 from ..app import DashboardApp
-from ..screens.dashboard_screen import DashboardScreen
 from ..screens.registry import DECLARATIONS
 from .panel import PresenterPanel
 from .stage import Stage, StageError, at_last, to_ms
@@ -117,7 +116,7 @@ class PresenterApp(DashboardApp):
         if not self._begun:
             self._begin()
             return
-        self._present()
+        self._follow()
 
     def _begin(self) -> None:
         """Show the first page; after a resumption go to where the learner was."""
@@ -134,7 +133,7 @@ class PresenterApp(DashboardApp):
         for envelope in (await look_back(folder, since_us=at_last(self.presentation))).envelopes:
             self._observe(envelope)
 
-    def _present(self) -> None:
+    def _follow(self) -> None:
         """Look at the screen and at the recording, and go on where no key is needed."""
         at = self.presentation
         if self._fast and self.replay is not None and self.replay.playing:
@@ -255,12 +254,9 @@ class PresenterApp(DashboardApp):
 
     def look(self) -> None:
         """Let the present screen draw, with the panel below it."""
-        for screen in reversed(self.screen_stack):
-            if isinstance(screen, DashboardScreen) and screen.is_mounted:
-                if not screen.query(PresenterPanel):
-                    screen.mount(PresenterPanel(self.presentation), before=screen.acts)
-                    screen.add_class("-presented")
-                break
+        if (screen := self.shown_screen()) is not None and not screen.query(PresenterPanel):
+            screen.mount(PresenterPanel(self.presentation), before=screen.acts)
+            screen.add_class("-presented")
         super().look()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

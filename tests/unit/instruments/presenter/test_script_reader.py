@@ -179,4 +179,4 @@ def test_a_name_may_be_the_time_of_the_event(tmp_path: Path) -> None:
 
 
 def test_the_script_of_the_first_lesson_is_right() -> None:
-    assert read_script(ROOT / "chapters" / "ch10_replication" / "leader_killed.toml", SCREENS).steps
+    assert read_script(ROOT / "chapters" / "ch00_first_lesson" / "script.toml", SCREENS).steps

@@ -1,0 +1,167 @@
+"""Your way through the course: where you are, what comes next and why, and one key to go there."""
+
+import importlib
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from kafka_edu.cli.command_table import COMMANDS, read_group
+from kafka_edu.common.python_process import command_line
+
+from .chapter import FOLDER, find_chapters
+
+if TYPE_CHECKING:
+    from exercises.runner.progress import Progress, Record
+
+#: The folder of the learner's work, in which the store of progress lies. It is that of `lab`.
+WORK = "lab"
+
+
+class Step(NamedTuple):
+    """One thing to do: a chapter, or an exercise."""
+
+    id: str
+    """Its name in the store of progress: `chapter-02` or `02-1`."""
+    title: str
+    kind: str
+    minutes: int
+    why: str
+    command: str
+    """What goes there."""
+    record: "Record"
+
+    @property
+    def done(self) -> bool:
+        return bool(self.record.passed or self.record.gave_up)
+
+
+def lab_module(name: str) -> object:
+    """Import a module of the labs. In an installation their package has another name."""
+    package = read_group(COMMANDS)["lab"].module.rpartition(".")[0]
+    return importlib.import_module(f"{package}.{name}")
+
+
+def open_progress(folder: Path | None = None) -> "Progress":
+    """Return the one store of progress, which the exercises use too."""
+    make: Callable[[Path], Progress] = vars(lab_module("runner.progress"))["Progress"]
+    return make(folder or Path.cwd() / WORK)
+
+
+def remember_chapter(number: str, *, finished: bool) -> None:
+    """Keep in the store that a chapter was begun, or seen to its end."""
+    now: Callable[[], str] = vars(lab_module("runner.progress"))["now"]
+
+    def change(record: "Record") -> "Record":
+        return record._replace(
+            started=record.started or now(), passed=record.passed or (now() if finished else "")
+        )
+
+    open_progress().change(f"chapter-{number}", change)
+
+
+def way(folder: Path | None = None) -> list[Step]:
+    """Return all steps in their order, with how far the learner is."""
+    return list(_steps(folder))
+
+
+def _steps(folder: Path | None) -> Iterator[Step]:
+    chapters = find_chapters()
+    records = open_progress(folder).read()
+    nothing: Record = vars(lab_module("runner.progress"))["Record"]()
+    exercises = vars(lab_module("runner.manifest"))["load_manifest"]().values()
+    rows = tomllib.loads((FOLDER / "course.toml").read_text(encoding="utf-8"))["chapter"]
+    for row in rows:
+        number = row["number"]
+        title = chapters[number].title
+        step = f"chapter-{number}"
+        yield Step(
+            step,
+            title,
+            "chapter",
+            row["minutes"],
+            row["why"],
+            f"chapter {number}",
+            records.get(step, nothing),
+        )
+        for exercise in exercises:
+            if exercise.id.partition("-")[0] == number:
+                record = records.get(exercise.id, nothing)
+                verb = "check" if record.started else "start"
+                yield Step(
+                    exercise.id,
+                    f"{exercise.id} {exercise.title}",
+                    exercise.kind,
+                    exercise.minutes,
+                    "",
+                    f"lab {verb} {exercise.id}",
+                    record,
+                )
+
+
+def next_step(steps: Sequence[Step]) -> Step | None:
+    """Return the first step that is not done, or None at the end of the course."""
+    return next((step for step in steps if not step.done), None)
+
+
+@click.command()
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of your work (default: lab).",
+)
+@click.option("--go/--no-go", default=True, help="Whether to offer the key that goes there.")
+def learn(directory: Path | None, go: bool) -> None:
+    """Show your way through the course, and go to the next step with one key."""
+    console = Console()
+    steps = way(directory)
+    coming = next_step(steps)
+    show(console, steps, coming)
+    if coming is None:
+        console.print("You have done everything that there is. More chapters are being written.")
+        return
+    if not go or not sys.stdin.isatty():
+        return
+    console.print("[bold]\\[enter][/] goes there · any other key leaves")
+    if click.getchar() in ("\r", "\n"):
+        sys.stdout.flush()
+        take(coming)
+
+
+def show(console: Console, steps: Sequence[Step], coming: Step | None) -> None:
+    """Print the way, and why the next step comes next."""
+    table = Table("", "", "", "minutes", "", box=None, padding=(0, 1))
+    for step in steps:
+        sign = "[green]✓[/]" if step.done else "[bold yellow]▶[/]" if step is coming else " "
+        name = f"[bold]{step.title}[/]" if step.kind == "chapter" else f"  {step.title}"
+        state = "gave up" if step.record.gave_up and not step.record.passed else ""
+        if not step.done and step.record.started:
+            state = "begun"
+        table.add_row(sign, name, step.kind, str(step.minutes), state)
+    console.print(table)
+    if coming is None:
+        return
+    left = sum(step.minutes for step in steps if not step.done)
+    done = sum(step.done for step in steps)
+    console.print(
+        f"\n{done} of {len(steps)} steps are done; about {left} minutes are left.", highlight=False
+    )
+    console.print(f"[bold]Next:[/] {coming.title}. {coming.why}".rstrip(), highlight=False)
+    console.print(f"      {command_line(coming.command)}", highlight=False)
+    fresh = command_line("cluster fresh")
+    console.print(f"[dim]Something is broken? {fresh} makes a good cluster.[/]", highlight=False)
+
+
+def take(step: Step) -> None:
+    """Do what the step's command does, in this process."""
+    name, *words = step.command.split()
+    command = read_group(COMMANDS)[name].load()
+    if not isinstance(command, click.Command):
+        raise click.ClickException(f"'{name}' is not a command")
+    command.main(words, standalone_mode=False)
