@@ -1,4 +1,4 @@
-"""Drive aiokafka, unmodified. Importing this needs the group dev: ask
+"""Drive aiokafka, unmodified. The import needs the dependency group dev, so call
 `external_programs.python_package` first.
 """
 
@@ -148,7 +148,7 @@ class AioKafka:
                 await admin.delete_topics([topic])
                 async with asyncio.timeout(PATIENCE_S):
                     while topic in await admin.list_topics():
-                        await asyncio.sleep(LOOK_EVERY_S)  # there is nothing that would tell
+                        await asyncio.sleep(LOOK_EVERY_S)  # nothing notifies the test
                 return Topics(len(described["partitions"]), retention, True)
             finally:
                 await admin.close()

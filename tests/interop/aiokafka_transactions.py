@@ -1,4 +1,4 @@
-"""Transactions by aiokafka, unmodified. Importing this needs the group dev: ask
+"""Transactions with aiokafka, unmodified. The import needs the dependency group dev, so call
 `external_programs.python_package` first.
 """
 
@@ -14,7 +14,7 @@ from tests.waiting import PATIENCE_S
 
 
 class AiokafkaTransactions:
-    """aiokafka, all in Python."""
+    """Drives aiokafka, a client in pure Python."""
 
     def write(self, servers: str, topic: str, transactional_id: str) -> None:
         async def run() -> None:

@@ -1,9 +1,9 @@
-"""What every Kafka client must be able to do here, unmodified: one class of tests that each
-client's own module takes over.
+"""The abilities that every unmodified Kafka client must have here: a class of tests that the module
+of each client inherits.
 
-The client does; the tests prepare and check with other means than the client itself: librdkafka,
-and frames of our own. Each test is an ability, and what came of it goes into the table of the
-README (`matrix`). So the abilities of a client are what its tests showed, and nothing else.
+The client does the work. The tests prepare and check with other means: librdkafka, and frames of
+our own. Each test is one ability, and its result goes into the table of the README (`matrix`). So
+the table shows only what the tests have shown.
 """
 
 import json
@@ -39,7 +39,7 @@ HEADERS: Final = [("made-by", b"test")]
 
 
 class Read(NamedTuple):
-    """A record as a consumer saw it."""
+    """A record as a consumer received it."""
 
     partition: int
     offset: int
@@ -48,8 +48,8 @@ class Read(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """How many partitions members of a group had: the first alone, both together, the second when
-    the first had left; and the values they read.
+    """The number of partitions that the members of a group had: the first member alone, both
+    together, and the second member after the first had left. Also the values that they read.
     """
 
     alone: int
@@ -59,20 +59,20 @@ class Joined(NamedTuple):
 
 
 class Offsets(NamedTuple):
-    """What a client found out of partition 0 after it had committed offset 4: None where it cannot
-    ask.
+    """What a client found out about partition 0 after it committed offset 4. A field is None where
+    the client cannot ask.
     """
 
     committed: int | None
     begin: int | None
     end: int | None
     at_time: int | None
-    """The first offset not before FIRST_TIME + 3."""
+    """The first offset whose timestamp is not before FIRST_TIME + 3."""
 
 
 class Topics(NamedTuple):
-    """A topic of 3 partitions with retention.ms=3600000, created, looked at, deleted, looked
-    for.
+    """A topic of 3 partitions with retention.ms=3600000: what the client saw when it created,
+    described, deleted and looked for it.
     """
 
     partitions: int
@@ -81,37 +81,37 @@ class Topics(NamedTuple):
 
 
 class Client(Protocol):
-    """One client library, driven. `key(i)`, `value(i)`, FIRST_TIME + i and HEADERS are record i."""
+    """Drives one client library. Record i has `key(i)`, `value(i)`, FIRST_TIME + i and HEADERS."""
 
     name: str
-    """As in the README's table, with its version."""
+    """The name in the README's table, with the version."""
     lacks: Mapping[str, str]
-    """Abilities that this client has nowhere → why."""
+    """Ability that this client does not offer on any broker → the reason."""
 
     def produce(self, servers: str, topic: str, count: int, codec: str) -> None:
-        """Produce `count` records with acks=all; returns when all are acknowledged."""
+        """Produce `count` records with acks=all. Returns when all are acknowledged."""
         ...
 
     def consume(self, servers: str, topic: str, count: int) -> list[Read]:
-        """Read the topic's `count` records, from the beginning, all partitions."""
+        """Read the topic's `count` records from the beginning of all partitions."""
         ...
 
     def join(self, servers: str, topic: str, group: str, count: int) -> Joined:
-        """Two members, one after the other, on a topic of 4 partitions with `count` records; then
-        the first leaves.
+        """Add two members, one after the other, on a topic of 4 partitions with `count` records.
+        Then the first one leaves.
         """
         ...
 
     def offsets(self, servers: str, topic: str, group: str) -> Offsets:
-        """Commit offset 4 of partition 0 for the group, and ask."""
+        """Commit offset 4 of partition 0 for the group, and query the offsets."""
         ...
 
     def topics(self, servers: str, topic: str) -> Topics: ...
 
 
 class Program:
-    """A client in another language: a program that takes `ABILITY SERVERS TOPIC …` and prints JSON,
-    the result's fields in order.
+    """A client in another language: a program that takes `ABILITY SERVERS TOPIC …` and prints the
+    result's fields in order, as JSON.
     """
 
     def __init__(
@@ -160,21 +160,21 @@ def value(i: int) -> str:
 
 
 def rd(servers: str, **settings: object) -> dict[str, object]:
-    """librdkafka's settings; it keeps its lines about lost connections to itself."""
+    """Return librdkafka's settings. Its messages about lost connections are switched off."""
     return {"bootstrap.servers": servers, "log_level": 0} | {
         name.replace("_", "."): setting for name, setting in settings.items()
     }
 
 
 def create_topic(servers: str, topic: str, partitions: int) -> None:
-    """Create it with as many replicas as there are brokers; returns when every broker tells of a
+    """Create a topic with as many replicas as there are brokers. Returns when every broker names a
     leader for each partition.
     """
     admin = AdminClient(rd(servers))
     brokers = len(admin.list_topics(timeout=PATIENCE_S).brokers)
     kept = {
         "retention.ms": "-1"
-    }  # FIRST_TIME is long ago: a retention check that came in between would delete the records
+    }  # FIRST_TIME is long ago: without this, a retention check could delete the records
     admin.create_topics(
         [NewTopic(topic, partitions, min(3, brokers), config=kept)], operation_timeout=PATIENCE_S
     )[topic].result(PATIENCE_S)
@@ -182,8 +182,8 @@ def create_topic(servers: str, topic: str, partitions: int) -> None:
 
 
 def until_all_tell(servers: str, topic: str, told: Callable[[MetadataResponse], bool]) -> None:
-    """Return when the answer of each of the brokers is as it should be: a client asks any of them,
-    and each hears of a change in its own time.
+    """Return when the answer of every broker is as expected. A client may ask any of them, and each
+    broker learns of a change at a different time.
     """
     request = MetadataRequest(
         topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False
@@ -196,7 +196,7 @@ def until_all_tell(servers: str, topic: str, told: Callable[[MetadataResponse], 
 
 
 def known_by_all(servers: str, topic: str, partitions: int) -> None:
-    """Return when each of the brokers tells of a leader for each partition."""
+    """Return when every broker names a leader for each partition."""
 
     def has_leaders(answer: MetadataResponse) -> bool:
         told = answer.topics[0].partitions
@@ -208,7 +208,7 @@ def known_by_all(servers: str, topic: str, partitions: int) -> None:
 
 
 def unknown_to_all(servers: str, topic: str) -> None:
-    """Return when none of the brokers knows the topic any more."""
+    """Return when no broker knows the topic any more."""
     until_all_tell(
         servers,
         topic,
@@ -217,7 +217,7 @@ def unknown_to_all(servers: str, topic: str) -> None:
 
 
 def leaders(servers: str, topic: str, partitions: int) -> dict[int, tuple[str, int]] | None:
-    """Partition → host and port of its leader; None as long as there is none for some."""
+    """Return host and port of each partition's leader, or None while one has no leader."""
     metadata = AdminClient(rd(servers)).list_topics(topic, timeout=PATIENCE_S)
     found = {
         i: metadata.brokers.get(p.leader)
@@ -236,7 +236,7 @@ def fill(
     codecs: Sequence[str] = ("none",),
     partition: int | None = None,
 ) -> list[Read]:
-    """Produce records 0 to count - 1, each codec some; what was acknowledged."""
+    """Produce records 0 to count - 1, some with each codec. Returns the acknowledged records."""
     acked: list[Read] = []
 
     def on_delivery(error: object, message: Any) -> None:
@@ -268,7 +268,7 @@ def fill(
 
 
 def read_all(servers: str, topic: str, partitions: int, count: int) -> list[Any]:
-    """librdkafka's messages."""
+    """Read the whole topic, and return librdkafka's messages."""
     consumer = Consumer(rd(servers, group_id="reader", enable_auto_commit=False))
     consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
     messages: list[Any] = []
@@ -282,9 +282,10 @@ def read_all(servers: str, topic: str, partitions: int, count: int) -> list[Any]
 def read_to_end(
     servers: str, topic: str, isolation_level: str, partitions: int, at_least: int = 0
 ) -> list[str]:
-    """Every value up to the end that a reader of that isolation level gets to, and if that is near,
-    on, until there are `at_least` so many: a transaction is committed when its coordinator has
-    noted it; to the readers of a partition, when the marker is there too, a moment later.
+    """Return every value up to the end that a consumer with this isolation level reaches. If there
+    are fewer than `at_least` values, wait for more. A transaction is committed when its coordinator
+    has stored that. The consumers of a partition see it a moment later, when the marker is in the
+    log too.
     """
     settings = rd(
         servers,
@@ -313,7 +314,7 @@ def read_to_end(
 
 
 def codecs_in(servers: str, topic: str, partitions: int) -> set[str]:
-    """The codecs of the batches that lie in the log."""
+    """Return the codecs of the batches in the log."""
     found: set[str] = set()
     for partition, (host, port) in (leaders(servers, topic, partitions) or {}).items():
         asked = FetchTopic(
@@ -341,7 +342,7 @@ def codecs_in(servers: str, topic: str, partitions: int) -> set[str]:
     return found
 
 
-@pytest.mark.timeout(300)  # for the first one has its client fetched and built
+@pytest.mark.timeout(300)  # the first test fetches and builds the client
 class ClientContract:
     """The tests. A client's module has one subclass `Test…` with `client`."""
 
@@ -369,7 +370,7 @@ class ClientContract:
         "codec", [pytest.param(codec, marks=pytest.mark.ability(codec)) for codec in CODECS]
     )
     def test_compression(self, servers: str, topic: str, codec: str) -> None:
-        """It produces with the codec, and reads what it produced."""
+        """The client produces with the codec and reads the records back."""
         self._produce(servers, topic, codec)
         assert sorted(
             record.value for record in self.client.consume(servers, topic, 200)
@@ -391,7 +392,9 @@ class ClientContract:
 
     @pytest.mark.ability("consume")
     def test_consume(self, servers: str, topic: str) -> None:
-        """Of every codec, from every partition, at the offsets that were acknowledged."""
+        """The client reads records of every codec from every partition, at the offsets that were
+        acknowledged.
+        """
         create_topic(servers, topic, 3)
         acked = fill(
             servers,
@@ -403,8 +406,8 @@ class ClientContract:
 
     @pytest.mark.ability("groups")
     def test_groups(self, servers: str, topic: str) -> None:
-        """A second member takes half of the first one's partitions, and the rest when that leaves;
-        every record is read.
+        """A second member takes over half of the first one's partitions, and the rest when the
+        first one leaves. Every record is read.
         """
         create_topic(servers, topic, 4)
         fill(servers, topic, 100)
@@ -433,11 +436,11 @@ class ClientContract:
         assert self.client.topics(servers, topic) == Topics(3, "3600000", True)
         unknown_to_all(
             servers, topic
-        )  # a controller's broker that still knows it would delete it once more
+        )  # a controller that still knows the topic would delete it again
         admin = AdminClient(
             rd(servers)
-            # kept: one that is collected leaves its futures alone, or ends them with an error of
-            # its own
+            # Keep the AdminClient: after its collection, its futures never end, or end with an
+            # error of its own.
         )
         with pytest.raises(KafkaException) as refused:
             admin.delete_topics([topic])[topic].result(PATIENCE_S)

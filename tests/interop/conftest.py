@@ -1,5 +1,5 @@
-"""For the tests of foreign clients: one cluster for all of them, and their results for the README's
-table (`matrix`). For those of ZooKeeper: its fixtures.
+"""Fixtures for the tests of other people's clients: one cluster for all of them, and the collection
+of their results for the README's table (`matrix`). Also the fixtures of the ZooKeeper tests.
 """
 
 import json
@@ -42,8 +42,8 @@ def pytest_runtest_makereport(
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Into the file that KAFKA_EDU_CLIENT_RESULTS names, beside what it says of other clients and
-    abilities.
+    """Write the results into the file that KAFKA_EDU_CLIENT_RESULTS names. Results of other clients
+    and abilities stay in it.
     """
     path = os.environ.get("KAFKA_EDU_CLIENT_RESULTS")
     results = session.config.stash[RESULTS]
@@ -58,8 +58,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[str]:
-    """bootstrap.servers of three brokers; of another cluster, if KAFKA_EDU_BOOTSTRAP names one: is
-    the test right, or the broker?
+    """Yield the bootstrap.servers of three brokers. KAFKA_EDU_BOOTSTRAP may name another cluster
+    instead: this helps to decide whether the test or the broker is wrong.
     """
     given = os.environ.get("KAFKA_EDU_BOOTSTRAP")
     if given:

@@ -1,5 +1,5 @@
-"""Programs of others that the tests need, skipped where they are missing: Apache's, and clients
-that are built once, in the user's cache, from this folder.
+"""Other people's programs that the tests need: Apache's, and clients that are built once from this
+folder, in the user's cache. A test is skipped where its program is missing.
 """
 
 import fcntl
@@ -23,8 +23,8 @@ BUILD_S: Final = 280
 
 
 def missing(why: str) -> NoReturn:
-    """Skip a test or a module, since a program is not there; fail, where it must be
-    (KAFKA_EDU_REQUIRE_CLIENTS, in CI).
+    """Skip a test or a module because a program is missing. With KAFKA_EDU_REQUIRE_CLIENTS (in CI)
+    fail instead.
     """
     if os.environ.get("KAFKA_EDU_REQUIRE_CLIENTS"):
         pytest.fail(why)
@@ -32,7 +32,7 @@ def missing(why: str) -> NoReturn:
 
 
 def python_package(module: str) -> None:
-    """Skip a test or a module where a Python package of the group dev is not installed."""
+    """Skip a test or module where a Python package of the dependency group dev is missing."""
     try:
         importlib.import_module(module)
     except ModuleNotFoundError:
@@ -40,7 +40,7 @@ def python_package(module: str) -> None:
 
 
 def tool(name: str, debian: str) -> str:
-    """The path of a program, or skip."""
+    """Return the path of a program, or skip the test."""
     found = shutil.which(name)
     if found is None:
         missing(f"needs {name} (Debian: apt-get install {debian})")
@@ -48,7 +48,7 @@ def tool(name: str, debian: str) -> str:
 
 
 def apache_kafka_jars(version: str = VERSION) -> Path:
-    """The folder of Apache Kafka's jars of that version, or skip."""
+    """Return the folder of Apache Kafka's jars of this version, or skip the test."""
     try:
         return kafka_jars(version)
     except PeerMissing as error:
@@ -56,10 +56,10 @@ def apache_kafka_jars(version: str = VERSION) -> Path:
 
 
 def java_program(folder: str, main: str, version: str) -> tuple[str, ...]:
-    """The command of `folder`/`main`.java, built against Kafka's Java client of that version, or
-    skip.
+    """Return the command that runs `folder`/`main`.java, built with Kafka's Java client of this
+    version. Skips the test where that is not possible.
 
-    The jars are fetched by Maven into a cache, unless KAFKA_EDU_JAVA_CLIENTS names a folder with a
+    Maven fetches the jars into a cache, unless KAFKA_EDU_JAVA_CLIENTS names a folder that holds a
     folder of jars for each version.
     """
     java, javac = tool("java", "default-jdk-headless"), tool("javac", "default-jdk-headless")
@@ -76,7 +76,7 @@ def java_program(folder: str, main: str, version: str) -> tuple[str, ...]:
 
 
 def require_apache_zookeeper() -> None:
-    """Skip, where there is no Java, or no ZooKeeper for it."""
+    """Skip the test where Java or ZooKeeper's jars are missing."""
     try:
         check_installed()
     except ApacheZooKeeperError as error:
@@ -84,8 +84,8 @@ def require_apache_zookeeper() -> None:
 
 
 def built(folder: str, command: Sequence[str], variant: str = "") -> Path:
-    """The sources of `folder`, copied into the cache, and built there by `command`; a build, of
-    each variant, is kept until a source changes.
+    """Copy the sources of `folder` into the cache, build them there with `command`, and return the
+    path. The build of each variant is kept until a source changes.
     """
     sources = sorted(path for path in (HERE / folder).iterdir() if path.is_file())
     digest = hashlib.sha256(

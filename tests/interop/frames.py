@@ -1,12 +1,14 @@
-"""Frames as Kafka and ZooKeeper send them, four bytes of size and then the body, read from a plain
-socket.
+"""Read frames of Kafka and ZooKeeper from a plain socket. A frame is four bytes of size and then
+the body.
 """
 
 import socket
 
 
 def read_exactly(connection: socket.socket, count: int) -> bytes:
-    """Raises EOFError when the other side closes before."""
+    """Return exactly `count` bytes. Raises EOFError when the other side closes the connection
+    first.
+    """
     data = b""
     while len(data) < count:
         piece = connection.recv(count - len(data))
@@ -17,5 +19,5 @@ def read_exactly(connection: socket.socket, count: int) -> bytes:
 
 
 def read_frame(connection: socket.socket) -> bytes:
-    """The body of the next frame. Raises EOFError."""
+    """Return the body of the next frame. Raises EOFError."""
     return read_exactly(connection, int.from_bytes(read_exactly(connection, 4), "big"))

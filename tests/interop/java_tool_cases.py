@@ -1,9 +1,9 @@
-"""What Apache Kafka's own tools of 2.0.1 and 2.8.2 are asked on three brokers, each release on
-brokers of its own when it is recorded, then on ours.
+"""Steps for Apache Kafka's own tools of 2.0.1 and 2.8.2 on three brokers. For the recording, the
+brokers are of the tools' own release. The tests run the steps on our brokers.
 
-`python -m tests.interop.java_tool_cases` records what they print into
-tests/golden/tools/java-VERSION-STORY.jsonl. Topics are placed by hand, for else the first replica
-is left to chance.
+`python -m tests.interop.java_tool_cases` records the output into
+tests/golden/tools/java-VERSION-STORY.jsonl. The steps place the replicas of each topic explicitly,
+because Kafka otherwise chooses the first replica at random.
 """
 
 import re
@@ -21,7 +21,7 @@ SETTINGS: Final = {"offsets.topic.num.partitions": "1", "group.initial.rebalance
 MARK: Final = MARKS[0]
 _ADDRESS: Final = re.compile(r"127\.0\.0\.1:\d+")
 _RANDOM: Final = re.compile(r"(?<=TopicId: )\S+|(?<=Cluster ID: )\S+|(?<=ADDRESS )\(\d\)")
-#: What each broker serves comes in the order in which Java's hash map has the brokers.
+#: The tool lists what each broker serves in the order of Java's hash map of the brokers.
 _BROKERS_OF_SERVED: Final = re.compile(r"^ADDRESS \(id: \d rack: null\) -> \($", re.MULTILINE)
 
 _ZK: Final = "--zookeeper {zk}"
@@ -31,7 +31,7 @@ _LEADERS: Final = r"(?s)(Leader: \d\t.*){3}"
 
 
 def _placed(how: str, topic: str, *more: str) -> list[Step]:
-    """A topic of three partitions, and its leaders."""
+    """Create a topic of three partitions with chosen replicas, and wait for its leaders."""
     return [
         Step(" ".join((f"topics {how} --create --topic {topic} {_PLACED}", *more))),
         Step(f"topics {how} --describe --topic {topic}", until=_LEADERS),
@@ -145,7 +145,7 @@ CLIENTS_2_8: Final = [
     Step(f"features {_BS} --describe"),
     Step(f"cluster cluster-id {_BS}"),
 ]
-#: Stories of one release are told side by side.
+#: The stories of one release run at the same time.
 STORIES: Final[Mapping[str, Mapping[str, Sequence[Step]]]] = {
     "2.0.1": {"topics": TOPICS_2_0, "clients": CLIENTS_2_0},
     "2.8.2": {"topics": TOPICS_2_8, "clients": CLIENTS_2_8},
@@ -157,7 +157,9 @@ def golden_name(version: str, story: str) -> str:
 
 
 def tell(cluster: Cluster, steps: Sequence[Step]) -> list[tuple[str, Printed]]:
-    """Ask the tools of the release whose jars `cluster` names; what they print, comparable."""
+    """Run the tools of the release whose jars `cluster` names, and return their output in a
+    comparable form.
+    """
     told = []
     for step, printed in zip(steps, cluster.tell(steps, MARK, java=True), strict=True):
         out, err = (

@@ -1,11 +1,11 @@
-"""The README's table of clients and their abilities, from what their tests showed.
+"""The README's table of clients and their abilities, made from the results of their tests.
 
     KAFKA_EDU_CLIENT_RESULTS=tests/interop/clients.json ./kafka-edu test tests/interop
     python -m tests.interop.matrix README.md            # rewrites the table
-    python -m tests.interop.matrix --same RESULTS       # exit code 1 if these results are not the
-    committed ones
+    python -m tests.interop.matrix --same RESULTS       # exit code 1 if these results differ from
+                                                        # the committed ones
 
-The tests write the results file (see conftest.py); nothing in the table is written by hand.
+The tests write the results file (see conftest.py). Do not edit the table by hand.
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 Results = dict[str, dict[str, str]]
-"""Client → ability → yes, no, or – for what that client has nowhere."""
+"""Client → ability → yes, no, or – for an ability that the client does not offer on any broker."""
 
 COMMITTED: Final = Path(__file__).parent / "clients.json"
 ABILITIES: Final = (
@@ -33,8 +33,8 @@ END: Final = "<!-- clients: end -->"
 
 
 def merged(before: Results, new: Results) -> Results:
-    """Clients in the order of their names, abilities in that of the table; what is new takes the
-    place of what was.
+    """Merge two results. Clients come in the order of their names, abilities in the order of the
+    table. New values replace old ones.
     """
     clients = {
         client: before.get(client, {}) | new.get(client, {})
@@ -56,7 +56,7 @@ def table(results: Results) -> str:
 
 
 def rewritten(text: str, results: Results) -> str:
-    """The page with the table between its markers. Raises ValueError when it has none."""
+    """Return the page with the table between its markers. Raises ValueError without markers."""
     begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
     return f"{text[:begin]}\n{table(results)}\n{text[end:]}"
 

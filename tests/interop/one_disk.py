@@ -1,5 +1,5 @@
-"""One log dir that brokers of several makes use in turn, as broker 0 of one cluster, and what was
-written to it.
+"""A log dir that brokers of different makes use in turn, as broker 0 of one cluster, and a list of
+the records that were written to it.
 """
 
 import contextlib
@@ -51,7 +51,7 @@ SETTINGS: Final = {
     "zookeeper.connection.timeout.ms": "60000",
     "zookeeper.connect": "",
 }
-#: Topic → its message.format.version when it is created, and the format that clients send.
+#: Topic → its message.format.version at its creation, and the format that its clients send.
 TOPICS: Final = {
     "v0": ("0.9.0", 0),
     "v1": ("0.10.2", 1),
@@ -93,7 +93,7 @@ class _Ours:
             )
 
     def wait(self) -> int:
-        """Return the exit code when it has ended by itself."""
+        """Wait until the process has ended by itself, and return its exit code."""
         return self._process.wait(PATIENCE_S)
 
     def end(self, *, kill: bool) -> None:
@@ -127,30 +127,32 @@ class _Apache:
 
 
 class Disk:
-    """The log dir and the records that its logs must hold. Raises PeerMissing when a make cannot
-    run here.
+    """The log dir, and the records that its logs must contain. Raises PeerMissing when one of the
+    makes cannot run here.
     """
 
     def __init__(self, folder: Path, zookeeper: str) -> None:
         self.folder = folder
         self.data = folder / "data"
         self.port = 0
-        """Of the broker that runs."""
+        """The port of the running broker."""
         self.records: dict[str, list[Record]] = {topic: [] for topic in TOPICS}
         self.start = dict.fromkeys(TOPICS, 0)
         self._zookeeper = zookeeper
         self._formats = {topic: magic for topic, (_, magic) in TOPICS.items()}
         self._values = itertools.count()
         self._now_ms = round(time.time() * 1000)
-        """Producers whose last record is a week old are forgotten, so the records' times are of
-        today.
+        """The records have today's timestamps, because a broker forgets a producer whose last
+        record is a week old.
         """
         self._last_idempotent: tuple[bytes, int] | None = None
         self._sequence = 0
 
     @contextlib.contextmanager
     def run(self, make: Make, *, kill: bool = False) -> Iterator[Asker]:
-        """A broker of this make on the disk, with leaders; ended by SIGTERM or by SIGKILL."""
+        """Run a broker of this make on the log dir, and wait for its leaders. At the end it gets
+        SIGTERM or SIGKILL.
+        """
         self._await_no_broker()
         properties = SETTINGS | {"zookeeper.connect": self._zookeeper, "log.dirs": str(self.data)}
         running: _Running = (
@@ -163,9 +165,7 @@ class Disk:
             self.port = running.port
             asker = Asker(ListeningBroker("127.0.0.1", running.port))
             self._await_leaders(running.port)
-            for (
-                topic
-            ) in TOPICS:  # the metadata may name a leader that has not yet heard of it itself
+            for topic in TOPICS:  # the metadata may name a leader before that broker knows it
                 asker.ask("leads", offsets(-1, topic=topic), 1, until=_is_told)
             yield asker
             killed = kill
@@ -173,8 +173,8 @@ class Disk:
             running.end(kill=killed)
 
     def refused(self, make: Make) -> str:
-        """What a broker says that is started while another runs on the disk; it must end by
-        itself.
+        """Start a broker while another one runs on the same log dir, and return its output. It must
+        end by itself.
         """
         properties = SETTINGS | {"zookeeper.connect": self._zookeeper, "log.dirs": str(self.data)}
         if make is not Make.OURS:
@@ -188,8 +188,8 @@ class Disk:
         return (self.folder / "ours.log").read_text()
 
     def _await_no_broker(self) -> None:
-        """After kill -9 the session lives on until it times out, and Apache Kafka does not start
-        beside it.
+        """Wait until no broker is registered. After kill -9 the session remains until it expires,
+        and Apache Kafka does not start while it exists.
         """
         client = KazooClient(self._zookeeper)
         client.start()
@@ -200,7 +200,9 @@ class Disk:
         client.close()
 
     def _await_leaders(self, port: int) -> None:
-        """Ask until every partition has a leader; before the broker listens, it cannot be asked."""
+        """Ask until every partition has a leader. A broker that does not listen yet cannot be
+        asked.
+        """
         broker = ListeningBroker("127.0.0.1", port)
 
         def has_leaders() -> bool:
@@ -244,11 +246,13 @@ class Disk:
         )
 
     def sent_as(self, topic: str, magic: int) -> None:
-        """From now on its clients send this format."""
+        """Change the format that the topic's clients send from now on."""
         self._formats[topic] = magic
 
     def write(self, asker: Asker, rounds: int) -> None:
-        """Some records into each topic, in each codec, each later than the one before."""
+        """Write some records into each topic with each codec. Each record is later than the one
+        before.
+        """
         for i in range(rounds):
             for topic in TOPICS:
                 self._produce(asker, topic, 1 + i % 4, CODECS[i // 2 % 4])
@@ -288,7 +292,7 @@ class Disk:
         ]
 
     def delete_before(self, asker: Asker, topic: str, offset: int) -> None:
-        """DeleteRecords."""
+        """Send DeleteRecords."""
         wanted = DeleteRecordsTopic(
             name=topic, partitions=[DeleteRecordsPartition(partition_index=0, offset=offset)]
         )
@@ -303,7 +307,9 @@ class Disk:
         return max((self.data / f"{topic}-0").glob("*.log"))
 
     def check(self, asker: Asker) -> None:
-        """All records are served, by offset and by time; the producer is still known."""
+        """Check that the broker serves all records, by offset and by time, and still knows the
+        producer.
+        """
         for topic, records in self.records.items():
             served = self._read_all(asker, topic)
             assert served == records[self.start[topic] :], topic
@@ -321,8 +327,8 @@ class Disk:
             ), "the producer's last batch is known"
 
     def check_clean_end(self) -> None:
-        """What a broker leaves that was stopped: checkpoints at the ends of the logs, and the mark
-        that says so.
+        """Check the files of a broker that was stopped cleanly: checkpoints at the ends of the
+        logs, and the clean-shutdown file.
         """
         ends = {f"{topic} 0": len(records) for topic, records in self.records.items()}
         for name in ("recovery-point-offset-checkpoint", "replication-offset-checkpoint"):
@@ -385,5 +391,5 @@ class Disk:
 
 
 def _is_told(answer: ListOffsetsResponse) -> bool:
-    """Whether the broker knows whether it leads."""
+    """Return whether the broker knows already that it is the leader."""
     return answer.topics[0].partitions[0].error_code != Errors.NOT_LEADER_OR_FOLLOWER

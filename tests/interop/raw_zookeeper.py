@@ -1,9 +1,9 @@
-"""Raw frames for a ZooKeeper: one suite for two servers, the embedded one and Apache's, which must
-answer alike, byte by byte where it matters.
+"""Raw frames for a ZooKeeper. One test suite runs against two servers, the embedded one and
+Apache's. Both must give the same answers, byte by byte where that matters.
 
-Raw frames are used, so that nothing of a client hides what a server says. The fixtures are known to
-all tests of this folder (conftest.py). Apache's needs Java and ZooKeeper's jars (PySpark's, or
-those in the folder KAFKA_EDU_ZOOKEEPER_JARS); without them its tests are skipped, and say why.
+With raw frames, no client library hides what a server sends. The fixtures are available to all
+tests of this folder (conftest.py). Apache's server needs Java and ZooKeeper's jars (from PySpark,
+or from the folder in KAFKA_EDU_ZOOKEEPER_JARS). Without them its tests are skipped with a message.
 """
 
 import itertools
@@ -38,7 +38,7 @@ PATIENCE_S: Final = 30.0
 
 
 class Server(Protocol):
-    """What both servers can."""
+    """The operations that both servers offer."""
 
     port: int
 
@@ -83,7 +83,9 @@ class EmbeddedServer:
 
 
 def make_server(kind: str, folder: Path, tick_time_ms: int = TICK_MS) -> Server:
-    """Return a server that is not started. Apache's allows sessions of up to 20 ticks."""
+    """Return a server that is not started yet. Apache's server allows session time-outs of up to 20
+    ticks.
+    """
     if kind == "embedded":
         return EmbeddedServer(folder)
     require_apache_zookeeper()
@@ -105,12 +107,12 @@ _numbers = itertools.count()
 
 @pytest.fixture
 def root() -> str:
-    """A path that no other test uses."""
+    """Return a path that no other test uses."""
     return f"/test-{next(_numbers)}"
 
 
 class Raw:
-    """A client that knows frames and nothing else."""
+    """A client that only sends and receives frames."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
@@ -173,13 +175,13 @@ class Raw:
         return xid
 
     def receive(self, xid: int) -> tuple[ZkErrorCode, Decoder]:
-        """The answer to `xid`; watch events before it go to `events`."""
+        """Return the answer to `xid`. Watch events that arrive before it go to `events`."""
         while True:
             d = Decoder(self.read())
             got, zxid, code = d.read_int(), d.read_long(), ZkErrorCode(d.read_int())
             if got == -1:
                 assert code == 0
-                assert zxid == -1 or zxid > 0  # since 3.9, which change it was
+                assert zxid == -1 or zxid > 0  # since 3.9 the zxid of the change
                 event, state, path = WatchType(d.read_int()), d.read_int(), d.read_string()
                 assert state == 3
                 self.events.append((event, path))
@@ -254,7 +256,7 @@ def read(path: str, watch: bool = False) -> bytes:
 
 @pytest.fixture
 def connect(server: Server) -> Iterator[Callable[..., Raw]]:
-    """Makes connected clients; ends their sessions after the test."""
+    """Yield a function that connects clients. Their sessions end after the test."""
     opened: list[Raw] = []
 
     def make(session_id: int = 0, passwd: bytes = bytes(16), timeout_ms: int = SESSION_MS) -> Raw:

@@ -1,7 +1,7 @@
-"""Records what Apache Kafka 2.0.1's tools print, told the stories on a cluster of 2.0.1, and
-2.8.2's for stories that end so:
+"""Record the output of Apache Kafka 2.0.1's tools: run the stories on a cluster of 2.0.1. Stories
+whose name ends in 2.8 are run with 2.8.2's tools.
 
-`python -m tests.interop.record_tools [STORY …]`.
+    python -m tests.interop.record_tools [STORY …]
 """
 
 import sys
@@ -20,7 +20,7 @@ NOWHERE = "127.0.0.1:1"
 
 @contextmanager
 def apache_cluster(folder: Path) -> Iterator[Cluster]:
-    """One broker of 2.0.1. Raises PeerMissing."""
+    """Run one broker of 2.0.1. Raises PeerMissing."""
     jars = kafka_jars("2.0.1")
     write_files(folder)
     properties = [f"{key}={value}" for key, value in (SETTINGS | OF_A_SMALL_HEAP).items()]
@@ -38,7 +38,9 @@ def main(stories: list[str]) -> None:
 
 
 def of(story: str, cluster: Cluster) -> Cluster:
-    """Wrong command lines must be found to be wrong before anybody is asked."""
+    """Return the cluster for this story. For wrong command lines, a tool must report the error
+    before it connects, so these get an address on which nobody listens.
+    """
     return cluster._replace(zookeeper=NOWHERE, bootstrap=NOWHERE) if story in OF_NOBODY else cluster
 
 

@@ -1,5 +1,5 @@
-"""A client that boots well and then cannot reach its broker: the address it came by is not the
-address it is told (spec B4; docs/listeners.md).
+"""A client reaches its bootstrap server and then cannot reach the broker: the advertised address is
+not the address that the client connected to (spec B4; docs/listeners.md).
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 
 class Doors(NamedTuple):
-    """One broker with five listeners: the port of each, and what each is advertised as."""
+    """A broker with five listeners: the port of each, and the address that each advertises."""
 
     ports: dict[str, int]
     advertised: dict[str, str]
@@ -63,17 +63,17 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doors]:
 
 
 class Produced(NamedTuple):
-    """What became of one record, and what the client said meanwhile."""
+    """The outcome for one record, and the client's log messages."""
 
     told: dict[int, str]
-    """Brokers, as the door told them."""
+    """The brokers as this listener's Metadata names them."""
     error: KafkaError | None
     errors: set[str]
 
 
 def produce(servers: str, value: bytes, why: str | None = None) -> Produced:
-    """Without `why` it should go well; else the record is given up soon, and that error is waited
-    for: a name service may take its time.
+    """Produce one record. With `why`, the producer gives it up soon, and the function waits for
+    that error, because a name service may take some time.
     """
     errors: set[str] = set()
     fates: list[KafkaError | None] = []
@@ -116,8 +116,8 @@ def test_a_client_boots_well_and_then_cannot_reach_the_address_it_was_told(
 
 
 def test_by_a_door_that_is_not_advertised_no_broker_is_told(doors: Doors) -> None:
-    """The connection stands, but the partition has no leader for who comes by it, and there is no
-    broker to go on with.
+    """The connection works. But the partition has no leader for a client of this listener, and
+    Metadata lists no broker that the client could use instead.
     """
     partition = (
         AdminClient(rd(doors.servers("SILENT")))

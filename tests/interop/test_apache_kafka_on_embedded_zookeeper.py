@@ -1,7 +1,7 @@
 """Apache Kafka's own brokers run on the embedded ZooKeeper: they register, elect a controller,
-create a topic, lose a broker and take it back.
+create a topic, lose a broker and get it back.
 
-Needs Java, and Maven to fetch Apache Kafka's jars once, or a folder of them in
+This needs Java, and Maven to fetch Apache Kafka's jars once, or a folder of them in
 KAFKA_EDU_KAFKA_JARS.
 """
 
@@ -28,7 +28,9 @@ CHROOT = "/kafka"
 
 
 def until(what: str, condition: Callable[[], bool]) -> None:
-    """Ask until it is so: these are other people's processes, which tell nothing by themselves."""
+    """Check the condition again and again until it holds. Other people's processes do not notify
+    the test.
+    """
     wait_for(condition, what, PATIENCE_S)
 
 
@@ -58,7 +60,7 @@ def java_brokers(zookeeper: int) -> Iterator[ApacheKafka]:
     properties = [
         "zookeeper.session.timeout.ms=6000",
         "zookeeper.connection.timeout.ms=60000",
-        # 128 MiB by default, which a small heap does not hold
+        # the default of 128 MiB does not fit into a small heap
         "log.cleaner.dedupe.buffer.size=4194304",
         "offsets.topic.replication.factor=1",
         "offsets.topic.num.partitions=1",
@@ -68,7 +70,7 @@ def java_brokers(zookeeper: int) -> Iterator[ApacheKafka]:
 
 
 class Znodes:
-    """What the brokers have written to ZooKeeper."""
+    """The znodes that the brokers have written to ZooKeeper."""
 
     def __init__(self, client: KazooClient) -> None:
         self._client = client

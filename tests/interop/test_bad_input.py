@@ -1,8 +1,8 @@
-"""Bytes that no client should send, against three broker processes: they cost the connection they
-came by, or are answered with Kafka's own error.
+"""Bytes that no client should send, against three broker processes. The broker closes the
+connection or answers with Kafka's own error.
 
-Beside them somebody produces with acks=all all the time, on connections that must stay open; at the
-end every record that was acknowledged is there.
+Meanwhile a producer with acks=all and one connection to each broker run all the time, and their
+connections must stay open. At the end, every acknowledged record must be there.
 """
 
 import random
@@ -44,8 +44,8 @@ TOPIC: Final = "bystander"
 ANNOUNCED: Final = 100_000_000
 IDLE_BROKER: Final = 2
 IDLE_MS: Final = 4000
-#: Brokers believe what these say: whoever may send them can move leaders and delete replicas, in
-#: Apache Kafka as here.
+#: Requests that brokers trust. A client that may send them can move leaders and delete replicas, in
+#: Apache Kafka too.
 BETWEEN_BROKERS: Final = {
     ApiKey.LEADER_AND_ISR,
     ApiKey.STOP_REPLICA,
@@ -68,19 +68,19 @@ class Connection:
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
 
-    def ask(self, request: Message, version: int) -> Any:  # the response of that request
+    def ask(self, request: Message, version: int) -> Any:  # the response to that request
         self.socket.sendall(frame(request, version))
         return decode_response(request.KEY or 0, version, read_frame(self.socket))[1]
 
     def send(self, data: bytes) -> None:
-        """Send it, as far as the broker lets us."""
+        """Send the data, as far as the broker accepts it."""
         try:
             self.socket.sendall(data)
         except ConnectionError:
             return
 
     def is_closed_by_broker(self) -> bool:
-        """Whether the broker closes it, without a word."""
+        """Return whether the broker closes the connection without an answer."""
         try:
             return self.socket.recv(1) == b""
         except ConnectionResetError:
@@ -88,8 +88,8 @@ class Connection:
 
 
 class Bystander(threading.Thread):
-    """Produces until it is told to stop, and asks each broker now and then, on one connection that
-    must last.
+    """Produces until it is stopped. Now and then it sends a request to each broker, on a connection
+    that must stay open.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -126,7 +126,7 @@ class Bystander(threading.Thread):
         for connection in (
             *self._connections,
             Connection(self._idle_broker),
-        ):  # that one keeps none on which nobody asks
+        ):  # that broker closes idle connections, so this one is new
             assert connection.ask(ApiVersionsRequest(), 0).error_code == 0
 
     def stop(self) -> None:
@@ -151,7 +151,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def bystander(cluster: Cluster) -> Iterator[Bystander]:
-    """Nothing of what it had acknowledged is lost, whatever the tests do."""
+    """Yield the bystander. Whatever the tests do, none of its acknowledged records may be lost."""
     create_topic(cluster.bootstrap_servers, TOPIC, 1)
     somebody = Bystander(cluster)
     somebody.start()
@@ -247,7 +247,7 @@ def test_bad_batches_and_names_get_kafkas_errors(cluster: Cluster, bystander: By
         assert produce(TOPIC, None) in (
             Errors.INVALID_RECORD,
             Errors.NOT_LEADER_OR_FOLLOWER,
-        )  # not recorded: Apache Kafka answers it now so, now so
+        )  # not recorded: Apache Kafka does not always give the same answer
         assert produce("no such topic!", good) is Errors.UNKNOWN_TOPIC_OR_PARTITION
         names = ["", ".", "..", "a b", "ü", "x" * 250]
         asked = MetadataRequest(
@@ -282,7 +282,7 @@ def test_500_idle_connections_that_announce_100_mb_cost_less_than_16(
     broker_id = 0
 
     def rss_anon() -> int:
-        for _ in range(3):  # once for each processor that may have got our bytes
+        for _ in range(3):  # once for each processor that may have read our bytes
             assert Connection(cluster.port(broker_id)).ask(ApiVersionsRequest(), 0).error_code == 0
         return cluster.status().broker(broker_id).rss_anon or 0
 
@@ -294,7 +294,8 @@ def test_500_idle_connections_that_announce_100_mb_cost_less_than_16(
     bystander.is_served()
     for connection in connections:
         connection.socket.settimeout(0)
-        with pytest.raises(BlockingIOError):  # still open, for it may yet send the rest
+        # still open, because the rest of the frame may still come
+        with pytest.raises(BlockingIOError):
             connection.socket.recv(1)
         connection.socket.close()
     print(f"500 connections cost {cost / 2**20:.1f} MB")
@@ -305,7 +306,8 @@ def test_who_sends_byte_by_byte_or_nothing_is_closed(
     cluster: Cluster, bystander: Bystander
 ) -> None:
     port = cluster.port(IDLE_BROKER)
-    start = time.monotonic()  # before the first byte: the broker may count from then on
+    # start before the first byte, because the broker may count from that moment
+    start = time.monotonic()
     slow, silent, steady = Connection(port), Connection(port), Connection(port)
     slow.send(struct.pack(">i", ANNOUNCED))
     slow.socket.settimeout(0.1)

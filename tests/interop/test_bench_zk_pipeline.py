@@ -1,4 +1,4 @@
-"""`bench zk-pipeline` runs, on a few partitions."""
+"""`bench zk-pipeline` runs with a few partitions."""
 
 import json
 

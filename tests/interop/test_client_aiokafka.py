@@ -1,4 +1,4 @@
-"""aiokafka, unmodified."""
+"""The client contract with aiokafka, unmodified."""
 
 from typing import ClassVar
 

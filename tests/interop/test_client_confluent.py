@@ -1,4 +1,4 @@
-"""confluent-kafka, which is librdkafka, unmodified."""
+"""The client contract with confluent-kafka (librdkafka), unmodified."""
 
 import time
 from typing import Any, ClassVar

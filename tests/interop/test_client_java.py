@@ -1,4 +1,4 @@
-"""The Java clients of Kafka 2.0, 3.9 and 4, unmodified."""
+"""The client contract with the Java clients of Kafka 2.0, 3.9 and 4, unmodified."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.interop
 
 
 def java_client(version: str, lacks: Mapping[str, str] | None = None) -> Program:
-    """The client of that version, built; skips where it cannot be had."""
+    """Build the client of this version. Skips the test where that is not possible."""
     return Program(f"Java kafka-clients {version}", java_program("java", "Client", version), lacks)
 
 

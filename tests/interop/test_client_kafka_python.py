@@ -1,5 +1,5 @@
-"""kafka-python 3, unmodified. For snappy, lz4 and zstd it needs libraries, which are of the group
-dev.
+"""The client contract with kafka-python 3, unmodified. For snappy, lz4 and zstd it needs libraries
+from the dependency group dev.
 """
 
 import time

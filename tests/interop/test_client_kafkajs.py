@@ -1,4 +1,4 @@
-"""kafkajs, unmodified, on Node.js."""
+"""The client contract with kafkajs, unmodified, on Node.js."""
 
 import json
 from typing import ClassVar, Final

@@ -1,4 +1,6 @@
-"""kcat, unmodified: librdkafka in a shell's hands, without an admin API."""
+"""The client contract with kcat, unmodified. kcat is librdkafka on the command line, without an
+admin API.
+"""
 
 import re
 import subprocess
@@ -31,7 +33,7 @@ READ: str = "%p\t%o\t%k\t%s\n"
 
 
 class Member:
-    """A kcat in a group; it prints its values, and what it is assigned."""
+    """A kcat process in a group. It prints the values it reads, and its assigned partitions."""
 
     def __init__(self, command: Sequence[str], folder: Path, name: str) -> None:
         self._out, self._errors = folder / f"{name}.out", folder / f"{name}.err"
@@ -42,7 +44,7 @@ class Member:
         return set(self._out.read_text().splitlines())
 
     def partitions(self) -> int:
-        """Of the last assignment."""
+        """Return the number of partitions in the last assignment."""
         lines = re.findall(
             r"^% Group \S+ rebalanced \(.*?\): (assigned|revoked):?(.*)$",
             self._errors.read_text(),
@@ -56,7 +58,7 @@ class Member:
 
 
 class Kcat:
-    name = "kcat"  # and its version, when it was asked
+    name = "kcat"  # the version is added when it is known
     lacks: ClassVar[dict[str, str]] = {
         "topics": "kcat has no admin API",
         "time": "kcat sets no timestamps",
@@ -110,7 +112,7 @@ class Kcat:
             return Joined(4, [2, 2], 4, sorted(first.values()))
 
     def offsets(self, servers: str, topic: str, group: str) -> Offsets:
-        """It commits what it has read, when it ends."""
+        """kcat commits the position that it has read to, when it ends."""
 
         def query(timestamp: int) -> int:
             return int(

@@ -1,5 +1,5 @@
-"""sarama, unmodified, in a Go program. Its version is the last that Debian 12's Go, 1.19,
-compiles.
+"""The client contract with sarama, unmodified, in a Go program. It is the last version that the Go
+of Debian 12 (1.19) can compile.
 """
 
 import re

@@ -1,10 +1,10 @@
-"""Unmodified clients boot on a metadata proxy, and produce and consume with brokers that they were
-never told of (spec B1, B2; docs/metadata-proxy.md).
+"""Unmodified clients bootstrap from a metadata proxy. They then produce and consume with brokers
+whose addresses were not in their configuration (spec B1, B2; docs/metadata-proxy.md).
 
-Some clients ask whatever server they boot on for more than metadata, and take what its ApiVersions
-lacks for the whole cluster's lack. For these the proxy can list what the cluster serves
-(--target-versions): they are then refused by a closed connection, as by a broker that stops, and
-ask a broker.
+Some clients send more than Metadata requests to their bootstrap server. They also believe that an
+API which is not in its ApiVersions is missing in the whole cluster. For these clients the proxy can
+list the APIs of the cluster (--target-versions). It then refuses their other requests by closing
+the connection, as a stopping broker does, and the clients go to a broker.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ COUNT: Final = 50
 
 
 def aiokafka() -> Client:
-    """A client on aiokafka, or skip."""
+    """Return a client on aiokafka, or skip the test."""
     python_package("aiokafka")
     from tests.interop.aiokafka_client import AioKafka
 
@@ -45,11 +45,11 @@ CLIENTS: Final[dict[str, Callable[[], Client]]] = {
     "java-3.9.1": lambda: test_client_java.java_client("3.9.1"),
     "java-4.1.1": lambda: test_client_java.java_client("4.1.1"),
 }
-#: Clients that need only Metadata from the proxy (and ApiVersions), so they can produce.
+#: Clients that produce although the proxy lists only Metadata and ApiVersions.
 ASK_FOR_METADATA_ALONE: Final = ("confluent-kafka", "aiokafka")
-#: A target that takes long to answer is not down.
+#: Settings for a slow machine: a target that takes long to answer is not down.
 PATIENT: Final = ("--refresh-ms", "200", "--timeout-ms", "30000")
-#: The first test of each client fetches and builds that client, hence the long time-out.
+#: The first test of each client fetches and builds that client, so the time-out is long.
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 
@@ -57,7 +57,7 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 def honest(
     servers: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[RunningProxy, str]]:
-    """A proxy that lists what it serves; and its address."""
+    """Yield a proxy that lists only the APIs that it serves, and its address."""
     with running_proxy(tmp_path_factory.mktemp("honest"), "--target", servers, *PATIENT) as proxy:
         yield proxy
 
@@ -66,7 +66,7 @@ def honest(
 def claiming(
     servers: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[RunningProxy, str]]:
-    """A proxy that lists what the cluster serves; and its address."""
+    """Yield a proxy that lists the APIs of the cluster, and its address."""
     with running_proxy(
         tmp_path_factory.mktemp("claiming"), "--target", servers, *PATIENT, "--target-versions"
     ) as proxy:
@@ -74,7 +74,7 @@ def claiming(
 
 
 def topic_on(servers: str, address: str, topic: str) -> None:
-    """Create it on the cluster; returns when the proxy's copy knows its leaders."""
+    """Create a topic on the cluster. Returns when the proxy's copy has its leaders."""
     create_topic(servers, topic, 3)
     wait_for(lambda: leaders(address, topic, 3), f"the proxy's copy of {topic}")
 
@@ -126,8 +126,9 @@ def test_who_asks_for_metadata_alone_is_served_by_what_a_proxy_lists(
 def test_an_idempotent_producer_asks_its_bootstrap_server_for_a_producer_id(
     servers: str, honest: tuple[RunningProxy, str], name: str
 ) -> None:
-    """It may be any server's, so it asks the one it knows; what that does not list it takes for
-    impossible, and gives up. The consumer has no such need.
+    """Such a client may send its request to any server, so it uses the one that it knows. It
+    believes that an API which this server does not list is impossible, and gives up. The consumer
+    does not need that API.
     """
     client = CLIENTS[name]()
     _, address = honest
@@ -151,8 +152,8 @@ def test_kafka_python_judges_the_cluster_by_its_first_server(
 def test_java_2_wants_produce_of_every_server(
     servers: str, honest: tuple[RunningProxy, str]
 ) -> None:
-    """Even its consumer: it works out the newest record format that all servers take. (Its producer
-    does too, says so in its log alone, and hangs.)
+    """Even its consumer fails, because it looks for the newest record format that all servers
+    support. (Its producer does the same, reports it only in its log, and hangs.)
     """
     _, address = honest
     topic_on(servers, address, "wanted")
@@ -161,7 +162,9 @@ def test_java_2_wants_produce_of_every_server(
 
 
 def test_a_client_that_names_its_topic_at_once_is_led_by_it(servers: str, tmp_path: Path) -> None:
-    """Java's does: the rule without a topic would lead it to a cluster that is not there."""
+    """The Java client does this. The rule without a topic would lead it to a cluster that does not
+    exist.
+    """
     create_topic(servers, "audit", 3)
     nowhere = MetadataResponse(
         brokers=[MetadataResponseBroker(node_id=0, host="kafka.invalid", port=9092)], topics=[]
