@@ -1,5 +1,5 @@
-"""Unmodified kafka-python and confluent-kafka (librdkafka) against three broker processes: what the
-clients' contract does not ask of each.
+"""Unmodified kafka-python and confluent-kafka (librdkafka) against three broker processes: tests
+that are not part of the client contract.
 """
 
 import socket
@@ -49,12 +49,12 @@ def cluster() -> Iterator[Cluster]:
 
 
 def rd(cluster: Cluster) -> dict[str, object]:
-    """librdkafka's settings; it is told to keep its lines about lost connections to itself."""
+    """Return librdkafka's settings. Its messages about lost connections are switched off."""
     return {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
 
 
 class RawClient:
-    """One connection, one request at a time."""
+    """A connection that sends one request at a time."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
@@ -77,7 +77,7 @@ class RawClient:
         return data
 
     def is_closed_by_broker(self) -> bool:
-        """Whether the broker closes the connection, without a word."""
+        """Return whether the broker closes the connection without an answer."""
         try:
             return self.socket.recv(1) == b""
         except ConnectionResetError:
@@ -91,7 +91,7 @@ def create(
     replicas: int = 3,
     config: dict[str, str] | None = None,
 ) -> int:
-    """Create a topic; returns the leader of its partition 0."""
+    """Create a topic, and return the leader of its partition 0."""
     admin = AdminClient(rd(cluster))
     admin.create_topics(
         [NewTopic(topic, partitions, replicas, config=config or {})], operation_timeout=PATIENCE_S
@@ -100,8 +100,8 @@ def create(
 
 
 def leader_by(cluster: Cluster, broker_id: int, topic: str) -> int:
-    """The leader of partition 0, as soon as this broker knows it: each hears of it in its own
-    time.
+    """Return the leader of partition 0 as soon as this broker knows it. Each broker learns of the
+    leader at a different time.
     """
     client = RawClient(cluster.port(broker_id))
     request = MetadataRequest(
@@ -122,7 +122,7 @@ def leader_by(cluster: Cluster, broker_id: int, topic: str) -> int:
 def consume_rd(
     cluster: Cluster, topic: str, partitions: int, count: int, **settings: object
 ) -> list[bytes]:
-    """All values of the topic, `count` of them, with librdkafka."""
+    """Read `count` values, all of the topic, with librdkafka."""
     consumer = Consumer(rd(cluster) | {"group.id": "none", "enable.auto.commit": False} | settings)
     consumer.assign([RdTopicPartition(topic, partition, 0) for partition in range(partitions)])
     values: list[bytes] = []
@@ -137,8 +137,8 @@ def consume_rd(
 
 @pytest.mark.parametrize("version", [(0, 10, 0), (0, 11), (1, 0), (2, 0), (2, 5)])
 def test_kafka_python_pinned_to_an_old_broker(cluster: Cluster, version: tuple[int, ...]) -> None:
-    """A pinned client skips ApiVersions and speaks the old versions: message sets before 0.11, no
-    sessions before 1.1.
+    """A client with a pinned version does not send ApiVersions and uses old request versions:
+    message sets before 0.11, no sessions before 1.1.
     """
     topic = "pinned-" + "-".join(map(str, version))
     create(cluster, topic)
@@ -167,8 +167,8 @@ def test_kafka_python_pinned_to_an_old_broker(cluster: Cluster, version: tuple[i
 
 @pytest.mark.parametrize("release", ["0.9.0", "0.10.2", "2.0"])
 def test_old_clients_and_logs_of_every_format(cluster: Cluster, release: str) -> None:
-    """Who writes message sets of v0, v1 and batches of v2 writes into one log; each reads all of
-    it, converted to what it knows.
+    """Clients of message sets v0, message sets v1 and batches v2 all write into one log. Each
+    client reads the whole log, converted to a format that it knows.
     """
     topic = f"format-{release}"
     create(cluster, topic, config={"message.format.version": release})
@@ -192,7 +192,7 @@ def test_old_clients_and_logs_of_every_format(cluster: Cluster, release: str) ->
             api_version=version,
             enable_auto_commit=False,
             consumer_timeout_ms=PATIENCE_S * 1000,
-            max_partition_fetch_bytes=800,  # in several pieces
+            max_partition_fetch_bytes=800,  # read in several pieces
         )
         consumer.assign([tp])
         consumer.seek(tp, 0)
@@ -212,7 +212,7 @@ def test_big_messages_and_too_big_ones(cluster: Cluster) -> None:
     assert results[0] is None
     assert results[2] is None
     assert results[1].code() == KafkaError.MSG_SIZE_TOO_LARGE
-    # a batch larger than what the consumer wants at a time comes nevertheless (KIP-74)
+    # A batch larger than the consumer's limit is returned all the same (KIP-74).
     assert [
         len(v) for v in consume_rd(cluster, "big", 1, 2, **{"max.partition.fetch.bytes": 1000})
     ] == [900_000, 900_001]
@@ -297,8 +297,8 @@ RECORDS = [Record(i, 1_600_000_000_000 + i, b"key", b"value %d" % i) for i in ra
 def test_raw_frames_of_the_oldest_versions(
     cluster: Cluster, magic: int, codec: CompressionType
 ) -> None:
-    """Produce v0 and v2 with message sets, read back by Fetch v0 and v2 as message sets, and by v4
-    as a v2 batch.
+    """Produce v0 and v2 send message sets. Fetch v0 and v2 return them as message sets, and Fetch
+    v4 as a v2 batch.
     """
     topic = f"old-{magic}-{codec.name}"
     client = RawClient(cluster.port(create(cluster, topic)))
@@ -387,8 +387,8 @@ def test_acks_0_is_not_answered_and_its_errors_close(cluster: Cluster) -> None:
 
 
 def test_no_acked_record_is_lost_when_the_leader_is_killed(cluster: Cluster) -> None:
-    """acks=all, idempotent, RF 3: the leader dies by SIGKILL under load; what was acked is read
-    back, once and in order.
+    """acks=all, idempotent, RF 3: SIGKILL ends the leader under load. Every acknowledged record can
+    be read, once and in order.
     """
     topic = "killed"
     leader = create(cluster, topic, config={"min.insync.replicas": "2"})

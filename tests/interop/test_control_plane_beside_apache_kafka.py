@@ -1,5 +1,5 @@
-"""Two brokers, one ours and one Apache Kafka's, each with a control plane: whichever is the
-controller talks to the other by that listener (spec C10).
+"""Two brokers, one of ours and one of Apache Kafka, each with a control plane. Whichever of them is
+the controller sends its requests to the other one's control plane listener (spec C10).
 """
 
 from pathlib import Path
@@ -38,7 +38,7 @@ OF_THE_CONTROLLER = {ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_M
 
 
 def listeners_of_the_controllers_requests(recording: list[Envelope]) -> dict[str, set[ApiKey]]:
-    """Listener → which of the controller's requests came there."""
+    """Return which of the controller's requests arrived on each listener."""
     listener = {
         e.event.connection_id: e.event.listener
         for e in recording
@@ -77,12 +77,12 @@ def test_either_controller_talks_to_the_other_broker_by_the_control_plane(tmp_pa
             )[TOPIC].result(PATIENCE_S)
             wait_until_in_sync(
                 admin, TOPIC, 2, replicas=2
-            )  # Apache Kafka's broker heard our controller
+            )  # Apache Kafka's broker received our controller's request
             producer = Producer(rd(servers, acks="all"))
             producer.produce(TOPIC, b"ours rules", partition=1)
             assert producer.flush(PATIENCE_S) == 0
 
-            cluster.stop(OURS)  # and now Apache Kafka's is the controller
+            cluster.stop(OURS)  # now Apache Kafka's broker becomes the controller
             producer.produce(TOPIC, b"theirs rules", partition=0)
             assert producer.flush(PATIENCE_S) == 0
             cluster.start(OURS, wait=False)
@@ -91,8 +91,8 @@ def test_either_controller_talks_to_the_other_broker_by_the_control_plane(tmp_pa
                 lambda: admin.list_topics(timeout=PATIENCE_S).controller_id == APACHE,
                 "Apache Kafka's is the controller",
             )
-            # When our broker goes the controller tells it to stop its replicas, but does not wait
-            # for that; when a topic goes it does.
+            # When our broker stops, the controller sends it StopReplica but does not wait for the
+            # answer. When a topic is deleted, it does wait.
             admin.delete_topics([TOPIC])[TOPIC].result(PATIENCE_S)
             replica = cluster.folder.broker_data(OURS) / f"{TOPIC}-0"
             wait_for(lambda: not replica.exists(), "our replica is deleted")

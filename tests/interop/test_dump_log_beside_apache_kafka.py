@@ -1,8 +1,9 @@
-"""`kafka-edu dump-log` and kafka.tools.DumpLogSegments of Apache Kafka 2.0.1 and 2.8.2 say the same
-of the same files, line by line.
+"""`kafka-edu dump-log` and kafka.tools.DumpLogSegments of Apache Kafka 2.0.1 and 2.8.2 print the
+same for the same files, line by line.
 
-The lines are 2.0.1's. 2.8.2's are brought to the same form: it puts `isvalid` last, shows batches
-where it shows records, and tells of these other things.
+Our lines have the form of 2.0.1. For 2.8.2, both outputs are changed into one common form, because
+2.8.2 puts `isvalid` last, shows batches next to the records, and reports other
+things too.
 """
 
 import re
@@ -66,7 +67,7 @@ def records(base: int, count: int, time: int) -> list[Record]:
 
 
 def write_log(folder: Path, release: str, codecs: Sequence[CompressionType]) -> None:
-    """Segments with their indexes, as a broker of this project leaves them."""
+    """Write segments with their indexes, as a broker of this project leaves them."""
     config = LogConfig.parse(
         {
             "message.format.version": release,
@@ -165,7 +166,9 @@ def transaction_records() -> Iterator[Record]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folders of logs: of each format, of transactions, of groups, and what is wrong."""
+    """Create folders of logs: one for each format, some with transactions and with groups, and some
+    that are damaged.
+    """
     root = tmp_path_factory.mktemp("logs")
     for name in ("clean", "running", "transactions"):
         shutil.copytree(GOLDEN / name, root / name)
@@ -272,7 +275,7 @@ NEWER_RECORD = re.compile(
 
 
 def fields(found: re.Match[str]) -> str:
-    """What both versions tell of a record."""
+    """Return the fields of a record that both versions print."""
     rest = re.sub(
         r"producerId: \S+ producerEpoch: \S+ | isTransactional: \S+| isvalid: \S+",
         "",
@@ -289,7 +292,7 @@ def fields(found: re.Match[str]) -> str:
 
 
 def as_newer(line: str) -> str:
-    """Our line, that of 2.0.1, in the form that both are brought to."""
+    """Change our line, in the form of 2.0.1, into the common form."""
     if record := RECORD.fullmatch(line):
         return fields(record)
     if batch := BATCH.fullmatch(line):
@@ -298,8 +301,8 @@ def as_newer(line: str) -> str:
 
 
 def from_newer(lines: list[str]) -> list[str]:
-    """2.8.2's lines in that form; in a log whose records are shown, without the lines of the
-    batches.
+    """Change 2.8.2's lines into the common form. Where a log's records are shown, the lines of the
+    batches are left out.
     """
     deep = any(line.startswith("| ") for line in lines)
     kept = [
@@ -312,7 +315,9 @@ EMPTY = " is empty."
 
 
 def without_empty(lines: list[str], ours: list[str]) -> list[str]:
-    """2.0.1 does not say that an index is empty: it shows nothing of it, or finds it sane."""
+    """Drop the lines about empty indexes: 2.0.1 does not report that an index is empty. It prints
+    nothing about it, or calls it sane.
+    """
     empty = [line.removesuffix(EMPTY) for line in ours if line.endswith(EMPTY)]
     left_out = {f"{name}{said}" for name in empty for said in (EMPTY, " passed sanity check.")}
     return [line for line in lines if line not in left_out]
@@ -347,7 +352,7 @@ def all_of(root: Path, names: Sequence[str], *suffixes: str) -> str:
 def test_logs(files: Path, version: str, options: tuple[str, ...]) -> None:
     names = ["transactions", "v0", "v1", "v2"]
     if version == "2.8.2":
-        names += ["clean", "running"]  # they hold zstd, which 2.0.1 cannot read
+        names += ["clean", "running"]  # they contain zstd, which 2.0.1 cannot read
     compare(
         version, files, "--files", all_of(files, names, ".log", ".snapshot", ".txnindex"), *options
     )
@@ -362,7 +367,8 @@ def test_logs(files: Path, version: str, options: tuple[str, ...]) -> None:
 def test_indexes(files: Path, version: str, options: tuple[str, ...]) -> None:
     names = ["transactions"]
     if version == "2.8.2" or "--index-sanity-check" in options:
-        names += ["v1", "v2"]  # 2.0.1 finds a mismatch wherever a batch holds more than one record
+        # 2.0.1 reports a mismatch wherever a batch contains more than one record
+        names += ["v1", "v2"]
     compare(version, files, "--files", all_of(files, names, ".index", ".timeindex"), *options)
 
 

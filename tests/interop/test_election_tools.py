@@ -1,9 +1,9 @@
-"""leader-election and preferred-replica-election beside Apache Kafka's own (2.8.2's and 2.0.1's),
-both kinds on a cluster of ours, where leaders really move.
+"""leader-election and preferred-replica-election compared with Apache Kafka's own tools (of 2.8.2
+and 2.0.1). All tools run on a cluster of ours, and the leaders really move.
 
-What 2.8.2's says on a cluster of 2.8.2 was asked of it too; only the line "Valid replica already
-elected" differs: it lists the partitions that were elected just now, where those are meant that
-need no election (as later releases do, and ours).
+2.8.2's tool was also run on a cluster of 2.8.2, for its output there. Only the line "Valid replica
+already elected" differs. There 2.8.2 lists the partitions that it has just elected. Ours lists the
+partitions that need no election, and so do later releases.
 """
 
 import json
@@ -29,8 +29,8 @@ JAVA, OURS = MARKS
 
 
 class Stage:
-    """A cluster of two brokers, and for each kind of tools topics of its own: the same story is
-    told to both.
+    """A cluster of two brokers. Kafka's tools and ours have topics of their own, and run the same
+    steps.
     """
 
     def __init__(self, cluster: OurCluster, folder: Path) -> None:
@@ -58,7 +58,9 @@ class Stage:
             )
 
     def until(self, topic: str, leader: int, in_sync: int) -> None:
-        """Partition 0 of both topics has this leader and so many in its ISR."""
+        """Wait until partition 0 of both topics has this leader and this number of replicas in its
+        ISR.
+        """
         seen: object = None
 
         def so() -> bool:
@@ -72,7 +74,7 @@ class Stage:
                 ]
             except (
                 KafkaException
-            ):  # the broker that was asked is just going: the next look asks another
+            ):  # the broker that got the request is stopping: the next attempt asks another one
                 return False
             seen = [(p.leader, len(p.isrs)) for p in partitions if p is not None]
             return seen == [(leader, in_sync)] * 2
@@ -82,8 +84,8 @@ class Stage:
         )
 
     def told(self, version: str, words: str) -> tuple[Printed, Printed]:
-        """What Java's and ours print, each of its own topics; `{x}` is what their names end
-        with.
+        """Return the output of Java's tool and of ours, each for its own topics. `{x}` is the end
+        of the topics' names.
         """
         cluster = self.tools[version]
         tool, *arguments = words.split()
@@ -134,8 +136,8 @@ def scenery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 @pytest.fixture
 def stage(scenery: Stage) -> Stage:
-    """As each test finds it: both brokers are up, and 1 leads what it should, whatever a test
-    before has left.
+    """Bring the cluster into the state in which every test begins: both brokers are up, and 1 leads
+    its partitions, whatever an earlier test has done.
     """
     start_all(scenery.cluster)
     scenery.admin.elect_leaders(ElectionType.PREFERRED, None).result(PATIENCE_S)
@@ -152,7 +154,7 @@ def test_the_election_tools_say_and_do_what_kafkas_do(stage: Stage) -> None:
     java, ours = stage.told("2.8.2", f"{ELECT} preferred --topic a{{x}} --partition 0")
     assert java == Printed(
         0, "Valid replica already elected for partitions", ""
-    )  # of which it means a-0
+    )  # it means a-0 but does not name it
     assert ours == Printed(0, "Valid replica already elected for partitions axxx-0", "")
 
     stage.cluster.stop(1)
@@ -231,7 +233,7 @@ def test_2_0_s_tool_by_znode(stage: Stage) -> None:
 
 @pytest.mark.timeout(300)
 def test_an_unclean_election_on_demand(stage: Stage) -> None:
-    """c's last member of the ISR, 1, is away; 0 is there, and is behind for all anybody knows."""
+    """Broker 1 is the last member of c's ISR, and is down. Broker 0 is up, and may lack records."""
     stage.cluster.stop(0)
     stage.until("c", 1, 1)
     stage.cluster.kill(1)

@@ -1,4 +1,4 @@
-"""The recorded exceptions are what the kafka-clients and zookeeper jars print."""
+"""The recorded names of exceptions are those that the kafka-clients and zookeeper jars print."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""The Java 3.9 consumer in groups, unmodified, against three brokers: range, cooperative and static
-members (spec O1, O2, I2).
+"""The unmodified Java 3.9 consumer in groups, against three broker processes: range, cooperative
+and static members (spec O1, O2, I2).
 """
 
 import subprocess
@@ -16,7 +16,7 @@ COOPERATIVE = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
 
 @pytest.fixture(scope="module")
 def program() -> list[str]:
-    """The command of java_groups/Groups.java, built."""
+    """Build java_groups/Groups.java, and return the command that runs it."""
     return list(java_program("java_groups", "Groups", "3.9.1"))
 
 

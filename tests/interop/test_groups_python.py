@@ -1,4 +1,4 @@
-"""Consumer groups with unmodified clients: confluent-kafka (librdkafka) and kafka-python against
+"""Consumer groups with unmodified clients: confluent-kafka (librdkafka) and kafka-python, against
 three broker processes (spec O1, O2, I2).
 """
 
@@ -35,7 +35,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def topic(cluster: Cluster) -> str:
-    """A topic of four partitions with 50 records each."""
+    """Return a topic of four partitions with 50 records each."""
     name = f"t-{uuid.uuid4().hex[:8]}"
     admin = AdminClient(rd(cluster.bootstrap_servers))
     admin.create_topics([NewTopic(name, PARTITIONS, 3)])[name].result(PATIENCE_S)
@@ -47,8 +47,8 @@ def topic(cluster: Cluster) -> str:
 
 
 class Member:
-    """A confluent consumer that polls until it is told to stop; remembers what it was given, and
-    what it read.
+    """A confluent consumer that polls until it is stopped. It remembers its assignments, and the
+    records that it read.
     """
 
     def __init__(self, cluster: Cluster, group: str, topic: str, **more: object) -> None:
@@ -67,7 +67,7 @@ class Member:
         self.read: list[tuple[int, int]] = []
         self._topic = topic
         self._stopped = threading.Event()
-        # a daemon: one that a failed test leaves behind does not hold the run
+        # A daemon thread does not stop the test run from ending if a failed test leaves it behind.
         self._thread = threading.Thread(target=self._run, name=f"member of {group}", daemon=True)
         self._thread.start()
 
@@ -86,7 +86,7 @@ class Member:
                 self.read.append((message.partition(), message.offset()))
 
     def pause(self) -> None:
-        """Poll no more, from the other thread: the consumer is the test's from now on."""
+        """Stop polling. From now on the test itself may use the consumer."""
         self._stopped.set()
         self._thread.join(PATIENCE_S)
 
@@ -152,7 +152,7 @@ def test_a_static_member_that_is_back_in_time_causes_no_rebalance(
     )
     wait_for(lambda: len(one.assigned) == len(two.assigned) == 2, "each has half")
     before, rebalances = set(two.assigned), one.rebalances
-    two.close()  # a static member says no LeaveGroup
+    two.close()  # a static member sends no LeaveGroup
     again = Member(
         cluster, group, topic, **{"group.instance.id": "two", "session.timeout.ms": 20_000}
     )
@@ -214,7 +214,7 @@ def test_kafka_python_shares_and_commits(cluster: Cluster, topic: str) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        # who got a partition later reads it again, for nothing is committed
+        # The next owner of a partition reads its records again, because no offset is committed.
         places = [each.position(place) for each in (one, two) for place in each.assignment()]
         return (
             len(one.assignment()) == len(two.assignment()) == 2

@@ -1,8 +1,7 @@
-"""Apache Kafka's own tools of 2.0.1 and 2.8.2 work with our brokers, ZooKeeper and log directories.
+"""Apache Kafka's own tools of 2.0.1 and 2.8.2 work with our brokers, ZooKeeper and log directories,
+and print the same as with Kafka's.
 
-They print the same as with their own.
-
-ZooKeeper's own shells are in test_zookeeper_shell.py, the tools of one broker in
+ZooKeeper's own shells are in test_zookeeper_shell.py. The tools that need only one broker are in
 test_tools_beside_apache_kafka.py.
 """
 
@@ -23,7 +22,7 @@ from tests.interop.tools import CLASSES, JAVA, Cluster, Printed, differences, go
 pytestmark = pytest.mark.tools
 
 Told = list[tuple[str, Printed]]
-AT_ONCE = 2  # the tools have time-outs of their own, of five seconds and less
+AT_ONCE = 2  # at most two at a time: the tools have time-outs of their own, of five seconds or less
 PATIENCE_S = 600
 CASES = [(version, story) for version, stories in STORIES.items() for story in stories]
 
@@ -35,7 +34,7 @@ def jars() -> Mapping[str, Path]:
 
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[Mapping[str, OurCluster]]:
-    """One for each release, for some tools speak of all groups."""
+    """Yield one cluster for each release, because some tools print all groups of a cluster."""
     with contextlib.ExitStack() as stack:
         yield {
             version: stack.enter_context(
@@ -51,7 +50,7 @@ def told(
     clusters: Mapping[str, OurCluster],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Mapping[tuple[str, str], Future[Told]]]:
-    """All stories at once: a JVM's start is most of a call."""
+    """Run all stories at the same time, because most of a call is the start of the JVM."""
 
     def cluster(version: str) -> Cluster:
         ours = clusters[version]
@@ -89,7 +88,9 @@ def test_they_read_our_log_directories(
     version: str,
     topic: str,
 ) -> None:
-    """What the stories produced is in the log of each replica, and its indexes are sound."""
+    """The records that the stories produced are in the log of each replica, and its indexes are
+    correct.
+    """
     told[version, "clients"].result(PATIENCE_S)
     values = []
     for partition in (1, 2):

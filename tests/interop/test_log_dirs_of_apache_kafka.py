@@ -1,10 +1,11 @@
-"""A log dir that Apache Kafka 2.0.1 or 2.8.2 wrote opens here and serves the same records, and the
-other way round (spec S1).
+"""A broker of this project opens a log dir of Apache Kafka 2.0.1 or 2.8.2 and serves the same
+records, and the other way round (spec S1).
 
-One dir, one ZooKeeper, and one broker id; brokers take turns. Each writes more, after it has served
-what is there: by offset, by time, the last batch of an idempotent producer, in message formats v0,
-v1, v2 and mixed, in several segments, after a clean stop and after kill -9, which leaves indexes at
-full length, no last checkpoints, and here a torn batch besides.
+There is one log dir, one ZooKeeper and one broker id, and the brokers take turns. Each first serves
+the records that are there: by offset and by time, and it recognizes the last batch of an idempotent
+producer. Then it writes more. The records have message formats v0, v1, v2 and mixed, in several
+segments. A turn ends with a clean stop or with kill -9. kill -9 leaves indexes at full length and
+no final checkpoints, and the test adds a torn batch.
 """
 
 import subprocess
@@ -45,7 +46,7 @@ def zookeeper(tmp_path: Path) -> Iterator[str]:
 
 
 def set_format(zookeeper: str, topic: str, release: str) -> None:
-    """What kafka-configs writes; brokers read it when they start."""
+    """Write what kafka-configs writes. The brokers read it when they start."""
     client = KazooClient(zookeeper)
     client.start()
     client.set(
@@ -57,7 +58,7 @@ def set_format(zookeeper: str, topic: str, release: str) -> None:
 
 
 def tear(disk: Disk, topic: str) -> None:
-    """What a crash may leave: the beginning of a batch behind the last one."""
+    """Leave what a crash may leave: the beginning of a batch after the last one."""
     path = disk.active_segment(topic)
     whole = path.read_bytes()
     first = next(iter(sorted((disk.data / f"{topic}-0").glob("*.log")))).read_bytes()
@@ -92,8 +93,8 @@ def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make
             asker,
             "v1",
             50,
-            # how much of it lasts is not certain: the checkpoint may not have been written before
-            # the kill
+            # DeleteRecords may be lost here: the kill may come before the broker writes the
+            # checkpoint
         )
     tear(disk, "v1")
     tear(disk, "idempotent")
@@ -109,8 +110,8 @@ def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make
 def test_brokers_of_two_makes_exclude_each_other(
     tmp_path: Path, zookeeper: str, version: Make
 ) -> None:
-    """Both lock `.lock`, and by the same kind of lock: whoever comes second is refused in the same
-    words.
+    """Both lock the file `.lock` with the same kind of lock. The second one ends with the same
+    message, whichever it is.
     """
     apache_kafka_jars(version)
     disk = Disk(tmp_path, zookeeper)
@@ -129,8 +130,8 @@ def test_brokers_of_two_makes_exclude_each_other(
 
 
 def transact(servers: str, turn: str, committed: list[str]) -> None:
-    """Aborts what the broker before left open; commits, aborts, commits; leaves another transaction
-    open.
+    """Abort the transaction that the broker before left open. Then commit, abort and commit, and
+    leave another transaction open.
     """
     producer = Producer(rd(servers, transactional_id="to and fro"))
     producer.init_transactions(PATIENCE_S)
@@ -150,8 +151,8 @@ def transact(servers: str, turn: str, committed: list[str]) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
 def test_transactions_go_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
-    """Snapshots, transaction indexes and `__transaction_state`: what one broker leaves open, the
-    other's coordinator aborts.
+    """Producer snapshots, transaction indexes and `__transaction_state` work across the brokers:
+    the coordinator of one aborts a transaction that the other left open.
     """
     apache_kafka_jars(version)
     disk = Disk(tmp_path, zookeeper)

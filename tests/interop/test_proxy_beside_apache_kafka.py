@@ -1,5 +1,5 @@
-"""The metadata proxy before Apache Kafka: what a client is told by the proxy is what the broker
-tells it, in every version (spec B1).
+"""The metadata proxy in front of Apache Kafka: a client gets the same answer from the proxy as from
+the broker, in every version (spec B1).
 """
 
 import itertools
@@ -30,14 +30,12 @@ from tests.waiting import wait_for
 
 HIGHEST: Final = {"2.0.1": 6, "2.8.2": 11}
 GROUPS: Final = "abcdefgh"
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]  # the first one has the jars fetched
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]  # the first test fetches the jars
 
 
 @pytest.fixture(scope="module", params=HIGHEST)
 def kafka(request: pytest.FixtureRequest) -> Iterator[tuple[TwoDoors, int]]:
-    """The story's three brokers with their topics; and the highest version of Metadata that they
-    serve.
-    """
+    """Yield the story's three brokers with their topics, and their highest version of Metadata."""
     with two_doors(apache_kafka_jars(request.param)) as peer:
         wait_for(
             lambda: coordinator(peer.ports[0], "g", 1).error_code == Errors.NONE, "a coordinator"
@@ -55,8 +53,9 @@ def coordinator(port: int, group: str, version: int) -> FindCoordinatorResponse:
 def metadata(
     port: int, names: list[str] | None, version: int, operations: bool
 ) -> MetadataResponse:
-    """As told, but: in one order, and without what a copy cannot know of topics that do not exist
-    (what one may do to them; 2.0.1's code for a bad name).
+    """Return the answer in a fixed order. Two values of topics that do not exist are removed,
+    because the proxy's copy cannot know them: the authorized operations, and 2.0.1's error code for
+    an invalid name.
     """
     request = MetadataRequest(
         topics=None if names is None else [MetadataRequestTopic(name=name) for name in names],
@@ -102,7 +101,9 @@ def assert_told_the_same(port: int, proxy: int, highest: int) -> None:
 
 
 def has_gone(port: int, broker: int) -> bool:
-    """Whether it is out of every ISR, and told as offline wherever it is a replica."""
+    """Return whether the broker is out of every ISR, and reported as offline wherever it has a
+    replica.
+    """
     told = metadata(port, None, 5, False)
     partitions = [
         partition
@@ -118,8 +119,8 @@ def has_gone(port: int, broker: int) -> bool:
 
 
 def test_the_proxy_tells_what_the_broker_tells(kafka: tuple[TwoDoors, int], tmp_path: Path) -> None:
-    """By each door: with all brokers up, and with one gone, so that replicas are offline and out of
-    the ISR.
+    """Compare on each listener: with all brokers up, and with one stopped, so that some replicas
+    are offline and out of the ISR.
     """
     peer, highest = kafka
     doors = {"inside": peer.ports[0], "outside": peer.outside[0]}
@@ -149,5 +150,5 @@ def test_the_proxy_tells_what_the_broker_tells(kafka: tuple[TwoDoors, int], tmp_
                 except AssertionError:
                     if metadata(port, None, 5, False) == known:
                         raise
-                    # the cluster has changed since the proxy copied it, as one does whose broker
-                    # has just gone: a new copy
+                    # The cluster has changed since the proxy copied it, as after a broker's stop.
+                    # Compare again with a new copy.

@@ -1,6 +1,7 @@
-"""Partitions move between four brokers of ours while a producer with acks=all writes, told by
-Kafka's own ReassignPartitionsCommand (2.0.1's by ZooKeeper, 2.8.2's by brokers) and by ours: what
-was acknowledged is there, and the replicas' logs are the same byte for byte (spec C5, A1).
+"""Partitions move between four brokers of ours while a producer with acks=all writes. The tools are
+Kafka's own ReassignPartitionsCommand (of 2.0.1 through ZooKeeper, of 2.8.2 through brokers) and
+ours. Every acknowledged record is there, and the replicas' logs are the same byte by byte (spec C5,
+A1).
 """
 
 import json
@@ -30,8 +31,8 @@ JAVA, OURS = MARKS
 
 
 class Writer:
-    """A producer with acks=all that writes numbers to both partitions of a topic until it is told
-    to stop.
+    """A producer with acks=all that writes numbers to both partitions of a topic until it is
+    stopped.
     """
 
     def __init__(self, servers: str, topic: str) -> None:
@@ -81,15 +82,15 @@ class Writer:
 
 
 class Tool(NamedTuple):
-    """How the tool is called, and to whom it talks."""
+    """The command line of a tool, and the server that it connects to."""
 
     command: list[str]
     address: str
 
 
 class Stage:
-    """The cluster, and the tools by name: Kafka's with their releases; `zookeeper` and `brokers`
-    are ours.
+    """The cluster, and the tools by name: Kafka's are named after their releases. `zookeeper` and
+    `brokers` are ours.
     """
 
     def __init__(self, cluster: OurCluster, folder: Path) -> None:
@@ -154,7 +155,7 @@ class Stage:
         ]
 
     def until(self, topic: str, replicas: list[list[int]]) -> None:
-        """The partitions are there, and all in sync."""
+        """Wait until the partitions have these replicas, and all of them are in sync."""
         wait_for(
             lambda: self.replicas(topic) == replicas,
             lambda: f"{topic} is on {self.replicas(topic)}",
@@ -255,8 +256,8 @@ def test_a_topic_moves_under_its_producer(stage: Stage, tool: str) -> None:
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize("tool", ["java-2.0.1", "zookeeper", "brokers"])
 def test_a_file_may_name_log_dirs(stage: Stage, tool: str) -> None:
-    """Each replica is to come into a dir of its broker; the tool tells when it is there. 2.0's
-    needs the brokers for that, too.
+    """Each replica must move into a given log dir of its broker, and the tool reports when it is
+    there. For this, 2.0's tool needs the brokers too.
     """
     topic = f"dirs-by-{tool}"
     stage.create(topic, "0:1")
@@ -281,15 +282,15 @@ def test_a_file_may_name_log_dirs(stage: Stage, tool: str) -> None:
 
 
 def differences(stage: Stage, version: str, ours: str, words: str) -> list[str]:
-    """How what Java's tool prints and what ours prints differ, `{x}` being what the names of their
-    topics end with.
+    """Return the differences between the output of Java's tool and of ours. `{x}` is the end of
+    their topics' names.
     """
 
     def told(tool: str, mark: str, other: str) -> list[str]:
         printed = stage.run(tool, words.replace("{x}", mark))
         lines = [*normalised(printed.out, mark, other), *normalised(printed.err, mark, other)]
-        # Ours takes the options of both releases; and whom the Java client asks first is drawn, it
-        # may be the dead one.
+        # Our usage text has the options of both releases. And the Java client chooses its first
+        # broker at random, so it may choose the dead one.
         lines = [
             line
             for line in lines
@@ -300,7 +301,7 @@ def differences(stage: Stage, version: str, ours: str, words: str) -> list[str]:
             *(re.sub(r"\S*/reassign\d+/", "DIR/", line) for line in lines),
         ]
 
-    with ThreadPoolExecutor(1) as pool:  # each has topics of its own
+    with ThreadPoolExecutor(1) as pool:  # each tool has topics of its own
         by_java = pool.submit(told, f"java-{version}", JAVA, OURS)
         own = told(ours, OURS, JAVA)
         java = by_java.result()
@@ -313,8 +314,8 @@ def differences(stage: Stage, version: str, ours: str, words: str) -> list[str]:
 
 @pytest.mark.timeout(400)
 def test_by_brokers_it_prints_what_2_8_prints(stage: Stage) -> None:
-    """Wrong command lines are in tests/unit/tools/test_reassign_partitions.py: they ask
-    nobody.
+    """Wrong command lines are in tests/unit/tools/test_reassign_partitions.py, because they need no
+    broker.
     """
     for mark in MARKS:
         stage.create(f"re{mark}", "0:1,1:2")
@@ -364,8 +365,8 @@ def test_by_brokers_it_prints_what_2_8_prints(stage: Stage) -> None:
 
 @pytest.mark.timeout(200)
 def test_what_waits_is_listed_retargeted_and_cancelled(stage: Stage) -> None:
-    """Both tools say the same of a move that waits for a broker: it stood still when the move
-    began, and then it was killed.
+    """A move waits for a broker. The broker was stopped (SIGSTOP) when the move began, and then
+    killed. Both tools report the same.
     """
     stage.create("waits", "0:1,1:0")
     writer = Writer(stage.cluster.bootstrap_servers, "waits")
