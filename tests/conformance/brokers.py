@@ -203,7 +203,7 @@ class SimLine:
         try:
             self._frames.extend(self._receiver.feed(data))
         except InvalidReceive as error:
-            raise AssertionError("the broker sent what is no frame") from error
+            raise AssertionError("the broker sent bytes that are not a frame") from error
 
     def all_sent(self) -> None: ...
 

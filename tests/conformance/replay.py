@@ -90,7 +90,9 @@ class Asker:
                 break
             self._broker.pause(RETRY_MS)
         else:
-            raise AssertionError(f"{name}: {step['answer']}, again and again")
+            raise AssertionError(
+                f"{name}: the answer was still {step['answer']} after {RETRIES} tries"
+            )
         if until is not None:
             step["until"] = True
         self._keep(step)
@@ -127,7 +129,7 @@ class Asker:
         rest is as in `ask`.
         """
         if request.KEY is None:
-            raise ValueError(f"{request.__name__} is no request")
+            raise ValueError(f"{request.__name__} is not a request")
         self._correlation_id += 1
         tags = b"\0" if request.KEY.is_flexible(version) else b""
         size = HEADER_WITHOUT_CLIENT_ID.size - 4 + len(tags) + len(body)
@@ -167,7 +169,7 @@ class Asker:
 
     def _step(self, name: str, request: Message, version: int, on: str) -> Step:
         if request.KEY is None:
-            raise ValueError(f"{type(request).__name__} is no request")
+            raise ValueError(f"{type(request).__name__} is not a request")
         self._correlation_id += 1
         frame = b"".join(
             bytes(part_bytes(part))
@@ -295,8 +297,8 @@ class Replay:
             if recorded != ours and recorded in frame:
                 if len(recorded) != len(ours):
                     raise ValueError(
-                        f"{recorded!r} cannot be replaced by {ours!r}: a frame holds its length"
-                        " before it"
+                        f"{recorded!r} cannot be replaced by {ours!r}: their lengths differ,"
+                        " and the frame contains the length"
                     )
                 frame = frame.replace(recorded, ours)
         return frame

@@ -182,7 +182,7 @@ class Disk:
                 _Apache(make, properties, self._zookeeper).end(kill=True)
             except PeerMissing as error:
                 return str(error)
-            raise AssertionError("Apache Kafka has started on a dir in use")
+            raise AssertionError("Apache Kafka started on a log dir that another broker uses")
         ours = _Ours(self.folder, properties)
         assert ours.wait() == 1
         return (self.folder / "ours.log").read_text()

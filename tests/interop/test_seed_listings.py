@@ -1,8 +1,8 @@
-"""The listings of the seeds (`001`: shell, kafka-python, sarama), in their least form, give what
-the seed prints, where the seed is right.
+"""The shell, kafka-python and sarama listings of the seed (`001`), in their shortest form, print
+what the seed prints, where the seed is right.
 
-One broker with id 0, as in the seed; where the seed says `kafka-topics.sh`, here stands `kafka-edu
-topics`.
+There is one broker with id 0, as in the seed. `kafka-edu topics` takes the place of the seed's
+`kafka-topics.sh`.
 """
 
 import re
@@ -28,7 +28,7 @@ from tests.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.tools
 
-#: As in the sample server.properties that the seed begins with: one broker cannot hold three
+#: As in the sample server.properties at the beginning of the seed: one broker cannot hold three
 #: replicas of __consumer_offsets.
 SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": "0",
@@ -61,14 +61,14 @@ def run(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
 
 
 def topics(zookeeper: str, *words: str) -> str:
-    """What `topics` prints to standard output, if it does what it is told."""
+    """Return the standard output of `topics`. The command must succeed."""
     done = run("topics", "--zookeeper", zookeeper, *words)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 Create = Callable[..., None]
-"""(topic, partitions): made through ZooKeeper, and known to the broker."""
+"""Creates a topic (name, partitions) through ZooKeeper, and waits until the broker knows it."""
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +90,8 @@ def create(cluster: Cluster, zookeeper: str) -> Create:
 
 
 def until(condition: Callable[[], object]) -> None:
-    """Ask again and again: a broker takes up what it is told through ZooKeeper a little later."""
-    wait_for(condition, "it did not come about")
+    """Check again and again: a broker reacts to a change in ZooKeeper a little later."""
+    wait_for(condition, "the awaited change did not happen")
 
 
 def test_topics_are_created_altered_described_and_deleted(zookeeper: str, create: Create) -> None:
@@ -184,7 +184,7 @@ def test_a_console_consumer_hears_what_comes_while_it_listens_and_all_from_the_b
         lines = listening.stdout
         ear = threading.Thread(target=lambda: heard.append(lines.readline()))
         ear.start()
-        while ear.is_alive():  # it may still be looking up where the end is
+        while ear.is_alive():  # the consumer may still be looking up the end of the partition
             assert run(*produce, stdin="while\n").returncode == 0
             ear.join(1)
         assert heard == ["while\n"]
@@ -199,8 +199,8 @@ def test_a_console_consumer_hears_what_comes_while_it_listens_and_all_from_the_b
 
 
 def test_a_broker_starts_by_its_properties_and_stops(zookeeper: str, tmp_path: Path) -> None:
-    """kafka-server-start.sh [-daemon] config/server.properties; kafka-server-stop.sh
-    config/server.properties.
+    """Run the equivalents of kafka-server-start.sh [-daemon] config/server.properties and of
+    kafka-server-stop.sh config/server.properties.
     """
     properties, port = tmp_path / "server.properties", free_port()
     properties.write_text(
@@ -288,7 +288,7 @@ def test_python_producer_futures_callbacks_partitions_and_keys(
         lambda record: told.append((record.topic, record.partition, record.offset))
     ).add_errback(pytest.fail)
     future.get(PATIENCE_S)
-    until(lambda: told)  # by another thread
+    until(lambda: told)  # another thread sets it
     assert told == [("lulu", 1, 1)]
     for partition in (0, 1):
         for _ in range(3):
@@ -407,8 +407,8 @@ def test_python_group_of_four_on_two_partitions_leaves_two_idle(
 
 
 def consume_and_commit(cluster: Cluster, commits: dict[int, int]) -> list[tuple[int, int]]:
-    """The seed's consumer of group hololive, without auto-commit; at the end of each partition it
-    commits what is in `commits`.
+    """Run the seed's consumer of group hololive, without auto-commit. At the end of each partition
+    it commits the offset in `commits`.
     """
     settings = {
         "bootstrap_servers": [cluster.bootstrap_servers],
@@ -468,7 +468,7 @@ def test_a_committed_offset_is_where_the_group_goes_on_also_backward(
 
 @pytest.fixture(scope="module")
 def go(cluster: Cluster) -> Any:
-    """Runs a Go listing; its lines."""
+    """Return a function that runs a Go listing and returns its lines."""
     program = (
         built("sarama_listings", (tool("go", "golang"), "build", "-o", "listings", "."))
         / "listings"

@@ -27,8 +27,8 @@ pytestmark = pytest.mark.tools
 
 
 def await_coordinator(bootstrap: str) -> None:
-    """Before a console consumer has three seconds for all it does: who asks first has the topic of
-    the offsets made.
+    """Have the topic of the offsets created before the stories run, by the first FindCoordinator. A
+    console consumer has only three seconds for all its work.
     """
     host, _, port = bootstrap.rpartition(":")
     asker = Asker(ListeningBroker(host, int(port)))
@@ -70,9 +70,11 @@ def test_our_tools_on_a_broker_of_ours(ours: Cluster, story: str) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "story", [story for story in STORIES if story not in OF_NOBODY]
-)  # wrong command lines ask no broker, and take a JVM each
+)  # wrong command lines need no broker, and each would start a JVM
 def test_kafkas_tools_and_ours_on_apache_kafka(theirs: Cluster, story: str) -> None:
-    """Both at once, each with names of its own, where they are not in each other's way."""
+    """Run both kinds of tools at the same time, each with names of its own. A story about the
+    broker itself is run by one kind after the other.
+    """
     cluster = of(story, theirs)
     with ThreadPoolExecutor(1) as pool:
         java = pool.submit(tell, cluster, STORIES[story], java=True)
@@ -85,7 +87,7 @@ def test_kafkas_tools_and_ours_on_apache_kafka(theirs: Cluster, story: str) -> N
 
 
 def lines(cluster: Cluster, words: str) -> list[str]:
-    """What a tool of ours prints when all is well."""
+    """Return the output of one of our tools, which must succeed."""
     tool, *arguments = words.format(zk=cluster.zookeeper, bootstrap=cluster.bootstrap).split()
     printed = cluster.run(python_command("kafka_edu", tool), arguments, "")
     assert printed.code == 0, printed
@@ -99,7 +101,8 @@ def test_topics_by_brokers_prints_what_it_prints_by_zookeeper(ours: Cluster) -> 
         f"{by_brokers} --create --topic brokers --partitions 2 --replication-factor 1 --config"
         " retention.ms=5000",
     )
-    assert created == ["Created topic brokers."]  # 2.8's words; by ZooKeeper it is 2.0's
+    # the text of 2.8; through ZooKeeper it is the text of 2.0
+    assert created == ["Created topic brokers."]
     assert (
         lines(
             ours,
@@ -137,7 +140,9 @@ def test_topics_by_brokers_prints_what_it_prints_by_zookeeper(ours: Cluster) -> 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("story", ["console", "groups", "deletion", "brokers", "log-dirs"])
 def test_kafkas_tools_on_a_broker_of_ours(ours: Cluster, theirs: Cluster, story: str) -> None:
-    """Kafka's own tools cannot tell our broker from theirs; the other stories ask ZooKeeper."""
+    """Kafka's own tools print the same on our broker as on theirs. This test covers only the
+    stories that need no ZooKeeper.
+    """
     found = differences(
         tell(ours._replace(jars=theirs.jars), STORIES[story], java=True), golden(story)
     )
@@ -145,7 +150,7 @@ def test_kafkas_tools_on_a_broker_of_ours(ours: Cluster, theirs: Cluster, story:
 
 
 def test_the_performance_tools_print_kafkas_lines(ours: Cluster) -> None:
-    """Last, for its group stays, and a story lists the groups."""
+    """This test is the last one, because its group remains, and one story lists the groups."""
     lines(
         ours,
         "topics --bootstrap-server {bootstrap} --create --topic perf --partitions 1"

@@ -1,7 +1,7 @@
-"""Transactions with unmodified clients: committed and aborted, read_committed,
-consume-transform-produce, a zombie fenced.
+"""Transactions with unmodified clients: commit and abort, read_committed,
+consume-transform-produce, and the fencing of a zombie.
 
-The client under test does; librdkafka's readers check.
+The client under test does the work. librdkafka's consumers check the result.
 """
 
 import contextlib
@@ -32,33 +32,33 @@ pytestmark = pytest.mark.interop
 
 
 class Client(Protocol):
-    """One client library, driven."""
+    """Drives one client library."""
 
     def write(self, servers: str, topic: str, transactional_id: str) -> None:
-        """The story, record i to partition i % 3."""
+        """Write the transactions of `transaction_case`, record i to partition i % 3."""
         ...
 
     def read(self, servers: str, topic: str, count: int) -> list[str]:
-        """The topic's values with read_committed."""
+        """Return the topic's values, read with read_committed."""
         ...
 
     def transform(
         self, servers: str, topic_in: str, topic_out: str, name: str, count: int, commit: bool
     ) -> None:
-        """Read `count` records, write each in upper case, commit their offsets for the group
-        `name`: all in one transaction.
+        """Read `count` records, write each in upper case, and commit their offsets for the group
+        `name`, all in one transaction.
         """
         ...
 
     def zombie(self, servers: str, topic: str, transactional_id: str) -> str:
-        """A producer with an open transaction, another with its id, then the first commits:
-        `fenced`, or `committed`.
+        """Open a transaction with one producer, start another producer with the same id, then
+        commit with the first. Returns `fenced` or `committed`.
         """
         ...
 
 
 class ConfluentTransactions:
-    """librdkafka."""
+    """Drives librdkafka."""
 
     def _producer(self, servers: str, transactional_id: str) -> Producer:
         producer = Producer(rd(servers, transactional_id=transactional_id))
@@ -104,7 +104,7 @@ class ConfluentTransactions:
                         topic_out, message.value().upper(), partition=message.partition()
                     )
                     count -= 1
-            producer.flush(PATIENCE_S)  # an abort drops what was not sent yet
+            producer.flush(PATIENCE_S)  # an abort drops the records that were not sent yet
             producer.send_offsets_to_transaction(
                 consumer.position(consumer.assignment()),
                 consumer.consumer_group_metadata(),
@@ -135,7 +135,7 @@ class ConfluentTransactions:
 
 
 def aiokafka_transactions() -> Client:
-    """aiokafka, all in Python; or skip."""
+    """Return the driver of aiokafka, a client in pure Python, or skip the test."""
     python_package("aiokafka")
     from tests.interop.aiokafka_transactions import AiokafkaTransactions
 
@@ -143,7 +143,7 @@ def aiokafka_transactions() -> Client:
 
 
 class JavaTransactions:
-    """The Java client 3.9, by java_transactions/Transactions.java."""
+    """Drives the Java client 3.9 through java_transactions/Transactions.java."""
 
     command: ClassVar[list[str]] = []
 
@@ -224,8 +224,8 @@ def test_offsets_and_output_count_together(client: Client, servers: str, topic: 
     places = [TopicPartition(topic, p) for p in range(PARTITIONS)]
 
     def committed() -> list[int]:
-        """Asks again while the markers of the group's transaction are on their way: such offsets
-        are not told.
+        """Return the committed offsets. While the markers of the group's transaction are being
+        written, the broker does not return these offsets, so ask again.
         """
 
         def told() -> list[int]:
@@ -263,12 +263,14 @@ def test_a_zombie_is_fenced(client: Client, servers: str, topic: str) -> None:
 def test_the_application_of_the_demo_ends_when_another_takes_its_place(
     servers: str, topic: str
 ) -> None:
-    """librdkafka's consumer has a fatal error then, and would give nothing any more, in silence."""
+    """librdkafka's consumer then has a fatal error. From that moment it returns no records and no
+    error.
+    """
     name = f"transform {topic}"
     admin = AdminClient(rd(servers))
 
     def member() -> str:
-        """The id of the group's only member, once it has one and that has its partitions."""
+        """Return the id of the group's only member, once it exists and has its partitions."""
         told = admin.describe_consumer_groups([name])[name].result(PATIENCE_S)
         return told.members[0].member_id if told.state is ConsumerGroupState.STABLE else ""
 

@@ -1,5 +1,5 @@
-"""Brokers of ours write the znodes that Apache Kafka 2.0.1 and 2.8.2 write for the same history:
-every path, and the same bytes in it (spec Z2).
+"""Our brokers write the znodes that Apache Kafka 2.0.1 and 2.8.2 write for the same history: the
+same paths, with the same bytes in them (spec Z2).
 """
 
 from collections.abc import Iterator
@@ -12,18 +12,18 @@ from tests.waiting import wait_for
 
 pytestmark = pytest.mark.tools
 
-#: What our brokers speak among themselves, and so write: as of that release.
+#: The inter.broker.protocol.version of our brokers. The content of some znodes depends on it.
 PROTOCOLS = {"2.0.1": "2.0", "2.8.2": "2.8"}
-#: Kafka's brokers take their first producer ids when they start, ours when somebody asks.
+#: Kafka's brokers allocate their first producer ids at the start, ours at the first request.
 BLOCK = "/latest_producer_id_block"
-#: The story has no broker that is lost or behind, however busy the machine.
+#: With these settings no broker is lost or falls behind, however busy the machine is.
 UNHURRIED = {"zookeeper.session.timeout.ms": "10000", "replica.lag.time.max.ms": "60000"}
 ELECTED = "/brokers/topics/walk/partitions/1/state"
 
 
 def excepted(tree: Tree, version: str) -> Tree:
-    """Without what differs on purpose: an election that changes nothing raises the leader epoch in
-    2.0.1, and not in 2.8.2.
+    """Return the tree without a deliberate difference: an election that changes nothing raises the
+    leader epoch in 2.0.1, and not in 2.8.2.
     """
     left_out = {ELECTED} if version == "2.0.1" else set()
     return {path: text for path, text in tree.items() if path not in left_out}

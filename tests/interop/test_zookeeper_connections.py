@@ -1,5 +1,5 @@
-"""Connections: how they begin, in what pieces frames come, what closes them, and four-letter words.
-The embedded ZooKeeper and Apache's do alike.
+"""Connections: how they begin, frames that arrive in pieces, what closes a connection, and the
+four-letter words. The embedded ZooKeeper and Apache's behave the same.
 """
 
 import os
@@ -49,7 +49,7 @@ def test_a_wrong_password_or_session_gets_none(
     assert client.closed_by_server()
     if (
         wrong == "session"
-    ):  # Apache's takes a wrong password as reason enough to close the connection of the right one
+    ):  # on a wrong password, Apache's server also closes the connection that has the right one
         assert zk.children(root) == []
 
 
@@ -112,8 +112,8 @@ def test_an_unknown_operation_is_answered_and_closed(zk: Raw) -> None:
 
 
 def test_a_frame_in_pieces_and_frames_together(server: Server, root: str) -> None:
-    """The embedded server lets a ping overtake what waits for the disk, if the session was made by
-    then.
+    """The embedded server answers a ping before requests that wait for the disk, if the session
+    exists by then.
     """
     client = Raw(server.port)
     body = (

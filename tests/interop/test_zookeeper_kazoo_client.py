@@ -1,4 +1,4 @@
-"""The brokers' client of ZooKeeper, on the embedded server and on Apache's."""
+"""The brokers' ZooKeeper client, on the embedded server and on Apache's."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.tools
 
 
 class Told:
-    """What a KazooZkClient told, in order, and a way to wait for it."""
+    """Collects the notifications of a KazooZkClient in order. A test can wait for one of them."""
 
     def __init__(self) -> None:
         self.all: list[object] = []
@@ -114,8 +114,8 @@ def test_kazoo_client_tells_watches_once_and_before_later_reads(server: Server, 
         await client.exists("/b", watch=True)
         writing = asyncio.gather(*(other.set("/a", b"%d" % number) for number in range(50)))
         while (await client.get("/a"))[0] == b"0":
-            # the watch may be told now, for it is on its way; when the new data are read, it must
-            # have been
+            # The watch may fire now, because its event is on its way. It must have fired before the
+            # new data are returned.
             pass
         assert told.all == [SessionState.CONNECTED, WatchedEvent(WatchType.DATA_CHANGED, "/a")]
         await writing
@@ -206,7 +206,7 @@ def test_kazoo_client_keeps_session_and_watches_over_a_restart(kind: str, tmp_pa
 
 
 class Gate:
-    """Stands between a client and a server, and can be shut: then every connection ends at once."""
+    """Stands between a client and a server. While it is shut, every connection ends at once."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -319,8 +319,9 @@ def test_kazoo_client_notifies_what_changed_while_it_was_away(server: Server, ro
 def test_kazoo_client_loses_no_answer_and_no_change_over_many_reconnects(
     server: Server, root: str
 ) -> None:
-    """Bursts of requests meet a connection that ends again and again. Every request ends, and a
-    mirror that reads what its watches name shows what ZooKeeper has.
+    """Bursts of requests are sent while the connection is closed again and again. Every request
+    ends. A mirror that reads each znode after its watch fires ends with the same content as
+    ZooKeeper.
     """
     paths = [f"/{number}" for number in range(100)]
     random = Random(7)
@@ -420,14 +421,14 @@ def test_kazoo_client_knows_what_came_before_a_watch(server: Server, root: str) 
 def test_errors_of_kazoo_client_leave_the_memory_without_the_garbage_collector(
     server: Server, root: str
 ) -> None:
-    """A controller asks for a znode that is not there for each topic that it deletes."""
+    """For each topic that it deletes, a controller requests a znode that does not exist."""
 
     async def fail(request: Awaitable[object]) -> "list[weakref.ref[BaseException]]":
         try:
             await request
         except ZkError as error:
             return [weakref.ref(e) for e in (error, error.__context__) if e is not None]
-        raise AssertionError("the request was to fail")
+        raise AssertionError("the request should fail")
 
     async def use() -> None:
         client = await kazoo_client(server.port, root, Told())
@@ -441,7 +442,8 @@ def test_errors_of_kazoo_client_leave_the_memory_without_the_garbage_collector(
             *await fail(client.multi([DeleteOp("/none")])),
         ]
         assert len(errors) >= 4
-        await client.get("/a")  # the turn of the loop that woke this task holds the answer
+        # the turn of the loop that woke this task still holds the last answer
+        await client.get("/a")
         assert [error() for error in errors] == [None] * len(errors)
         await client.close()
 

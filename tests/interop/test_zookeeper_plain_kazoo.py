@@ -1,7 +1,7 @@
 """kazoo alone: its watches and the order of its writes, on the embedded server and on Apache's.
 
-The brokers' client (kafka_edu.zk.kazoo_zk_client) relies on some of it and makes up for the rest. A
-new version of kazoo that behaves differently fails here first.
+The brokers' client (kafka_edu.zk.kazoo_zk_client) relies on part of this behaviour, and adds what
+kazoo lacks. A new version of kazoo that behaves differently fails here first.
 """
 
 import queue
@@ -16,7 +16,7 @@ from tests.interop.raw_zookeeper import PATIENCE_S, Server, make_server
 
 pytestmark = pytest.mark.tools
 
-#: A session that outlives the restart of Apache's server on a busy machine.
+#: A session that survives the restart of Apache's server on a busy machine.
 SESSION_S = 60.0
 
 

@@ -1,5 +1,5 @@
-"""Sessions and the watches they leave, over connections, time-outs and restarts: the embedded
-ZooKeeper and Apache's do alike.
+"""Sessions and their watches, across connections, time-outs and restarts. The embedded ZooKeeper
+and Apache's behave the same.
 """
 
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-"""Our zookeeper-shell says what ZooKeeper's own shells of 3.4.13 and 3.5.9 say, and those cannot
-tell our ZooKeeper from Apache's.
+"""Our zookeeper-shell prints what ZooKeeper's own shells of 3.4.13 and 3.5.9 print, and those
+shells print the same on our ZooKeeper as on Apache's.
 """
 
 from collections import Counter
@@ -25,7 +25,9 @@ pytestmark = pytest.mark.tools
 
 @pytest.fixture(scope="module")
 def connect() -> Iterator[str]:
-    """An embedded ZooKeeper, with a broker beside it that minds its own paths."""
+    """Yield the address of an embedded ZooKeeper. A broker runs next to it and uses only its own
+    paths.
+    """
     with running_cluster("shells", brokers=1) as cluster:
         yield cluster.zookeeper_connect
 
@@ -46,14 +48,14 @@ def test_zookeepers_own_cannot_tell_our_zookeeper_from_apaches(
     said, known = tell(command, STORIES[release]), golden()[release]
     assert said[:3] == known[:3]
     assert Counter(said.watches) <= Counter(known.watches), (
-        "the last ones may be lost: the JVM ends without waiting for the thread that tells them"
+        "the last ones may be lost: the JVM exits without waiting for the event thread"
     )
     assert len(said.watches) > len(known.watches) / 2
 
 
 @pytest.mark.parametrize(("release", "words"), ONE_SHOT)
 def test_one_command_and_its_exit_code(connect: str, release: str, words: str) -> None:
-    """Whether it waits for the connection, which a watch tells of, differs where it asks
-    nothing.
+    """The part with watch events is not compared: a shell that sends no request may or may not wait
+    for the connection, which it reports as an event.
     """
     assert tell(our_command(release, connect), "", words)[:3] == golden()[f"{release} {words}"][:3]

@@ -1,5 +1,5 @@
-"""What may be done to znodes, and what is refused: the embedded ZooKeeper and Apache's answer
-alike.
+"""Operations on znodes, allowed and refused: the embedded ZooKeeper and Apache's give the same
+answers.
 """
 
 import base64
@@ -172,7 +172,9 @@ def test_every_refusal_has_its_code_and_leaves_the_connection(
 
 
 def multi(client: Raw, *ops: tuple[int, bytes]) -> list[object]:
-    """The results: a path, a Stat, the op code of one without a body, or an error code."""
+    """Return the results: a path, a Stat, the op code of an operation without a result, or an error
+    code.
+    """
     body = b"".join(
         encode_int(op) + encode_bool(False) + encode_int(-1) + fields for op, fields in ops
     )
@@ -189,7 +191,7 @@ def multi(client: Raw, *ops: tuple[int, bytes]) -> list[object]:
                 assert error == results[-1]
             case OpCode.CREATE:
                 results.append(d.read_string())
-            case OpCode.CREATE2:  # since 3.7; before, it was taken for a Create
+            case OpCode.CREATE2:  # Create2 since 3.7; earlier versions treat it as Create
                 results.append(d.read_string())
                 d.read_stat()
             case OpCode.SET_DATA:
@@ -310,8 +312,8 @@ def test_an_unknown_scheme_of_authentication_closes_the_connection(zk: Raw) -> N
 
 
 def test_quotas_count_what_is_below_a_path(zk: Raw, root: str) -> None:
-    """The node itself counts. It is the server that writes the stats, and no version tells of
-    it.
+    """The node itself counts too. The server writes the stats, and the node's version does not show
+    that.
     """
     limits, stats = (f"/zookeeper/quota{root}/zookeeper_{name}" for name in ("limits", "stats"))
     zk.create(f"{root}/a", b"12345")

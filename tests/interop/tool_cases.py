@@ -1,4 +1,4 @@
-"""What Kafka's tools are asked to do and say, story by story (`tests.interop.tools` tells them)."""
+"""The stories: what Kafka's tools are run with, step by step (`tests.interop.tools` runs them)."""
 
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,7 @@ TOPICS: Final = "topics --zookeeper {zk}"
 
 
 def topic_with_leaders(topic: str, partitions: int) -> list[Step]:
-    """The begin of a story about a topic."""
+    """Return the first steps of a story about a topic."""
     return [
         Step(f"{TOPICS} --create --topic {topic} --partitions {partitions} --replication-factor 1"),
         Step(
@@ -26,7 +26,7 @@ def topic_with_leaders(topic: str, partitions: int) -> list[Step]:
     ]
 
 
-#: None of them gets as far as the cluster.
+#: None of these reaches the cluster.
 USAGE: Final = [
     Step("topics"),
     Step("topics --list"),
@@ -120,7 +120,7 @@ USAGE: Final = [
     ),
 ]
 
-#: Of a tool that came after 2.0.
+#: Usage of a tool that is newer than 2.0.
 USAGE_2_8: Final = [
     Step("leader-election"),
     Step("leader-election --no-such"),
@@ -227,7 +227,7 @@ CHANGE: Final = [
     Step(
         f"{TOPICS} --alter --topic ch{{x}} --partitions 4 --replica-assignment 0,0,0,7",
         but_errors=True,
-    ),  # by 2.0 BrokerNotAvailable
+    ),  # BrokerNotAvailable with 2.0
     Step(
         f"{TOPICS} --alter --topic ch{{x}} --config max.message.bytes=2048 --config retention.ms=5"
     ),
@@ -522,7 +522,8 @@ DELETION: Final = [
     ),
 ]
 PREFERRED: Final = "preferred-replica-election --zookeeper {zk}"
-#: There is one broker, which leads already; what an election does is in test_election_tools.
+#: There is only one broker, and it leads already. test_election_tools covers elections that change
+#: a leader.
 ELECTIONS: Final = [
     *topic_with_leaders("el{x}", 2),
     Step(f"{PREFERRED} --path-to-json-file {{dir}}/elect-{{x}}.json", until="Created"),
@@ -537,7 +538,7 @@ ELECTIONS: Final = [
     Step(f"{PREFERRED} --path-to-json-file {{dir}}/no-such-file"),
 ]
 REASSIGN: Final = "reassign-partitions --zookeeper {zk}"
-#: There is one broker, so nothing moves far; what does is in test_reassignment.
+#: There is only one broker, so no replica moves to another one. test_reassignment covers that.
 REASSIGNMENT: Final = [
     *topic_with_leaders("re{x}", 1),
     Step(
@@ -605,9 +606,9 @@ LOG_DIRS: Final = [
     Step("log-dirs --bootstrap-server {bootstrap} --describe --broker-list ,"),
     Step("log-dirs --bootstrap-server {bootstrap} --describe --topic-list nothing"),
 ]
-#: Told by one kind of tools after the other: there is but one broker.
+#: Both kinds of tools change the one broker, so they run one after the other.
 OF_THE_ONE_BROKER: Final = frozenset({"brokers"})
-#: Wrong command lines: they ask no broker.
+#: Wrong command lines, which need no broker.
 OF_NOBODY: Final = frozenset({"usage", "usage-2.8"})
 STORIES: Final = {
     "brokers": BROKERS,
@@ -626,7 +627,7 @@ STORIES: Final = {
 
 
 def write_files(folder: Path) -> None:
-    """Those that steps name."""
+    """Write the files that the steps name."""
     for mark in MARKS:
         (folder / f"plan-{mark}.csv").write_text(f"gr{mark},0,3\ngr{mark},1,90\n")
         entry = f'{{"topic": "dr{mark}", "partition": 0, "offset": 2}}'

@@ -1,9 +1,10 @@
-"""Runs Kafka's Java tools and ours with the same words, and makes what they print comparable.
+"""Run Kafka's Java tools and ours with the same arguments, and bring their output into a comparable
+form.
 
-A story is a list of steps. It may be told to one cluster by the Java tools and by ours, each with
-names of its own: `{x}` in a step is three letters that differ. What the Java tools of 2.0.1 print
-is recorded in tests/golden/tools, so that ours can be held against it where there is no Java. What
-may differ is taken out by `normalised`: dates, stack traces, the wording of the usage text (its
+A story is a list of steps. The Java tools and ours may run it on one cluster, each with names of
+their own: `{x}` in a step stands for three letters that differ. The output of 2.0.1's Java tools is
+recorded in tests/golden/tools, so that our tools can be compared with it where there is no Java.
+`normalised` removes what may differ: dates, stack traces, the wording of the usage text (its
 options stay), and the order in which Java's hash maps hold configs.
 """
 
@@ -20,7 +21,7 @@ from tests.interop.client_contract import known_by_all
 from tests.waiting import LOOK_EVERY_S, PATIENCE_S
 
 JAVA: Final = ("java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
-#: Ours → Kafka's.
+#: Our name of a tool → Kafka's class.
 CLASSES: Final = {
     "topics": "kafka.admin.TopicCommand",
     "configs": "kafka.admin.ConfigCommand",
@@ -40,7 +41,7 @@ CLASSES: Final = {
     "consumer-perf-test": "kafka.tools.ConsumerPerformance",
     "producer-perf-test": "org.apache.kafka.tools.ProducerPerformance",
 }
-#: config/tools-log4j.properties of Kafka's distribution, but for the date.
+#: config/tools-log4j.properties of Kafka's distribution, without the date.
 LOG4J: Final = """log4j.rootLogger=WARN, stderr
 log4j.appender.stderr=org.apache.log4j.ConsoleAppender
 log4j.appender.stderr.layout=org.apache.log4j.PatternLayout
@@ -53,22 +54,23 @@ TIMEOUT_S: Final = 120
 _DATE: Final = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] ")
 _TRACE: Final = re.compile(r"^(\s+at .*|\s*\.\.\. \d+ more|Caused by: .*)$")
 _USAGE: Final = re.compile(r"^Option +Description *$")
-#: Of console-consumers without a --group, and of the story of the console.
+#: Groups of console consumers without --group, and of the console's story.
 _OTHERS_GROUP: Final = re.compile(r"^(console-consumer-\d+|cgxxx)$")
-#: A Java client picks by chance which of the brokers it was told of it asks first, and says so of
-#: one that is away.
+#: A Java client chooses by chance which of its bootstrap brokers it tries first, and logs a warning
+#: when that one is down.
 _BROKER_AWAY: Final = re.compile(
     r"^WARN \[\w+ clientId=[^]]+\] (Connection to node -?\d+ \(\S+\) could not be"
     r" established\.|Bootstrap broker \S+ \(id: -\d+ rack: null\) disconnected)"
 )
-#: What our tools say of settings that our brokers do not heed yet; Kafka's have nothing to say
-#: there.
+#: Our tools' warning about settings that have no effect on our brokers yet. Kafka's tools print
+#: nothing there.
 _NO_EFFECT: Final = re.compile(r"^WARNING: on kafka-edu's brokers ")
-#: The answer of log-dirs.
+#: The output of log-dirs.
 _LOG_DIRS: Final = re.compile(r'^\{"version":1,"brokers":')
 _LABEL: Final = re.compile(r"^--([a-z][a-z.-]*)")
 _CONFIGS: Final = re.compile(r"(?<=Configs:)\S+|(?<= are )\S+=\S+$|(?<= Set\()[^)]+")
-#: Kafka has the first from a later release on; the second is of the Java client's metrics.
+#: Kafka has the first option in a later release. The second one belongs to the Java client's
+#: metrics.
 OTHER_OPTIONS: Final = {"bootstrap-server", "print-metrics"}
 
 
@@ -81,13 +83,13 @@ class Step(NamedTuple):
     stdin: str = ""
     until: str = ""
     known: tuple[str, int] | None = None
-    """A topic, and of how many partitions of it each broker is to know a leader before the next
-    step: ZooKeeper tells of them earlier.
+    """A topic, and a number of its partitions. Before the next step, each broker must know a leader
+    for so many. ZooKeeper shows the leaders earlier.
     """
     but_errors: bool = False
-    """Standard error differs by design; the rest does not."""
+    """Standard error differs by design. Only the rest is compared."""
     any_order: bool = False
-    """The lines come in the order of a hash map, with Java."""
+    """With Java, the lines come in the order of a hash map."""
 
 
 class Printed(NamedTuple):
@@ -97,12 +99,12 @@ class Printed(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """Where the tools work."""
+    """The cluster on which the tools run."""
 
     zookeeper: str
     bootstrap: str
     folder: Path
-    """For files that steps name as {dir}."""
+    """The folder of the files that steps name as {dir}."""
     jars: Path
 
     def java(self, tool: str) -> list[str]:
@@ -151,11 +153,11 @@ class Cluster(NamedTuple):
                     topic, partitions = step.known
                     known_by_all(self.bootstrap, topic.replace("{x}", mark), partitions)
                 return printed
-            time.sleep(LOOK_EVERY_S)  # the cluster works on; there is nothing to be told by
+            time.sleep(LOOK_EVERY_S)  # the cluster is still working, and cannot notify the test
 
 
 def _log_dirs(line: str) -> str:
-    """Without the place of the log dir; partitions in order."""
+    """Remove the path of the log dir, and sort the partitions."""
     document = json.loads(line)
     for broker in document["brokers"]:
         for log_dir in broker["logDirs"]:
@@ -165,7 +167,9 @@ def _log_dirs(line: str) -> str:
 
 
 def normalised(text: str, mark: str, other: str) -> list[str]:
-    """Lines, without what may differ; a usage text becomes the sorted list of its options."""
+    """Return the lines without the parts that may differ. A usage text becomes the sorted list of
+    its options.
+    """
     lines: list[str] = []
     options: set[str] | None = None
     for raw in text.replace(mark, "xxx").splitlines():
@@ -193,7 +197,7 @@ def normalised(text: str, mark: str, other: str) -> list[str]:
 
 
 def comparable(cluster: Cluster, step: Step, printed: Printed, mark: str) -> Printed:
-    """What was printed, without what may differ between tools, clusters and calls."""
+    """Return the output without the parts that may differ between tools, clusters and calls."""
     other = MARKS[1 - MARKS.index(mark)]
 
     def lines(text: str) -> str:
@@ -219,8 +223,8 @@ class Difference(NamedTuple):
 
 
 def golden(story: str) -> list[tuple[str, Printed]]:
-    """What Apache Kafka's tools were recorded to print: words and, comparable, the rest. Recorded
-    by `python -m tests.interop.record_tools`.
+    """Return the recorded output of Apache Kafka's tools: the arguments of each step and its output
+    in comparable form. It was recorded by `python -m tests.interop.record_tools`.
     """
     rows = (
         json.loads(line)
@@ -239,7 +243,7 @@ def record(story: str, told: Sequence[tuple[str, Printed]]) -> None:
 
 
 def tell(cluster: Cluster, steps: Sequence[Step], *, java: bool) -> list[tuple[str, Printed]]:
-    """Tell a story by one kind of tools."""
+    """Run a story with one kind of tools."""
     mark = MARKS[0] if java else MARKS[1]
     return [
         (step.words, comparable(cluster, step, printed, mark))
@@ -251,7 +255,7 @@ def differences(
     told: Sequence[tuple[str, Printed]], expected: Sequence[tuple[str, Printed]]
 ) -> list[Difference]:
     assert [words for words, _ in told] == [words for words, _ in expected], (
-        "the stories have changed: record them anew"
+        "the stories have changed: record them again"
     )
     return [
         Difference(words, wanted, got)

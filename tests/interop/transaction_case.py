@@ -10,6 +10,6 @@ STORY: Final = (
     ("-", "d1", "d2"),
     ("e1", "e2", "e3"),
 )
-"""Transactions, and what each writes; those that begin with "-" are aborted."""
+"""Each transaction with its values. A transaction whose name begins with "-" is aborted."""
 COMMITTED: Final = [value for values in STORY if values[0] != "-" for value in values]
 WRITTEN: Final = [value for values in STORY for value in values if value != "-"]

@@ -1,9 +1,10 @@
-"""The same history told to brokers of Apache Kafka 2.0.1 and 2.8.2, and to ours: all znodes that
-they leave, path by path, with what is in them.
+"""Apply the same changes to brokers of Apache Kafka 2.0.1 and 2.8.2, and to ours, and compare all
+znodes that they leave, path by path, with their content.
 
 `python -m tests.interop.znode_trees` records Apache Kafka's into tests/golden/zk/tree-VERSION.json.
-A tree is path → data as text, null for no data, with `ephemeral:` before that of an ephemeral node.
-What must differ is replaced: times, ports, ids made at random, and which broker is the controller.
+A tree maps a path to its data as text, or to null for no data. The data of an ephemeral node begins
+with `ephemeral:`. Values that must differ are replaced: times, ports, random ids, and the id of the
+controller.
 """
 
 import json
@@ -49,7 +50,7 @@ _REPLACED: Final = (
     (re.compile(r'("port":)\d+'), r"\1PORT"),
     (re.compile(r'("topic_id":")[^"]+'), r"\1ID"),
 )
-#: By path: which broker it is, is left to chance.
+#: Values replaced at these paths: chance decides which broker it is.
 _REPLACED_AT: Final = {
     "/cluster/id": (re.compile(r'("id":")[^"]+'), r"\1ID"),
     "/controller": (re.compile(r'("brokerid":)\d'), r"\1ONE"),
@@ -62,7 +63,7 @@ _TOPIC: Final = re.compile(r"/brokers/topics/[^/]+")
 
 
 class Story:
-    """Acts on one cluster, whoever made it."""
+    """Makes the changes on a cluster, whether it is Apache Kafka's or ours."""
 
     def __init__(self, bootstrap: str, connect: str) -> None:
         self.bootstrap = bootstrap
@@ -75,7 +76,7 @@ class Story:
         self.zk.close()
 
     def start(self) -> None:
-        """They are up."""
+        """Do nothing: the brokers are up. The tree after the start is compared too."""
 
     def create(self) -> None:
         configs = {"retention.ms": "3600000", "min.insync.replicas": "2"}
@@ -102,7 +103,7 @@ class Story:
         self.admin.alter_configs([resource])[resource].result(PATIENCE_S)
 
     def produce_idempotently(self) -> None:
-        """Gets a block of producer ids."""
+        """Produce with an idempotent producer, so that a block of producer ids is allocated."""
         producer = Producer(rd(self.bootstrap, enable_idempotence=True))
         producer.produce("walk", b"1", partition=0)
         assert producer.flush(PATIENCE_S) == 0
@@ -149,7 +150,7 @@ class Story:
         self.admin.delete_topics(["plain"])["plain"].result(PATIENCE_S)
 
     def delete_controller(self) -> None:
-        """By hand: another one is elected."""
+        """Delete the controller's znode by hand, so that another controller is elected."""
         self.zk.delete("/controller")
 
     def tree(self) -> Tree:
@@ -161,7 +162,7 @@ class Story:
         try:
             data, stat = self.zk.get(path or "/")
             children = sorted(self.zk.get_children(path or "/"))
-        except NoNodeError:  # gone meanwhile
+        except NoNodeError:  # deleted meanwhile
             return
         if path:
             text = None if data is None else _plain(path, data.decode())
@@ -200,7 +201,7 @@ STEPS: Final[tuple[Callable[[Story], None], ...]] = (
 
 
 def golden(version: str) -> Mapping[str, Tree]:
-    """Step → the tree after it."""
+    """Return the tree after each step."""
     trees: Mapping[str, Tree] = json.loads(
         (GOLDEN / f"tree-{version}.json").read_text(encoding="utf-8")
     )
@@ -208,10 +209,10 @@ def golden(version: str) -> Mapping[str, Tree]:
 
 
 def settled(story: Story) -> Tree:
-    """The tree when it has not changed for two seconds."""
+    """Return the tree when it has not changed for two seconds."""
     before, since = story.tree(), time.monotonic()
     while time.monotonic() < since + QUIET_S:
-        time.sleep(0.1)  # it is recorded by hand; quiet is what is waited for
+        time.sleep(0.1)  # nothing notifies the recorder that the cluster is quiet
         now = story.tree()
         if now != before:
             before, since = now, time.monotonic()

@@ -1,7 +1,7 @@
-"""ZooKeeper's own shells, of 3.4.13 (which Kafka 2.0.1 ships) and of 3.5.9 (2.8.2), told the same
-lines as ours.
+"""Run the same commands in ZooKeeper's own shells and in ours. The shells are of 3.4.13 (Kafka
+2.0.1 ships it) and of 3.5.9 (2.8.2).
 
-`python -m tests.interop.zookeeper_shells` records what they print, on Apache ZooKeeper, into
+`python -m tests.interop.zookeeper_shells` records their output, on Apache ZooKeeper, into
 tests/golden/tools.
 """
 
@@ -21,11 +21,11 @@ from tests.interop.tools import GOLDEN, JAVA, LOG4J
 
 VERSIONS: Final = {"3.4": "3.4.13", "3.5": "3.5.9"}
 TIMEOUT_S: Final = 120
-#: 3.4's client takes the name of a server from what Java prints of an address, which from Java 14
-#: on reads `127.0.0.1/<unresolved>`: so that is its name.
+#: Java prints an address as `127.0.0.1/<unresolved>` since Java 14. 3.4's client takes that text
+#: for the server's name, so the file gives this name to the server.
 HOSTS: Final = "127.0.0.1 localhost 127.0.0.1/<unresolved> localhost/<unresolved>\n"
 
-#: What both releases take, each in its own way.
+#: Commands that both releases know. Their output differs.
 BOTH: Final = """create /shell hello
 create /shell again
 create /shell/a one
@@ -136,7 +136,8 @@ deleteall /nope
 deleteall /shell
 ls /shell"""
 STORIES: Final = {"3.4": BOTH, "3.5": f"{BOTH}\n{ONLY_3_5}"}
-#: One command on the command line: words, and the release that knows them. They fail or only read.
+#: A single command as arguments: the release that knows it, and the words. Each command fails or
+#: only reads.
 ONE_SHOT: Final = [
     ("3.4", "get /zookeeper"),
     ("3.4", "get /nope"),
@@ -154,22 +155,22 @@ _DATE: Final = re.compile(r"(?<=time = )\w{3} \w{3} \d\d \d\d:\d\d:\d\d \w+ \d{4
 _ZXID: Final = re.compile(r"(?<=[cmp]Zxid = )0x[0-9a-f]+")
 _SESSION: Final = re.compile(r"(?<=ephemeralOwner = )0x[0-9a-f]{2,}")
 _LIST: Final = re.compile(r"^\[([^\]]*)\]", re.MULTILINE)
-#: What the thread of events prints, each at one go: between any two of the prints of the thread
-#: that reads commands, which may not have ended its line.
+#: The event thread prints each of these in one piece. It may print between any two pieces of the
+#: command thread, so the line before may not have ended.
 _WATCHER: Final = re.compile(r"\nWATCHER::\n")
 _EVENT: Final = re.compile(r"\n(WatchedEvent state:.*)\n")
 _SYNC: Final = re.compile(r"Sync .*\n")
 _TRACE: Final = re.compile(r"^\tat .*\n", re.MULTILINE)
 _USAGE: Final = re.compile(r"(ZooKeeper -server host:port cmd args\n)((?:\t.*\n)+)")
-#: Commands and options that only the Java shells have, in the usage text.
+#: Commands and options in the usage text that only the Java shells have.
 _NOT_OURS: Final = re.compile(
     r"^\t(?:config|reconfig|removewatches) .*\n| \[-c\] \[-t ttl\]", re.MULTILINE
 )
 
 
 class Said(NamedTuple):
-    """What a shell printed; `watches` apart, and what Sync was answered, for they come when they
-    come.
+    """The output of a shell. `watches` and the answer to Sync are kept apart, because the moment at
+    which they arrive varies.
     """
 
     code: int
@@ -179,7 +180,7 @@ class Said(NamedTuple):
 
 
 def shell_command(release: str, connect: str, folder: Path) -> list[str]:
-    """ZooKeeper's own. Raises PeerMissing."""
+    """Return the command of ZooKeeper's own shell. Raises PeerMissing."""
     (folder / "log4j.properties").write_text(LOG4J)
     (folder / "hosts").write_text(HOSTS)
     version = VERSIONS[release]
@@ -211,7 +212,7 @@ def our_command(release: str, connect: str) -> list[str]:
 
 
 def tell(command: Sequence[str], lines: str, words: str = "") -> Said:
-    """Give `lines` to a shell, or one command as `words`; what it said, comparable."""
+    """Give `lines` or one command (`words`) to a shell. Returns its output in comparable form."""
     environment = {**python_environment(), "TZ": "UTC"}
     done = subprocess.run(
         [*command, *words.split()],
@@ -232,8 +233,8 @@ def tell(command: Sequence[str], lines: str, words: str = "") -> Said:
 
 
 def _comparable(text: str) -> str:
-    """Without dates; zxids and sessions by the order in which they appear; children sorted, for 3.4
-    prints them as the server's hash table has them.
+    """Remove the dates, replace zxids and sessions by the order of their first appearance, and sort
+    the children, because 3.4 prints them in the order of the server's hash table.
     """
     text = _TRACE.sub("", _NOT_OURS.sub("", _DATE.sub("DATE", text)))
     text = re.sub(r"^Connecting to .*", "Connecting", text)
@@ -250,8 +251,8 @@ def _comparable(text: str) -> str:
 
 
 def golden() -> dict[str, Said]:
-    """What ZooKeeper's shells were recorded to say: by release, and by release and words for one
-    command.
+    """Return the recorded output of ZooKeeper's shells. The key is the release, or the release and
+    the words of one command.
     """
     recorded = json.loads((GOLDEN / "zookeeper-shell.json").read_text(encoding="utf-8"))
     return {name: Said(*said) for name, said in recorded.items()}
