@@ -9,9 +9,12 @@ from textual.pilot import Pilot
 from kafka_edu.common.user_files import write_private_json
 from kafka_edu.supervisor.action_server import ActionRefused, ActionServer, Answer, Request
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import SUPERVISOR, Envelope, Event, Source
+from kafka_edu.trace.events.supervisor import ProcessPaused
 from tests.tui.paused_app import Ask, until
 from tests.tui.test_cluster_room import cluster_with
+from tests.unit.tui.story_of_events import Story
+from tests.unit.tui.usual_events import killed, runs
 from tui.app import DashboardApp
 from tui.screens.dashboard_screen import DashboardScreen
 
@@ -103,3 +106,27 @@ def test_no_answer_hides_a_question(tmp_path: Path) -> None:
         await until(pilot, app, lambda text: "✓ done: kill" in text)
 
     look("cluster", ClusterFolder(tmp_path / "demo"), ask)
+
+
+@pytest.mark.parametrize("screen", ["cluster", "controller"])
+def test_the_footer_has_the_acts_that_fit_what_the_selected_broker_does(
+    tmp_path: Path, screen: str
+) -> None:
+    story = Story()
+    child = Source.of_broker(0)
+    paused = ProcessPaused(process="broker-0", child=child, pid=100)
+    told: list[tuple[Event, set[str]]] = [
+        (runs(0), {"k kill", "p pause", "x stop"}),
+        (paused, {"k kill", "r resume", "x stop"}),
+        (killed(0), {"s start"}),
+    ]
+    acts = {"k kill", "p pause", "r resume", "x stop", "s start"}
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        for event, fit in told:
+            app.model.apply([story.tell(SUPERVISOR, event, after_ms=100)])
+            await until(
+                pilot, app, lambda text, fit=fit: {act for act in acts if f" {act} " in text} == fit
+            )
+
+    look(screen, ClusterFolder(tmp_path / "demo"), ask)

@@ -42,8 +42,8 @@ class ControllerScreen(DashboardScreen):
         Binding("k", "act('kill')", "kill"),
         Binding("x", "act('stop')", "stop"),
         Binding("s", "act('start')", "start"),
-        Binding("p", "act('pause')", "pause", show=False),
-        Binding("r", "act('resume')", "resume", show=False),
+        Binding("p", "act('pause')", "pause"),
+        Binding("r", "act('resume')", "resume"),
     ]
 
     def body(self) -> ComposeResult:

@@ -1,6 +1,6 @@
 """The common part of all screens: head, footer, and the answers to `?`, `o` and [enter]."""
 
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Final, Protocol, runtime_checkable
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -48,6 +48,17 @@ _LEAST = 18
 """With a presenter's panel: below so many rows for the rest there is no time line."""
 
 
+_PROCESSES: Final = frozenset({"running", "paused", "stopped"})
+_FITS: Final = {
+    "kill": {"running", "paused"},
+    "stop": {"running", "paused"},
+    "pause": {"running"},
+    "resume": {"paused"},
+    "start": {"stopped"},
+}
+"""What a broker's process must be doing for an act; the footer has no other keys of these."""
+
+
 class DashboardScreen(Screen[None]):
     """One view of the cluster. The app calls `tick` when events have arrived, and a few times a
     second.
@@ -76,6 +87,8 @@ class DashboardScreen(Screen[None]):
         self.folder = folder
         self.acts = ActLine(model, folder)
         """Takes the acts that keys and the palette choose."""
+        self._selected = ("", True)
+        """What the keys in the footer depend on."""
 
     def compose(self) -> ComposeResult:
         yield Label(TOO_SMALL, id="too-small")
@@ -109,6 +122,10 @@ class DashboardScreen(Screen[None]):
         self.model.motion.tasks_first = self.declaration.name == "wheels"
         for motion in self.query(MotionStrip):
             motion.display = self.model.motion.on
+        selected = (self._process(), self.acts.pending is None)
+        if selected != self._selected:
+            self._selected = selected
+            self.refresh_bindings()
         panels = sum(panel.outer_size.height for panel in self.query("#presenter"))
         height = self.size.height - panels
         for strip in self.query(TickerLines):
@@ -143,7 +160,8 @@ class DashboardScreen(Screen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide keys without a meaning now: acts in a recording, yes and no when nothing waits."""
         if action == "act":
-            return self.acts.can_act and self.acts.pending is None
+            ready = self.acts.can_act and self.acts.pending is None
+            return ready and self._fits(str(parameters[0]))
         if action == "answer":
             return self.acts.pending is not None
         if action == "sort":
@@ -152,6 +170,17 @@ class DashboardScreen(Screen[None]):
             lines = self.sortable()
             return lines is not None and lines.sorted_by is not None
         return True
+
+    def _process(self) -> str:
+        """Return what the selected broker's process does, or an empty string if nobody knows."""
+        broker = self.act_values().get("broker") if self.is_mounted else None
+        known = self.model.cluster.brokers.by_id
+        return known[broker].process if isinstance(broker, int) and broker in known else ""
+
+    def _fits(self, act: str) -> bool:
+        """Return whether the supervisor would do this act on the selected broker now."""
+        process = self._process()
+        return process not in _PROCESSES or process in _FITS.get(act, _PROCESSES)
 
     def sortable(self) -> Lines | None:
         """Return the focused list if it can be sorted, else the first list here that can."""

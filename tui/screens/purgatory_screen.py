@@ -48,7 +48,7 @@ class PurgatoryScreen(DashboardScreen):
         Binding("p", "act('pause')", "pause"),
         Binding("r", "act('resume')", "resume"),
         Binding("k", "act('kill')", "kill"),
-        Binding("s", "act('start')", "start", show=False),
+        Binding("s", "act('start')", "start"),
     ]
 
     def body(self) -> ComposeResult:

@@ -42,7 +42,7 @@ class ReplicationScreen(DashboardScreen):
         Binding("p", "act('pause')", "pause"),
         Binding("r", "act('resume')", "resume"),
         Binding("k", "act('kill')", "kill"),
-        Binding("s", "act('start')", "start", show=False),
+        Binding("s", "act('start')", "start"),
     ]
 
     def body(self) -> ComposeResult:

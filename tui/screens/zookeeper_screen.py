@@ -36,8 +36,8 @@ class ZookeeperScreen(DashboardScreen):
         Binding("p", "act('pause')", "pause"),
         Binding("r", "act('resume')", "resume"),
         Binding("k", "act('kill')", "kill"),
-        Binding("s", "act('start')", "start", show=False),
-        Binding("x", "act('stop')", "stop", show=False),
+        Binding("s", "act('start')", "start"),
+        Binding("x", "act('stop')", "stop"),
     ]
 
     def body(self) -> ComposeResult:
