@@ -45,8 +45,10 @@ class ClusterScreen(DashboardScreen):
     ]
 
     def body(self) -> ComposeResult:
-        yield BrokerCards(self.model)
-        yield PartitionMatrix(self.model)
+        """Yield the widgets, and keep references: a tick may come while the screen closes."""
+        self._cards, self._matrix = BrokerCards(self.model), PartitionMatrix(self.model)
+        yield self._cards
+        yield self._matrix
 
     def on_mount(self) -> None:
         self.query_one(TickerLines).focus()
@@ -55,15 +57,14 @@ class ClusterScreen(DashboardScreen):
     def strip_rows(self, height: int) -> int:
         """Give the partitions the rows that they need, and the time line all others."""
         happened = len(self.model.ticker.lines)
-        partitions = self.query_one(MatrixRows).count()
+        partitions = self._matrix.rows.count()
         room = height - _FIXED_ROWS - _MOTION_ROWS * self.model.motion.on
         least = max(height // 6, 4)
         needed = min(max(happened, 2), least, max(room // 2, 2))
         return max(min(room - partitions, max(happened, least)), needed)
 
     def act_values(self) -> dict[str, int | str]:
-        broker = self.query_one(BrokerCards).selected
-        rows = self.query_one(MatrixRows)
+        broker, rows = self._cards.selected, self._matrix.rows
         values: dict[str, int | str] = {"broker": broker} if broker >= 0 else {}
         if rows.count():
             key = rows.key(rows.cursor)
@@ -72,7 +73,7 @@ class ClusterScreen(DashboardScreen):
         return values
 
     def action_broker(self, by: int) -> None:
-        self.query_one(BrokerCards).move(by)
+        self._cards.move(by)
 
     def action_why(self) -> None:
         """Follow the causes of the selected line. If the cards have the focus, use the ticker's
