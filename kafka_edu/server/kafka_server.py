@@ -28,8 +28,7 @@ from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_dirs import LogDirInUseError, LogDirs
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.network.channel import KafkaChannel
-from kafka_edu.network.data_plane_request_channel import DataPlaneRequestChannel
-from kafka_edu.network.request_channel import RequestChannel
+from kafka_edu.network.request_channel import DataPlaneRequestChannel, RequestChannel
 from kafka_edu.network.socket_server import (
     CONTROL_PLANE_QUEUED_REQUESTS,
     ControlPlane,

@@ -13,9 +13,8 @@ import pytest
 
 from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.time import MockTime
-from kafka_edu.network.data_plane_request_channel import DataPlaneRequestChannel
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.request_channel import DataPlaneRequestChannel, Request, RequestChannel
 from kafka_edu.network.socket_server import (
     CONTROL_PLANE_QUEUED_REQUESTS,
     ControlPlane,
