@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_edu.controller.controller_brokers_request_batch import request_versions
-from kafka_edu.coordinator.transaction.transaction_config import marker_version
+from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import marker_version
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.fetch import FetchRequest
 from kafka_edu.protocol.messages.list_offsets import ListOffsetsRequest

@@ -6,7 +6,8 @@ defaults: each default stands in one place, the table of keys (`kafka_config_key
 
 from kafka_edu.controller.active_controller import ControllerConfig
 from kafka_edu.coordinator.group.group_config import GroupConfig, OffsetConfig
-from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig, marker_version
+from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import marker_version
+from kafka_edu.coordinator.transaction.transaction_state_manager import TransactionConfig
 from kafka_edu.network.socket_server import NetworkConfig
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.replication.replication_config import ReplicationConfig

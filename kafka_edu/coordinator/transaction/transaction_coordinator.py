@@ -24,7 +24,6 @@ from typing import Final, NamedTuple
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig
 from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import (
     TransactionMarkerChannelManager,
 )
@@ -40,6 +39,7 @@ from kafka_edu.coordinator.transaction.transaction_state import (
 )
 from kafka_edu.coordinator.transaction.transaction_state_manager import (
     CoordinatorEpochAndTxnMetadata,
+    TransactionConfig,
     TransactionStateManager,
 )
 from kafka_edu.record.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID

@@ -28,13 +28,15 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.coordinator.transaction.marker_writer import MarkerWriter, TxnMarker
-from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig
 from kafka_edu.coordinator.transaction.transaction_metadata import (
     TransactionMetadata,
     TxnTransitMetadata,
 )
 from kafka_edu.coordinator.transaction.transaction_state import TransactionState
-from kafka_edu.coordinator.transaction.transaction_state_manager import TransactionStateManager
+from kafka_edu.coordinator.transaction.transaction_state_manager import (
+    TransactionConfig,
+    TransactionStateManager,
+)
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -53,6 +55,11 @@ STOP: Final = frozenset({Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_COORD
 AS_GOOD_AS_WRITTEN: Final = frozenset(
     {Errors.NONE, Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, Errors.UNSUPPORTED_VERSION}
 )
+
+
+def marker_version(inter_broker_protocol: tuple[int, int]) -> int:
+    """Return the version of WriteTxnMarkers for this inter.broker.protocol.version."""
+    return 1 if inter_broker_protocol >= (2, 8) else 0
 
 
 class PendingCompleteTxn:

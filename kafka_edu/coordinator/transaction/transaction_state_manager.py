@@ -26,7 +26,6 @@ from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.coordinator_type import partition_for
 from kafka_edu.coordinator.log_loading import load_log
-from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig
 from kafka_edu.coordinator.transaction.transaction_metadata import (
     TransactionMetadata,
     TxnTransitMetadata,
@@ -62,6 +61,26 @@ TOLD_FOR: Final = {
     Errors.MESSAGE_TOO_LARGE: Errors.UNKNOWN_SERVER_ERROR,
     Errors.RECORD_LIST_TOO_LARGE: Errors.UNKNOWN_SERVER_ERROR,
 }
+
+
+class TransactionConfig(NamedTuple):
+    """The settings of the transaction coordinator. Times in ms."""
+
+    transactional_id_expiration_ms: int
+    """transactional.id.expiration.ms: an id that was not used for this time is forgotten."""
+    transaction_max_timeout_ms: int
+    """transaction.max.timeout.ms: the longest time-out that a producer may request."""
+    load_buffer_size: int
+    """transaction.state.log.load.buffer.size: bytes read at a time while a partition is loaded."""
+    abort_timed_out_interval_ms: int
+    """transaction.abort.timed.out.transaction.cleanup.interval.ms"""
+    remove_expired_interval_ms: int
+    """transaction.remove.expired.transaction.cleanup.interval.ms"""
+    request_timeout_ms: int
+    """request.timeout.ms, for markers and tombstones."""
+    inter_broker_listener_name: str
+    write_txn_markers_version: int
+    """The version of WriteTxnMarkers between brokers: 1 since inter.broker.protocol.version 2.8."""
 
 
 class CoordinatorEpochAndTxnMetadata(NamedTuple):

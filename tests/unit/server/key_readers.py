@@ -40,7 +40,7 @@ TELLS: Final = {"ConfigException", "_refuse", "_end_points", "_end_point", "_pro
 HANDED_ON: Final = {
     "ReplicationConfig": "replication/replication_config.py",
     "ControllerConfig": "controller/active_controller.py",
-    "TransactionConfig": "coordinator/transaction/transaction_config.py",
+    "TransactionConfig": "coordinator/transaction/transaction_state_manager.py",
     "GroupConfig": "coordinator/group/group_config.py",
     "OffsetConfig": "coordinator/group/group_config.py",
     "ConnectionLimits": "network/connection_quotas.py",

@@ -15,7 +15,6 @@ from kafka_edu.common.time import MockTime
 from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.coordinator.transaction.marker_writer import MarkerWriter
-from kafka_edu.coordinator.transaction.transaction_config import TransactionConfig
 from kafka_edu.coordinator.transaction.transaction_coordinator import (
     InitProducerIdResult,
     ProducerIdAndEpoch,
@@ -29,7 +28,10 @@ from kafka_edu.coordinator.transaction.transaction_records import (
     read_transaction_key,
     read_transaction_value,
 )
-from kafka_edu.coordinator.transaction.transaction_state_manager import TransactionStateManager
+from kafka_edu.coordinator.transaction.transaction_state_manager import (
+    TransactionConfig,
+    TransactionStateManager,
+)
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
