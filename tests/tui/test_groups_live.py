@@ -76,7 +76,7 @@ def test_the_screen_names_who_caused_each_rebalance_and_who_was_waited_for(
         assert re.search(r"\+ guest-1 .*– +→ web-\d,\d", text), text
 
         await screen.press("p")
-        silent = "guest-1 fell silent: no heartbeat within the session time-out"
+        silent = "guest-1 fell silent: no heartbeat within its session time-out of "
         text = await screen.see(
             lambda s: stable(s, 2) and answered(s, silent), "that the third fell silent"
         )

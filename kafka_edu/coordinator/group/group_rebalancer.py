@@ -18,6 +18,7 @@ from typing import Final
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.time import Time
+from kafka_edu.common.words import duration
 from kafka_edu.coordinator.group.delayed_heartbeat import DelayedHeartbeat, MemberKey
 from kafka_edu.coordinator.group.delayed_join import (
     DelayedJoin,
@@ -475,5 +476,8 @@ class GroupRebalancer:
             if member is None:
                 self.remove_pending_member(group, member_id)
         elif member is not None and not member.has_satisfied_heartbeat:
-            cause = self._fail(group, member, "no heartbeat within the session time-out")
+            limit = duration(member.session_timeout_ms)
+            cause = self._fail(
+                group, member, f"no heartbeat within its session time-out of {limit}"
+            )
             self._remove(group, member, "a member sent no heartbeat", cause)

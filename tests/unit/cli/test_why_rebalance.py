@@ -47,7 +47,7 @@ def test_it_names_who_caused_each_rebalance_and_for_whom_the_group_waited(record
     assert result.exit_code == 0, result.output
     text = " ".join(result.output.split())
     assert "PreparingRebalance for 2.0 s · generation 3 · coordinator broker 1" in text
-    assert "fell silent: no heartbeat within the session time-out (2.0 s so far)" in text
+    assert "fell silent: no heartbeat within its session time-out of 10 s (2.0 s so far)" in text
     assert "waited 3.0 s for client-" in text
     assert "then 40 ms for the assignment of the leader client-" in text
     assert "1 partition moved web-1: client-" in text

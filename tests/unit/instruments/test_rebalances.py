@@ -140,7 +140,7 @@ def test_a_silent_member_is_named_and_what_it_had_goes_to_the_others() -> None:
     world.sync("a", {"a": assignment(0, 1, 2, 3)})
     a, b = (watched.name(member) for member in "ab")
     cause, _, outcome = watched.words()
-    assert cause == f"{b} fell silent: no heartbeat within the session time-out"
+    assert cause == f"{b} fell silent: no heartbeat within its session time-out of 10 s"
     assert outcome == f"generation 3: {a}; 2 partitions moved"
     assert watched.story.rebalances[-1].trigger is Trigger.SILENT
     world.join("b", new=True)

@@ -121,7 +121,7 @@ def test_scenario_3_a_member_that_crashes_is_missed_after_its_session_time_out()
     assert isinstance(failed, MemberFailed)
     assert (failed.member, failed.reason) == (
         world.members["b"],
-        "no heartbeat within the session time-out",
+        "no heartbeat within its session time-out of 10 s",
     )
     assert world.heartbeat("b") is Errors.UNKNOWN_MEMBER_ID
 
