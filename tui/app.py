@@ -13,8 +13,10 @@ from typing import ClassVar, Final, Protocol
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.events import Key
 from textual.filter import LineFilter
 from textual.pilot import Pilot
+from textual.screen import ModalScreen
 
 from kafka_edu.common.words import plural
 from kafka_edu.instruments.look_back import look_back
@@ -250,7 +252,22 @@ class DashboardApp(App[None]):
     def action_glossary(self) -> None:
         """Switch the titles between English and Chinese."""
         self.chinese = not self.chinese
+        now, other = ("Chinese", "English") if self.chinese else ("English", "Chinese")
+        if (screen := self.shown_screen()) is not None:
+            screen.acts.confirm(f"the titles are in {now} now; g switches to {other}")
         self.look()
+
+    def on_key(self, event: Key) -> None:
+        """Let a digit leave a window for a screen, unless the window itself takes digits."""
+        if not isinstance(self.screen, ModalScreen):
+            return
+        for declaration in DECLARATIONS:
+            if event.character == declaration.key:
+                while isinstance(self.screen, ModalScreen):
+                    self.pop_screen()
+                self.action_look(declaration.name)
+                event.stop()
+                return
 
     def show_words(self) -> None:
         self.push_screen(GlossaryScreen())

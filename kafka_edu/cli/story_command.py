@@ -181,6 +181,8 @@ def _record_text(stored: Stored) -> str:
 
 def _place_text(one: Stored | Absent) -> str:
     if isinstance(one, Absent):
+        if not one.is_known:
+            return f"not known: {one.reason}"
         return f"does not hold it, because {one.reason}"
     codec = "" if one.codec == "none" else f", {one.codec}"
     batch = (

@@ -37,7 +37,7 @@ def find_stored(log_dir: str, topic: str, partition: int, offset: int) -> Stored
             if path.suffix == LOG_SUFFIX and path.stem.isdigit()
         )
     except OSError as error:
-        return Absent(f"{folder} cannot be read: {error.strerror}", log_end=None)
+        return Absent(f"{folder} cannot be read: {error.strerror}", None, is_known=False)
     if not segments:
         return Absent(f"{folder} holds no segment", log_end=None)
     at = bisect.bisect_right([base for base, _ in segments], offset) - 1
@@ -50,7 +50,7 @@ def find_stored(log_dir: str, topic: str, partition: int, offset: int) -> Stored
             return Absent(f"its log ends at {end:,}", log_end=end)
         return _in_segment(*segments[at], offset, end)
     except (OSError, CorruptRecordError) as error:
-        return Absent(f"{folder}: {error}", log_end=None)
+        return Absent(f"{folder} cannot be read: {error}", None, is_known=False)
 
 
 def _end_of(base: int, path: Path) -> int:

@@ -72,10 +72,12 @@ class Stored(NamedTuple):
 
 
 class Absent(NamedTuple):
-    """Why a log does not hold the record."""
+    """Why the record was not found in a log."""
 
     reason: str
     log_end: int | None
+    is_known: bool = True
+    """Whether the log really lacks the record. False if its files could not be read."""
 
 
 class Step(NamedTuple):
@@ -328,8 +330,11 @@ class Story:
                 has = "holds it" if end > offset else "does not hold it"
                 text = f"broker {broker} {has}, its log ends at {end:,}; when was not recorded"
                 return Step("follower", None, text)
-            case Absent(reason=reason):
+            case Absent(reason=reason, is_known=True):
                 return Step("follower", None, f"broker {broker} does not hold it: {reason}")
+            case Absent(reason=reason):
+                text = f"whether broker {broker} holds it is not known: {reason}"
+                return Step("follower", None, text)
         return Step("follower", None, f"when broker {broker} stored it was not recorded")
 
     def _committed(self) -> Step:

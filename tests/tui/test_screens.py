@@ -386,3 +386,48 @@ def test_no_color_leaves_greys_and_every_sign(monkeypatch: pytest.MonkeyPatch) -
                         assert len(set(colour.triplet)) == 1, part
 
     look(moment(ProcessEnded)[0] + 5, ask)
+
+
+def test_a_digit_leaves_a_window_for_the_screen_that_it_names() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert isinstance(app.screen, AboutScreen)
+        await pilot.press("2")
+        await pilot.pause()
+        assert isinstance(app.screen, WheelsScreen)
+
+    look(1_000, ask)
+
+
+def test_a_digit_is_a_letter_where_words_are_typed() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("slash", "2", "enter")
+        assert app.filter_words == ("2",)
+
+    look(1_000, ask)
+
+
+def test_a_long_explanation_is_read_page_by_page() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert isinstance(app.screen, AboutScreen)
+        before = screen_text(app.screen)
+        await pilot.press("pagedown")
+        await pilot.pause()
+        assert screen_text(app.screen) != before
+        await pilot.press("pageup")
+        await pilot.pause()
+        assert screen_text(app.screen) == before
+
+    look(1_000, ask, (80, 24))
+
+
+def test_the_language_is_switched_with_a_word_on_how_to_go_back() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("g")
+        await pilot.pause()
+        assert "the titles are in Chinese now; g switches to English" in screen_text(app.screen)
+
+    look(1_000, ask)

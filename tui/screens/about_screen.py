@@ -25,6 +25,8 @@ class AboutScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,q", "dismiss", "back", key_display="esc"),
         Binding("o", "open", "open the module"),
+        Binding("pagedown", "turn(1)", "more text", priority=True),
+        Binding("pageup", "turn(-1)", "text up", show=False, priority=True),
     ]
 
     def __init__(
@@ -83,6 +85,20 @@ class AboutScreen(ModalScreen[None]):
 
     def on_option_list_option_selected(self, message: OptionList.OptionSelected) -> None:
         self.app.push_screen(SourceScreen(self._subject.sources[message.option_index]))
+
+    def action_turn(self, direction: int) -> None:
+        """Scroll the text by a page."""
+        text = self.query_one(VerticalScroll)
+        (text.scroll_page_down if direction > 0 else text.scroll_page_up)(animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Pages are turned only where the text is longer than its window."""
+        if action == "turn" and self.is_mounted:
+            return self.query_one(VerticalScroll).max_scroll_y > 0
+        return super().check_action(action, parameters)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.refresh_bindings)
 
     def action_open(self) -> None:
         index = self.query_one(OptionList).highlighted or 0
