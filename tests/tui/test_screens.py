@@ -102,13 +102,11 @@ def test_enter_follows_the_chain_to_the_cause_and_to_what_followed() -> None:
             f"{elected.topic}-{elected.partition}"
         )
         await pilot.press("enter")
-        await pilot.pause()
+        text = await until(pilot, app, lambda text: "Because of what, and what came of it" in text)
         assert isinstance(app.screen, ChainScreen)
-        text = screen_text(app.screen)
-        assert "Because of what, and what came of it" in text
         assert "└▶" in text
         await pilot.press("escape")
-        await pilot.pause()
+        await until(pilot, app, lambda text: "Because of what" not in text)
         assert not isinstance(app.screen, ChainScreen)
 
     look(moment(LeaderElected)[0] + 150, ask)
@@ -391,11 +389,9 @@ def test_no_color_leaves_greys_and_every_sign(monkeypatch: pytest.MonkeyPatch) -
 def test_a_digit_leaves_a_window_for_the_screen_that_it_names() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         await pilot.press("question_mark")
-        await pilot.pause()
-        assert isinstance(app.screen, AboutScreen)
+        await until(pilot, app, lambda _: isinstance(app.screen, AboutScreen))
         await pilot.press("2")
-        await pilot.pause()
-        assert isinstance(app.screen, WheelsScreen)
+        await until(pilot, app, lambda _: isinstance(app.screen, WheelsScreen))
 
     look(1_000, ask)
 
@@ -411,15 +407,12 @@ def test_a_digit_is_a_letter_where_words_are_typed() -> None:
 def test_a_long_explanation_is_read_page_by_page() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         await pilot.press("question_mark")
-        await pilot.pause()
-        assert isinstance(app.screen, AboutScreen)
-        before = screen_text(app.screen)
+        await until(pilot, app, lambda _: isinstance(app.screen, AboutScreen))
+        before = await until(pilot, app, lambda text: "Behind it stand" in text)
         await pilot.press("pagedown")
-        await pilot.pause()
-        assert screen_text(app.screen) != before
+        await until(pilot, app, lambda text: text != before)
         await pilot.press("pageup")
-        await pilot.pause()
-        assert screen_text(app.screen) == before
+        await until(pilot, app, lambda text: text == before)
 
     look(1_000, ask, (80, 24))
 
@@ -427,7 +420,6 @@ def test_a_long_explanation_is_read_page_by_page() -> None:
 def test_the_language_is_switched_with_a_word_on_how_to_go_back() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         await pilot.press("g")
-        await pilot.pause()
-        assert "the titles are in Chinese now; g switches to English" in screen_text(app.screen)
+        await until(pilot, app, lambda text: "in Chinese now; g switches to English" in text)
 
     look(1_000, ask)
