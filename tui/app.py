@@ -334,7 +334,9 @@ class DashboardApp(App[None]):
             self.run_worker(self._read_rings(self._folder), group="rings", exclusive=True)
 
     async def _read_rings(self, folder: ClusterFolder) -> None:
-        """Go back further than this dashboard has watched: each process remembers ten minutes."""
+        """Load the events from before this dashboard was opened. Each process keeps its last ten
+        minutes of events in a ring.
+        """
         past = await look_back(folder)
         count = self.player.add_rings(past.envelopes)
         words = f"{plural(count, 'fact')} from before, out of the processes' rings"

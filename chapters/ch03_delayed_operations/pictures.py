@@ -338,7 +338,7 @@ def _completes(order: Sequence[str]) -> bool:
 
 
 class _Waits(DelayedOperation):
-    """Waits until it is told that it may go."""
+    """Waits until `ready` is set."""
 
     __slots__ = ("ready",)
 

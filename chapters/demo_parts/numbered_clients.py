@@ -67,9 +67,7 @@ class NumberedProducer(ABC):
 
     @abstractmethod
     def _produce(self, place: Place, value: bytes) -> None:
-        """Hand one record to the client; its fate is told by `_on_ack` or `_on_refusal`, from
-        whatever thread.
-        """
+        """Give one record to the client. It later calls `_on_ack` or `_on_refusal`, in any thread."""
 
     @abstractmethod
     def _poll(self) -> None:

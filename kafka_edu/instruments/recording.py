@@ -58,8 +58,9 @@ def read_recordings(
 def readable_part(file: io.BufferedIOBase, left_out: LeftOut | None) -> BinaryIO:
     """Return the readable part of a file that may have been cut short by kill -9, or damaged.
 
-    A compressed file raises an error after its last readable byte. The lines before that are as
-    good as any. Damage without `left_out` is an error.
+    Reading a compressed file that was cut short or damaged raises an error after the last
+    readable byte. The lines before that byte are correct, so they are returned, and `left_out`
+    gets the reason. Without `left_out`, damage raises the error.
     """
     lines = io.BytesIO()
     try:

@@ -1,8 +1,8 @@
 """Which operations wait, and which ended last: the reducer behind `kafka-edu why` (spec D3).
 
-`waiting.py` has the words. An operation is known from a snapshot, from gauges, or from the hop with
-which it began to wait. It is forgotten when it completes, when its broker sends newer gauges
-without it, or when its broker ends.
+`waiting.py` makes the sentences. The reducer learns of an operation from a snapshot, from gauges,
+or from the hop with which it began to wait. It drops the operation when it completes, when its
+broker sends newer gauges without it, or when its broker ends.
 """
 
 import re

@@ -1,17 +1,21 @@
-"""All logs of a broker: they are found, recovered, created, cut, cleaned, flushed and given up here
-(Kafka: LogManager.scala; spec S3, S5).
+"""Find, recover, create, truncate, clean, flush and delete all logs of a broker (Kafka:
+LogManager.scala; spec S3, S5).
 
-Each log dir holds the folders of its logs and three files. `recovery-point-offset-checkpoint` says
-what is on the disk for certain. `log-start-offset-checkpoint` holds the promises of DeleteRecords.
-After a clean end there is `.kafka_cleanshutdown`: nothing needs to be recovered. It is removed at
-the start, so that it is not there after a crash.
+Each log dir holds the folders of its logs and three files. `recovery-point-offset-checkpoint` holds
+the offset up to which each log is surely on the disk. `log-start-offset-checkpoint` holds the log
+start offsets that DeleteRecords has moved. `.kafka_cleanshutdown` exists after a clean stop, and
+means that no log needs recovery. The broker removes this file at its start, so that it does not
+exist after a crash.
 
-This is shell. It belongs to the broker's loop and hands all that blocks (recovery, fsync, removal
-of files, checkpoints) to workers by `run_blocking`. A worker touches only what the loop leaves
-alone: logs that nobody has yet, the files of segments, folders already given up. Two things happen
-by themselves: a rolled segment is flushed, and the files of a deleted one are renamed, and removed
-from the disk after file.delete.delay.ms. The file of leader epochs is replaced after an epoch's
-first record, and by `write_leader_epochs` when roles have changed. The broker schedules the rest:
+This module is not part of the core: it does I/O. It belongs to the broker's loop, and
+`run_blocking` gives all blocking work to worker threads: recovery, fsync, removal of files,
+checkpoints. A worker touches only things that the loop does not use at that time: logs that are
+not in use yet, the files of segments, and folders of deleted logs.
+
+Three things happen without a schedule. A rolled segment is flushed. The files of a deleted segment
+are renamed, and removed from the disk after file.delete.delay.ms. The file of leader epochs is
+replaced after the first record of an epoch, and by `write_leader_epochs` after a change of roles.
+The broker schedules the rest:
 `cleanup_logs` (log.retention.check.interval.ms), `flush_dirty_logs`
 (log.flush.scheduler.interval.ms) and the two checkpoints
 (log.flush.offset.checkpoint.interval.ms, log.flush.start.offset.checkpoint.interval.ms).

@@ -1,9 +1,9 @@
-"""What a leader asks of a producer's records, and what it changes (Kafka: LogValidator.scala;
+"""The leader's checks of a producer's records, and its changes to them (Kafka: LogValidator.scala;
 analyzeAndValidateRecords in Log.scala).
 
-A v2 batch is stored as it came. Only its header is looked at, and only 12 bytes of it change, base
-offset and leader epoch, which the CRC leaves out; records are neither unpacked nor copied. What is
-checked, and what a producer is told:
+A v2 batch is stored as it arrived. The leader reads only its header. It changes only 12 bytes: the
+base offset and the leader epoch, which the CRC does not cover. It neither unpacks nor copies the
+records. These are the checks, and the error that the producer gets:
 
     size, magic, CRC-32C                                      CORRUPT_MESSAGE
     larger than max.message.bytes                             MESSAGE_TOO_LARGE
@@ -12,19 +12,21 @@ checked, and what a producer is told:
     timestamp type LogAppendTime                              INVALID_TIMESTAMP
     unknown codec, compressed data that cannot be unpacked    UNKNOWN_SERVER_ERROR
 
-Kafka unpacks every compressed batch and walks every record. Here a compressed batch is unpacked, in
-C, for what cannot be unpacked would stop its consumers; but the records are walked, at 1 µs each,
-only where they are few (WALK_LIMIT) or the topic's configuration asks for it: a compacted topic
-refuses a record without a key, and message.timestamp.difference.max.ms one whose time is off. So of
-a large batch with a right checksum whose records are not what its header says, Kafka tells the
-producer, and this broker lets the consumer find out.
+Kafka unpacks every compressed batch and checks every record. This broker also unpacks a compressed
+batch (in C), because data that cannot be unpacked would stop the consumers. Checking the records
+costs 1 µs each in Python. So the broker checks them only where they are few (WALK_LIMIT), or where
+the topic's configuration requires it: a compacted topic refuses a record without a key, and
+message.timestamp.difference.max.ms refuses a record with a wrong timestamp. There remains one
+difference: a large batch whose checksum is right, but whose records do not match its header. Kafka
+refuses it, and the producer gets an error. This broker stores it, and the consumer finds the error.
 
-With LogAppendTime the leader sets max timestamp and the timestamp bit, and so the CRC: a second
-pass over the bytes. A topic with a compression.type of its own, and messages of formats v0 and v1,
-cost unpacking and packing: they become one new v2 batch.
+With LogAppendTime the leader sets the max timestamp and the timestamp bit. Then it must compute the
+CRC again, which is a second pass over the bytes. Two kinds of records must be unpacked and packed
+again into one new v2 batch: those for a topic with its own compression.type, and messages of
+formats v0 and v1.
 
-A topic whose message.format.version is older stores v0 or v1 (`validate_for_old_format`): there a
-v2 batch is unpacked, and refused if it has what older messages have no place for: headers
+A topic with an older message.format.version stores v0 or v1 (`validate_for_old_format`). For such a
+topic a v2 batch is unpacked. It is refused if older messages cannot hold its content: headers
 (UNKNOWN_SERVER_ERROR, as in Kafka), or the numbers of an idempotent producer or a transaction
 (UNSUPPORTED_FOR_MESSAGE_FORMAT).
 

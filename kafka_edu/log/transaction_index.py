@@ -3,17 +3,20 @@ X2): `.txnindex`.
 
     version int16 (0) | producer id int64 | first offset int64 | last offset int64 | last stable offset int64        34 bytes an entry
 
-An entry stands in the segment that holds the abort marker, whose offset is `last offset`: entries
-ascend by it. A read_committed consumer that gets a range of offsets is told of the aborted
-transactions that reach into it, and leaves their records out. How far must one search? An aborted
-transaction that begins in the range may end in a much later segment. That is what the last stable
-offset is for, as it stood right after the marker: once it lies at or behind the end of the range,
-every transaction that begins in the range has been decided before, so no later entry can matter.
+An entry belongs to the segment that contains the abort marker. The marker's offset is `last
+offset`, and the entries are in the order of this offset. When a read_committed consumer fetches a
+range of offsets, the response lists the aborted transactions that overlap the range. The consumer
+then skips their records.
 
-    fetched 10..20; entries (id 1, 5–12, LSO 13), (id 2, 15–40, LSO 41), (id 3, 50–60, …)     both
-    of the first; the second ends the search: 41 ≥ 21
+How many entries must the broker read? An aborted transaction that begins in the range may end in a
+much later segment. So each entry also contains the last stable offset (LSO) right after its marker.
+When an entry's LSO is at or after the end of the range, every transaction that begins in the range
+was decided before. Then no later entry can matter, and the search ends.
 
-The file is made with the first entry: most segments have none.
+    fetched 10..20; entries (id 1, 5–12, LSO 13), (id 2, 15–40, LSO 41), (id 3, 50–60, …)
+    the first two overlap the range; the second one ends the search, because 41 ≥ 21
+
+The file is created with the first entry, because most segments have none.
 """  # noqa: E501
 
 import struct

@@ -10,7 +10,7 @@ _FEW: Final = 8
 
 
 class WaitingSession(Protocol):
-    """A fetch session, as far as a partition needs it."""
+    """The part of a fetch session that a partition needs."""
 
     @property
     def key(self) -> str:
@@ -27,10 +27,10 @@ class WaitingSession(Protocol):
 
 
 class Wakes(Protocol):
-    """A purgatory, as far as one who wakes its operations needs it."""
+    """The method of a purgatory that a partition calls to complete waiting operations."""
 
     def check_and_complete(self, key: Hashable) -> int:
-        """Let those that wait for `key` see whether they are done; returns how many completed."""
+        """Try to complete the operations that wait for `key`. Returns how many completed."""
         ...
 
 

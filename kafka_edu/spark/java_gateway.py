@@ -145,9 +145,9 @@ def start_java_gateway() -> None:
 def _stop(process: "subprocess.Popen[bytes]", pipe: int) -> None:
     """Close the JVM's standard input, and wait until it has ended.
 
-    This is the end of the process. py4j's thread for finalizers may still send a command to the JVM
-    that goes, and would print a stack trace that says nothing to anybody: it is told to stop, and
-    nothing is logged any more.
+    This is called at the end of the process. py4j's finalizer thread may still send a command to
+    the JVM while it stops. That would print a useless stack trace. So the gateway is shut down
+    first, and logging is switched off.
     """
     logging.disable(logging.CRITICAL)
     if "pyspark" in sys.modules:

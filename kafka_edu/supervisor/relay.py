@@ -90,7 +90,7 @@ class Half:
         self._waiting: list[bytes] = []
 
     def join(self, other: "Half") -> None:
-        """Connect to the other half, and pass on what has waited for it."""
+        """Connect to the other half, and send it the bytes that arrived before."""
         self.other = other
         if self._waiting:
             waiting, self._waiting = self._waiting, []

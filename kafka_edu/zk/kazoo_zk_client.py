@@ -51,9 +51,9 @@ RECONNECT: Final = {
     "max_delay": 0.5,
     "max_jitter": 0.2,
 }
-#: A silent logger, because kazoo warns of session changes that `on_session` reports anyway.
-#: How long a second client may take to take a session over.
+#: The longest time in which a second client may take a session over.
 _TAKE_OVER_S: Final = 10.0
+#: A silent logger, because kazoo warns of session changes that `on_session` reports anyway.
 _LOGGER: Final = logging.Logger("kazoo", logging.CRITICAL)
 _WATCH_TYPES: Final = {
     EventType.CREATED: WatchType.CREATED,

@@ -62,7 +62,9 @@ def bar(part: float, width: int) -> str:
 
 
 class RequestAnswer(Drawn):
-    """Where the time goes, in a sentence; below it each broker's queues and handlers."""
+    """A sentence that says in which hop requests spend their time. Below it, the queues and
+    handlers of each broker.
+    """
 
     subject = REQUESTS
 

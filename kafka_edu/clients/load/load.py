@@ -120,7 +120,9 @@ class Load:
         trace: Tracer,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`trace` has the clock of the clients too. `pause` waits for so many seconds of it."""
+        """The load uses the clock of `trace`, and so must the clients. `pause` waits for a number
+        of seconds by that clock.
+        """
         self.spec = spec
         self._trace = trace
         self._clock = trace.time

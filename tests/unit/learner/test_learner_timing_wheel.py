@@ -1,5 +1,5 @@
-"""Learner's code at the seam: it serves, it cannot break the timer, and what it does wrong is told
-as its own.
+"""A learner's timing wheel at the seam: the timer uses it, cannot be broken by it, and reports its
+errors as errors of the learner's code.
 """
 
 import importlib

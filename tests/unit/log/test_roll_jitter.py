@@ -23,7 +23,7 @@ SEGMENT_MS = 1000
 
 
 class Fixed(Random):
-    """Draws what it is told to, and keeps the bounds it was asked for."""
+    """Returns the given numbers as draws, and keeps the lower bound of each call."""
 
     def __init__(self, *draws: int) -> None:
         super().__init__(0)

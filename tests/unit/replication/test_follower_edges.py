@@ -116,7 +116,7 @@ def test_what_is_cut_above_the_high_watermark_was_never_promised() -> None:
 
 
 def test_a_follower_that_is_too_early_soon_asks_again_and_then_less_and_less_often() -> None:
-    """The leader it is told of may not have heard yet; a produce with acks=all waits for both."""
+    """The new leader may not know yet that it leads. A produce with acks=all waits for both."""
     cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.fetch(1)

@@ -88,9 +88,9 @@ def test_the_low_watermark_is_the_least_log_start_of_those_that_live() -> None:
         cluster.fetch(1, 2)
     cluster.leader.log.maybe_increment_log_start_offset(3)
     assert cluster.leader.partition.low_watermark([0, 1, 2]) == 0
-    cluster.fetch(1)  # is told the leader's log start, and follows
+    cluster.fetch(1)  # the response contains the leader's log start, and the follower takes it
     assert cluster.brokers[1].log.log_start_offset == 3
-    cluster.fetch(1)  # tells it
+    cluster.fetch(1)  # this request contains the follower's log start
     assert cluster.leader.partition.low_watermark([0, 1, 2]) == 0
     assert cluster.leader.partition.low_watermark([0, 1]) == 3
     cluster.fetch(2)

@@ -162,7 +162,7 @@ def test_a_request_that_stands_still_is_told_with_its_hop(
     assert found[0].api_key == (-1 if hop == "unread" else ApiKey.PRODUCE)
     assert f"waits in the hop '{hop}'" in caplog.text
     cluster.advance(5000)
-    assert len(_of_our_client(cluster)) == 1, "it is told once"
+    assert len(_of_our_client(cluster)) == 1, "the event is emitted once"
     cluster.close()
 
 

@@ -18,7 +18,9 @@ ROOT = Path(__file__).parents[3]
 
 
 def documented_hops() -> list[tuple[str, str]]:
-    """Return (where, event) of each row. An operation's event carries its purgatory."""
+    """Return the class and the event in each row of the page's table. For the event of a delayed
+    operation, the name of its purgatory is added to the event's name.
+    """
     rows = re.findall(
         r"^\| \d+ \| (\w+) \|.*\| `(\w+)`(.*) \|$",
         (ROOT / "docs" / "produce-path.md").read_text(encoding="utf-8"),
