@@ -67,7 +67,7 @@ class NumberedProducer(ABC):
 
     @abstractmethod
     def _produce(self, place: Place, value: bytes) -> None:
-        """Give one record to the client. It later calls `_on_ack` or `_on_refusal`, in any thread."""
+        """Give one record to the client. Later, any thread calls `_on_ack` or `_on_refusal`."""
 
     @abstractmethod
     def _poll(self) -> None:

@@ -116,7 +116,7 @@ class Errors(IntEnum):
     FENCED_LEADER_EPOCH = 74, RETRIABLE, "The request's leader epoch is older than the broker's."
     UNKNOWN_LEADER_EPOCH = 75, RETRIABLE, "The request's leader epoch is newer than the broker's."
     UNSUPPORTED_COMPRESSION_TYPE = 76, FINAL, "The version of the request does not allow this compression."
-    STALE_BROKER_EPOCH = 77, FINAL, "The broker has registered anew since the request was made for it."
+    STALE_BROKER_EPOCH = 77, FINAL, "The broker has registered again since the request was made for it."
     OFFSET_NOT_AVAILABLE = 78, RETRIABLE, "A new leader does not know the high watermark yet; offsets could go backward."
     MEMBER_ID_REQUIRED = 79, FINAL, "Join again with the member id that this response gives."
     PREFERRED_LEADER_NOT_AVAILABLE = 80, RETRIABLE, "The preferred leader is not alive or not in sync."

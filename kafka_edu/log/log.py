@@ -195,8 +195,8 @@ class Log:
         return LogOffsetMetadata(self.log_end_offset, active.base_offset, active.log.size())
 
     def _keep_state(self, end: int) -> None:
-        """Write, beside the segments, the producers as of `end`, where a segment or the log is
-        about to be closed.
+        """Write a snapshot of the producers at offset `end` into the log's folder, before a segment
+        or the log is closed.
         """
         self.producer_state_manager.map_end_offset = end
         self.producer_state_manager.take_snapshot()

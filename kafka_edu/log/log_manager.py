@@ -436,7 +436,7 @@ class LogManager:
                 log.truncate_to(offset, self._time.milliseconds())
 
     def truncate_fully_and_start_at(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Drop all records of a log, which begins anew at `offset`."""
+        """Drop all records of a log. The empty log begins at `offset`."""
         log = self._logs.get(topic_partition)
         if log is not None:
             log.truncate_fully_and_start_at(offset, self._time.milliseconds())
@@ -721,7 +721,7 @@ class LogManager:
         )
         await self.checkpoint_recovery_point_offsets()
         await self.checkpoint_log_start_offsets()
-        self._logs.clear()  # whoever looks from now on does not meet a log that is being closed
+        self._logs.clear()  # from now on nobody finds a log that is being closed
         await asyncio.gather(
             *(self._close(log_dir, by_dir[log_dir]) for log_dir in self.live_log_dirs)
         )

@@ -67,10 +67,10 @@ class Append:
         """Append each partition's records as leader. `respond` is called once: now, or when the ISR
         has the records, or after `timeout_ms`.
 
-        Coordinators identify themselves by `origin`. `on_failure` is called with a bug that shows
-        while the request waits (DelayedOperation.fail). `requester` is the request, for those who
-        ask why it waits. acks other than -1, 0, 1 give INVALID_REQUIRED_ACKS everywhere. An error
-        of one partition does not affect the others.
+        Coordinators identify themselves by `origin`. `on_failure` is called if a bug raises an
+        exception while the request waits (DelayedOperation.fail). `requester` is the request, for
+        the display of waiting operations. With acks other than -1, 0 and 1 every partition gets
+        INVALID_REQUIRED_ACKS. An error of one partition does not affect the others.
         """
         if required_acks not in (-1, 0, 1):
             respond(

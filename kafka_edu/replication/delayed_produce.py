@@ -186,8 +186,8 @@ class DelayedProduce(DelayedOperation):
         self._respond(self._statuses)
 
     def why_waiting(self) -> tuple[Requirement, ...]:
-        """For each partition that waits: the offset that the HW must reach, beside the LEO of each
-        replica that counts (spec D3).
+        """Return, for each waiting partition, the offset that the HW must reach, and the LEO of
+        each replica that counts (spec D3).
         """
         waits = []
         for tp, status in self._statuses.items():

@@ -15,7 +15,7 @@ from kafka_edu.replication.isr_store import IsrProposal, IsrStore
 from kafka_edu.replication.isr_updates import IsrUpdates
 from kafka_edu.zk.zk_client import ZkError
 
-#: Pause after ZooKeeper gave no answer. The proposal stays pending, for it may have been written.
+#: Pause after ZooKeeper gave no answer. The proposal stays pending: it may have been written.
 RETRY_MS: Final = 500
 
 

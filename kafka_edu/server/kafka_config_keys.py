@@ -1086,8 +1086,8 @@ def _own() -> Iterator[ConfigKey]:
         ConfigType.INT,
         DEFAULT_MINUTES,
         _AT_LEAST_0,
-        "The broker keeps its facts of so many minutes in memory, for those who look back after a"
-        " surprise. 0: it keeps none. Needs edu.events.file.",
+        "The broker keeps the events of this many minutes in memory, so that one can look back"
+        " after a surprise. 0: it keeps none. Needs edu.events.file.",
     )
     yield ConfigKey(
         "edu.trace.ring.bytes",

@@ -34,9 +34,9 @@ In the dashboard `:` opens the palette. On the Cluster screen `k`, `s`, `p`, `r`
 selected broker. A dangerous act is confirmed first by `y`. The confirmation says what the act costs
 or does. A presentation names acts too ([the presenter](presenter.md)).
 
-The supervisor carries each act out, whoever asks. It emits ActionAsked, with the act in words, and
-ActionDone with the result. So each act stands in the time line of every dashboard and in
-recordings, also one that was refused.
+The supervisor carries out every act, from the shell, the dashboard or a presentation. It emits
+ActionAsked with a description of the act, and ActionDone with the result. So every dashboard's time
+line and every recording shows each act, even a refused one.
 """
 
 _AFTER: Final = """\

@@ -1,7 +1,7 @@
 """Acts on a whole cluster: its controller, leaders, replicas, settings, sessions and links.
 
-An act asks whoever is in charge in Kafka: brokers over Kafka's protocol, ZooKeeper over its own.
-For sessions and links it asks the broker itself, over its event socket.
+An act uses the same interface as Kafka's tools: Kafka's protocol for brokers, and ZooKeeper's own
+protocol. For sessions and links it asks the broker itself, over its event socket.
 """
 
 import asyncio

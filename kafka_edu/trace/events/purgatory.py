@@ -118,8 +118,8 @@ class OperationWatched(NamedTuple):
 
 @event(level=Level.HOPS)
 class OperationCompleted(NamedTuple):
-    """Hop: an operation is done, for the first and last time. What it answers follows, with this as
-    its cause.
+    """Hop: an operation has completed, which happens once. Its response follows, and names this
+    event as its cause.
     """
 
     purgatory: str
