@@ -1,13 +1,13 @@
 """The rules of the ISR and of the high watermark: decisions only (Kafka: parts of Partition.scala;
 book 001).
 
-    out_of_sync_replicas     leaves the ISR: has not caught up for longer than
-                             replica.lag.time.max.ms (10 s is not yet > 10 s)
-    may_join_isr             joins the ISR: has all that is committed, and all from before this
-                             leader's first offset
-    leader_high_watermark    committed is what every member has, and every replica that will be a
-                             member in a moment
-    follower_high_watermark  the leader's value, as far as the own log reaches
+    out_of_sync_replicas     A replica leaves the ISR when it has not caught up for longer than
+                             replica.lag.time.max.ms (exactly 10 s is not longer than 10 s).
+    may_join_isr             A replica joins the ISR when it has all committed records, and all
+                             records from before the first offset of this leader's epoch.
+    leader_high_watermark    A record is committed when every member of the ISR has it, and every
+                             follower that has caught up recently: it may join soon.
+    follower_high_watermark  The leader's high watermark, but at most the end of the own log.
 
 Nothing here changes any state; `Partition` acts on the results. Each is O(replicas).
 """

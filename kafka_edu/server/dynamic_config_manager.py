@@ -8,8 +8,9 @@ seen. Then it reads the entity again, and the handler of its type applies it. A 
 no value, so a late or repeated one does no harm.
 
 Every broker deletes notifications older than 15 minutes when it sees them. A broker that starts, or
-that had lost its session, reads the configs that it needs anyway. It reads topics with their first
-log, and the brokers' configs at the start.
+that had lost its session, reads the configs that it needs anyway. It reads
+the brokers' configs at its start, and a topic's configs when it creates or loads the topic's first
+log.
 """
 
 import asyncio

@@ -208,7 +208,7 @@ def state_path(topic: str, partition: int) -> str:
 
 
 def written_key(e: Envelope) -> Key | None:
-    """(path, version) of the znode that this fact says its broker wrote."""
+    """Return the path and version of the znode that the broker wrote, from its event."""
     match e.event:
         case (
             LeaderElected(zk_path=path, zk_version=version)

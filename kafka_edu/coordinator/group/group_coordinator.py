@@ -191,7 +191,8 @@ class GroupCoordinator:
     def _has_room(self, group: GroupMetadata, member_id: str) -> bool:
         """Return whether the group has room for this member (group.max.size, KIP-389).
 
-        Existing members may stay. While the group gathers, the first ones to join get the places.
+        Existing members may stay. During PreparingRebalance, the members that join first get the
+        places.
         """
         if group.state in (GroupState.EMPTY, GroupState.DEAD):
             return True

@@ -403,10 +403,10 @@ class GroupRebalancer:
                 self.heard_from(group, member)
 
     def on_group_loaded(self, group: GroupMetadata) -> None:
-        """Start the sessions of a loaded group's members.
+        """Start the session timers of the members of a group that was loaded from the log.
 
-        They must show within their session time-out that they are alive. A group that is now too
-        large gathers again.
+        Each member must send a heartbeat within its session time-out. If the group now has more
+        members than group.max.size, a rebalance begins.
         """
         if len(group.members) > self._config.max_size:
             self._prepare_rebalance(
