@@ -31,7 +31,7 @@ from kafka_edu.trace.events.controller import (
     LeaderElected,
 )
 from kafka_edu.trace.events.replication import IsrExpanded
-from tests.tui.make_recording import thinned
+from tests.tui.tape import thinned
 
 TOPIC = NewTopic("web", 6, 3, config={"min.insync.replicas": "2"})
 

@@ -31,7 +31,8 @@ from kafka_edu.trace.events.network import NetworkSampled
 from kafka_edu.trace.events.replication import IsrExpanded, PartitionOffsets
 from kafka_edu.trace.events.server import ServerSampled
 from kafka_edu.trace.events.zk import SessionSampled, ZooKeeperSampled
-from tests.tui.make_recording import create_topics, thinned
+from tests.tui.make_recording import create_topics
+from tests.tui.tape import thinned
 
 SHOWN: Final = (
     ControllerSampled,

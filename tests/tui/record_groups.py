@@ -19,15 +19,13 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kafka_edu.instruments.recording import Recorder
-from kafka_edu.instruments.trace_feed import TraceFeed
 from kafka_edu.supervisor.action_client import ActionAddress, ActionClient
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import LeaderElected
 from kafka_edu.trace.events.group import GroupAssigned
 from kafka_edu.trace.events.server import HandlerPoolResized
-from tests.tui.make_recording import thinned
+from tests.tui.tape import Tape
 from tui.guest_consumers import GuestConsumers
 
 #: Samples that neither screen shows; they would be most of the recording.
@@ -38,35 +36,6 @@ LEFT_OUT = frozenset(
     }
 )  # fmt: skip
 TOPIC, GROUP = "web", "shop"
-
-
-class Recording:
-    """What the dashboard would see, written to a file."""
-
-    def __init__(self, cluster: Cluster, path: Path) -> None:
-        self._feed = TraceFeed(cluster.folder)
-        self._recorder = Recorder(path, cluster.name)
-        thin = thinned()
-        self._keep = lambda e: e.name not in LEFT_OUT and thin(e)
-
-    async def run(self) -> None:
-        await self._feed.run()
-
-    async def until(
-        self, wanted: Callable[[Envelope], bool] = lambda _: False, seconds: float = 30
-    ) -> bool:
-        """Record until an event comes, at most for so long. Return whether it came."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            await asyncio.sleep(0.1)
-            batch = self._feed.drain()
-            self._recorder.write(filter(self._keep, batch))
-            if any(map(wanted, batch)):
-                return True
-        return False
-
-    def close(self) -> None:
-        self._recorder.close()
 
 
 def produce(bootstrap: str, stop: threading.Event, *, producers: int, batch: int) -> None:
@@ -94,16 +63,17 @@ def assigned(generation: int) -> Callable[[Envelope], bool]:
     return lambda e: isinstance(e.event, GroupAssigned) and e.event.generation >= generation
 
 
-async def groups(recording: Recording, cluster: Cluster) -> None:
+async def groups(tape: Tape) -> None:
+    cluster = tape.cluster
     guests = GuestConsumers(commit=True)
     try:
         for generation in (1, 2, 3):
             await asyncio.to_thread(guests.join, cluster.bootstrap_servers, GROUP, TOPIC)
-            print("assigned:", generation, await recording.until(assigned(generation)))
-            await recording.until(seconds=4)
+            print("assigned:", generation, await tape.watch(30, assigned(generation)))
+            await tape.watch(4)
         print("stopped:", guests.silence())
-        print("assigned:", await recording.until(assigned(4)))
-        await recording.until(seconds=3)
+        print("assigned:", await tape.watch(30, assigned(4)))
+        await tape.watch(3)
     finally:
         guests.close()
 
@@ -129,24 +99,24 @@ def create_topics(bootstrap: str, stop: threading.Event) -> None:
             future.result()
 
 
-async def requests(recording: Recording, cluster: Cluster) -> None:
-    await recording.until(seconds=3)
+async def requests(tape: Tape) -> None:
+    cluster = tape.cluster
+    await tape.watch(3)
     for broker in (0, 1, 2):
         for threads in (4, 2, 1):
             await asyncio.to_thread(set_io_threads, cluster, broker, threads)
-            print("resized:", await recording.until(resized(broker, threads)))
+            print("resized:", await tape.watch(30, resized(broker, threads)))
     stop = threading.Event()
     creating = threading.Thread(target=create_topics, args=(cluster.bootstrap_servers, stop))
     creating.start()
-    await recording.until(seconds=5)
+    await tape.watch(5)
     stop.set()
     creating.join()
-    await recording.until(seconds=1)
+    await tape.watch(1)
 
 
 async def play(name: str, cluster: Cluster, path: Path) -> None:
-    recording = Recording(cluster, path)
-    running = asyncio.create_task(recording.run())
+    tape = Tape(cluster, path, LEFT_OUT)
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
     stop = threading.Event()
     load = threading.Thread(
@@ -155,19 +125,17 @@ async def play(name: str, cluster: Cluster, path: Path) -> None:
         kwargs={"producers": 2 if name == "groups" else 12, "batch": 2},
     )
     try:
-        await recording.until(seconds=1)
+        await tape.watch(1)
         for future in admin.create_topics([NewTopic(TOPIC, 6, 3)]).values():
             future.result()
-        print("elected:", await recording.until(lambda e: isinstance(e.event, LeaderElected)))
+        print("elected:", await tape.watch(30, lambda e: isinstance(e.event, LeaderElected)))
         load.start()
-        await (groups if name == "groups" else requests)(recording, cluster)
+        await (groups if name == "groups" else requests)(tape)
     finally:
         stop.set()
         if load.ident is not None:
             load.join()
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-        recording.close()
+        await tape.close()
     print(f"{path}: {path.stat().st_size:,} bytes")
 
 

@@ -10,18 +10,13 @@ Run it by hand if events have changed so that the old recording cannot be read a
 
 import asyncio
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
-from kafka_edu.instruments.recording import Recorder
-from kafka_edu.instruments.trace_feed import TraceFeed
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
-from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
 from kafka_edu.trace.events.replication import IsrExpanded
-from tests.tui.make_recording import thinned
 from tests.tui.stories import (
     AcksAll,
     PatientConsumer,
@@ -29,35 +24,7 @@ from tests.tui.stories import (
     create_topic,
     produce,
 )
-
-
-class Tape:
-    """Records what a cluster's processes send, thinned, while the story goes on."""
-
-    def __init__(self, cluster: Cluster, path: Path) -> None:
-        self.cluster = cluster
-        self._feed = TraceFeed(cluster.folder)
-        self._recorder = Recorder(path, cluster.name)
-        self._keep = thinned()
-        self._reading = asyncio.create_task(self._feed.run())
-
-    async def watch(
-        self, seconds: float, until: Callable[[Envelope], bool] = lambda _: False
-    ) -> bool:
-        """Record for so long, or until an event; return whether it came."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            await asyncio.sleep(0.1)
-            batch = self._feed.drain()
-            self._recorder.write(filter(self._keep, batch))
-            if any(map(until, batch)):
-                return True
-        return False
-
-    async def close(self) -> None:
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
-        self._recorder.close()
+from tests.tui.tape import Tape
 
 
 async def follower_paused(tape: Tape) -> None:
