@@ -21,6 +21,7 @@ from typing import Final, TypeVar
 from kafka_edu.common.config_def import ConfigException
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.files import OsFileSystem
+from kafka_edu.common.heap import heap_trimmer
 from kafka_edu.common.link_faults import FaultyTransport, LinkFault
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
@@ -51,6 +52,7 @@ T = TypeVar("T")
 HANG_S: Final = 30
 REARM_EVERY_TICKS: Final = 10
 LAST_EVENTS: Final = 1000
+GIVE_BACK_EVERY_MS: Final = 60_000
 LAST_EVENTS_LOGGED: Final = 30
 GC_THRESHOLDS: Final = (50_000, 20, 100)
 """Thresholds of the garbage collector. By default Python searches for cycles whenever 700 more
@@ -166,7 +168,7 @@ class BrokerProcess:
             return 1
         with contextlib.ExitStack() as stack:
             work = await self._open_sinks(transport, links, zk_client, stack)
-            tells = [loop.create_task(each) for each in work]
+            tells = [loop.create_task(each) for each in (*work, self._give_back_memory())]
             code = await self._serve(server)
             for task in tells:
                 task.cancel()
@@ -273,6 +275,13 @@ class BrokerProcess:
             stack.callback(sink.tick)
             tells.append(self._record(sink))
         return tells
+
+    async def _give_back_memory(self) -> None:
+        """Give free pages of the heap back to the system, in a worker, again and again."""
+        trim = heap_trimmer()
+        while trim is not None:
+            await self._time.sleep(GIVE_BACK_EVERY_MS)
+            await self._run_blocking(trim)
 
     async def _record(self, sink: FileSink) -> None:
         while True:
