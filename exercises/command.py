@@ -150,7 +150,7 @@ def start(exercise: Exercise, directory: Path | None) -> None:
     """Put the starter of EXERCISE into your folder and tell what is asked."""
     work, console = Workplace(exercise, directory), Console()
     new = work.start()
-    console.print(Markdown(exercise.readme.read_text(encoding="utf-8")))
+    console.print(Markdown(exercise.task()))
     console.print(
         f"\n[bold]{work.file}[/]"
         f" {'is ready for you' if new else 'is there already, and was left as it is'}.",

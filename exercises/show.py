@@ -29,7 +29,11 @@ def show_public(console: Console, verdict: Verdict, options: str = "") -> None:
         return
     console.print(f"[bold]public tests[/], seed {verdict.seed}", highlight=False)
     first = first_failure(verdict)
+    same = 0
     for outcome in verdict.public:
+        if first is not None and outcome is not first and is_same_error(first, outcome):
+            same += 1
+            continue
         show_row(console, outcome.says, outcome.passed)
         if outcome is first:
             show_failure(console, verdict, outcome, options)
@@ -37,6 +41,8 @@ def show_public(console: Console, verdict: Verdict, options: str = "") -> None:
         if not outcome.passed:
             show_indented(console, in_short(outcome))
         show_prints(console, outcome)
+    if same:
+        show_row(console, f"{same} more test{'s' if same > 1 else ''}, by the same error", False)
     if first is not None and verdict.public[-1].timed_out:
         console.print(
             "The check stops here, because code that does not come back once would keep every other"
@@ -48,6 +54,11 @@ def show_public(console: Console, verdict: Verdict, options: str = "") -> None:
 def first_failure(verdict: Verdict) -> Outcome | None:
     """Return the first public test that failed, or None."""
     return next((outcome for outcome in verdict.public if not outcome.passed), None)
+
+
+def is_same_error(one: Outcome, other: Outcome) -> bool:
+    """Return whether two tests failed by the same exception at the same line."""
+    return not other.passed and not one.expected and (one.why, one.line) == (other.why, other.line)
 
 
 def in_short(outcome: Outcome) -> str:

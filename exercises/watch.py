@@ -7,6 +7,8 @@ from typing import Final
 
 from rich.console import Console
 
+from kafka_edu.common.python_process import command_line
+
 from .runner.check import Verdict
 from .show import first_failure, show_failure, show_prints, show_row
 
@@ -49,6 +51,8 @@ def show_round(console: Console, verdict: Verdict, options: str = "") -> None:
         show_prints(console, outcome)
     passed = sum(outcome.passed for outcome in verdict.public)
     if first is None:
-        console.print(f"[green]All {passed} tests pass.[/] Now the live part: lab check")
+        live = command_line(f"lab check {verdict.exercise}{options}")
+        then = f" Now the live part: {live}" if verdict.has_live else ""
+        console.print(f"[green]All {passed} tests pass.[/]{then}", highlight=False)
     else:
         console.print(f"{passed} of {len(verdict.public)} tests pass.", highlight=False)

@@ -1,1 +1,1 @@
-"""What runs the exercises: manifest, workplace, public_tests, live_check."""
+"""What runs the exercises: manifest, workplace and progress, the checks and their parts."""

@@ -4,6 +4,8 @@ import tomllib
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from kafka_edu.common.python_process import program
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 
 
@@ -43,6 +45,11 @@ class Exercise(NamedTuple):
     @property
     def readme(self) -> Path:
         return self.folder / "README.md"
+
+    def task(self) -> str:
+        """Return what README.md says, with the commands as they are typed here."""
+        text = self.readme.read_text(encoding="utf-8")
+        return text.replace("\n    kafka-edu ", f"\n    {program()} ")
 
     @property
     def starter(self) -> Path:

@@ -49,7 +49,7 @@ class Workplace:
             return False
         self.folder.mkdir(parents=True, exist_ok=True)
         self.file.write_bytes(self.exercise.starter.read_bytes())
-        (self.folder / "README.md").write_bytes(self.exercise.readme.read_bytes())
+        (self.folder / "README.md").write_text(self.exercise.task(), encoding="utf-8")
         self._change(lambda record: record._replace(started=record.started or now()))
         self.make_material()
         return True

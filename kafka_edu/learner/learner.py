@@ -265,7 +265,8 @@ def _number(value: object) -> int:
 
 
 def _shown(function: str, arguments: tuple[object, ...]) -> str:
-    return f"{function}({', '.join(map(str, arguments))})"
+    shown = [str(list(one) if isinstance(one, tuple) else one) for one in arguments]
+    return f"{function}({', '.join(shown)})"
 
 
 def _tuples(value: object) -> object:

@@ -27,6 +27,7 @@ an endless loop.
 """
 
 import functools
+import inspect
 import json
 import os
 import queue
@@ -42,7 +43,7 @@ from typing import Any, TextIO
 
 # -I leaves this program's own folder out of the path; it is there for this one import.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from learner_wall import build_wall  # type: ignore[import-not-found]
+from learner_wall import MEMORY_LIMIT, build_wall  # type: ignore[import-not-found]
 
 del sys.path[0]
 
@@ -93,9 +94,13 @@ class AnswerTrace:
         return next((line for line, value in self._returned if value is answer), 0)
 
 
-def error_of(error: BaseException, file: str, limit_s: float) -> dict[str, object]:
-    """Return the answer that reports an exception."""
-    lines = [
+def error_of(
+    error: BaseException, file: str, limit_s: float, called_at: int = 0
+) -> dict[str, object]:
+    """Return the answer that reports an exception. `called_at` is the line of what was called, for
+    a call that did not get into it, such as one with too many arguments.
+    """
+    lines = [called_at] * (called_at > 0) + [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename == file
@@ -107,6 +112,8 @@ def error_of(error: BaseException, file: str, limit_s: float) -> dict[str, objec
         text = f"{type(error).__name__}: {error.msg}"
     elif isinstance(error, _TimeIsUp):
         text = f"did not come back within {limit_s:g} s: is there a loop that never ends?"
+    elif isinstance(error, MemoryError):
+        text = f"MemoryError: a learner's process may use {MEMORY_LIMIT >> 30} GB"
     elif isinstance(error, NotImplementedError) and str(error):
         text = str(error)
     else:
@@ -150,7 +157,7 @@ def load(file: str, wanted: str) -> Any:
 def count_objects(wanted: Any) -> "Counter[str]":
     """Return a count, under "made", of the objects that the class `wanted` makes from now on."""
     counted: Counter[str] = Counter()
-    if isinstance(wanted, type):
+    if isinstance(wanted, type) and "__init__" in vars(wanted):
         learners: Any = wanted
         begin = learners.__init__
 
@@ -161,6 +168,18 @@ def count_objects(wanted: Any) -> "Counter[str]":
 
         learners.__init__ = begin_and_count
     return counted
+
+
+def plain(value: object) -> object:
+    """Return the value, which must be something that JSON can say. Raises TypeError."""
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"the answer is {value!r:.80}, of type {type(value).__name__}; an answer is made of"
+            " numbers, texts, True, False, None, and tuples, lists or dicts of them"
+        ) from None
+    return value
 
 
 def answer(
@@ -181,8 +200,7 @@ def answer(
         last = None
         for name, arguments in question["calls"]:
             last = getattr(many, name)(*arguments)
-        json.dumps(last)
-        return {"value": last}
+        return {"value": plain(last)}
     method: str = question["call"]
     trace = AnswerTrace(file, method)
     called = getattr(objects[question["object"]], method)
@@ -191,8 +209,16 @@ def answer(
         value = called(*question["arguments"])
     finally:
         sys.settrace(None)
-    json.dumps(value)
-    return {"value": value, "line": trace.line_of(value)}
+    return {"value": plain(value), "line": trace.line_of(value)}
+
+
+def line_of_call(question: dict[str, Any], wanted: Any, objects: list[Any]) -> int:
+    """Return the line where the learner's function begins that a question calls; 0 if unknown."""
+    owner = wanted if "make" in question else type(objects[question["object"]])
+    named = vars(owner) if isinstance(owner, type) else {"": owner}
+    function = named.get("__init__" if "make" in question else question.get("call", ""), owner)
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return code.co_firstlineno if code is not None else 0
 
 
 def read_questions(questions: TextIO, waiting: "queue.SimpleQueue[str]") -> None:
@@ -272,7 +298,7 @@ def serve(
             with cpu_limit(limit_s):
                 said = answer(question, file, wanted, objects, counted)
         except (Exception, _TimeIsUp) as error:  # as above
-            said = error_of(error, file, limit_s)
+            said = error_of(error, file, limit_s, line_of_call(question, wanted, objects))
         say(said)
 
 

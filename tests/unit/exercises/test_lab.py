@@ -27,6 +27,7 @@ from exercises.runner.public_tests import CheckError, Outcome
 from exercises.runner.verdict import Step
 from exercises.runner.workplace import Workplace
 from exercises.watch import saves, show_round
+from kafka_edu.common.python_process import command_line
 from kafka_edu.learner.learner import Learner, LearnerFailure
 from kafka_edu.learner.seams import SEAMS
 
@@ -198,6 +199,15 @@ def test_a_wrong_answer_is_shown_with_all_that_explains_it(tmp_path: Path) -> No
     assert shown.count("level 2: 20 slots") == 1
 
 
+def test_the_same_error_is_told_once(tmp_path: Path) -> None:
+    file = tmp_path / "timing_wheel.py"
+    source = EXERCISE.starter.read_text(encoding="utf-8")
+    file.write_text(source.replace("raise NotImplementedError", "raise KeyError"), encoding="utf-8")
+    shown = CliRunner(env={"COLUMNS": "200"}).invoke(lab, ["check", "02-1", str(file)]).output
+    assert shown.count("KeyError") == 2, "the error, and its source line"
+    assert f"✗ {PUBLIC_TESTS - 1} more tests, by the same error" in shown
+
+
 def test_one_test_is_run_again_with_the_same_numbers(tmp_path: Path) -> None:
     wrong = WRONG / "ex01_slot_by_delay.py"
     (first,) = check_public(EXERCISE, wrong, 7, only="test_many").public
@@ -290,7 +300,7 @@ def learner_of(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Learn
 
 
 def ask(learner: Learner) -> object:
-    return learner.make(1, 20, 0).call("add", 350)
+    return learner.make(1, [20], 0).call("add", 350)
 
 
 @pytest.mark.parametrize(
@@ -305,7 +315,22 @@ def ask(learner: Learner) -> object:
             CLASS + "        import os; os._exit(3)\n",
             r"add\(350\): ended the process \(exit code 3\)",
         ),
-        (CLASS + "        return object()\n", r"add\(350\): TypeError.*JSON"),
+        (
+            CLASS + "        return object()\n",
+            r"add\(350\): TypeError: the answer is <object .*, of type object.*line 3",
+        ),
+        (
+            CLASS.replace("self, ms", "self") + "        pass\n",
+            r"add\(350\): TypeError: .* takes 1 positional argument but 2 were given.*line 3",
+        ),
+        (
+            CLASS + "        return [0] * 10**10\n",
+            r"MemoryError: a learner's process may use 2 GB.*line 4",
+        ),
+        (
+            "class TimingWheel:\n    pass\n",
+            r"TimingWheel\(1, \[20\], 0\): TypeError: TimingWheel\(\) takes no arguments",
+        ),
         ("class TimingWheel\n", r"SyntaxError.*line 1"),
         ("", "does not define TimingWheel"),
         ("raise SystemExit(5)\n", "ended the process"),
@@ -332,6 +357,8 @@ def test_start_hint_and_list(tmp_path: Path) -> None:
     assert "is ready for you" in run.invoke(lab, ["start", "02-1", *where]).output
     work = Workplace(EXERCISE, tmp_path)
     assert work.unedited
+    readme = (work.folder / "README.md").read_text(encoding="utf-8")
+    assert f"    {command_line('lab check 02-1')} " in readme, "as it is typed here"
     work.file.write_text("mine")
     assert "left as it is" in run.invoke(lab, ["start", "02-1", *where]).output
     assert work.file.read_text() == "mine"
