@@ -76,6 +76,15 @@ def test_each_wrong_answer_fails_for_its_own_reason(exercise: Exercise) -> None:
     assert len({(wrong.test, wrong.reason) for wrong in exercise.wrong}) == len(proofs)
 
 
+def test_the_page_of_the_labs_has_every_exercise() -> None:
+    page = (ROOT.parent / "docs" / "labs.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| 0")]
+    assert rows == [
+        f"| {one.id} | {one.kind} | {one.title} | {one.minutes} |"
+        for one in load_manifest().values()
+    ]
+
+
 def test_every_wrong_answer_is_in_the_manifest() -> None:
     stated = [wrong.file for exercise in load_manifest().values() for wrong in exercise.wrong]
     assert sorted(stated) == sorted((ROOT / "wrong").glob("ch*/ex*.*"))
