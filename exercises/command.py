@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 from rich.console import Console
@@ -23,6 +24,9 @@ from .runner.verdict import Step
 from .runner.workplace import Workplace
 from .show import show_public, show_steps, show_verdict
 from .watch import saves, show_round
+
+PREDICT: Final = "predict"
+"""The kind of an exercise whose wrong answers are followed by the right ones."""
 
 
 class ExerciseId(click.ParamType[Exercise]):
@@ -241,6 +245,13 @@ def check(
         verdict = verdict._replace(live=check_live(console, exercise, tried))
     if file is None and work.started and not only:
         work.remember(verdict.passed)
+    if exercise.kind == PREDICT and verdict.answered_wrongly and work.record.seed:
+        for made in work.make_material():
+            console.print(
+                f"\nThese numbers are used up, because you have seen the answers. {made} has new"
+                " ones.",
+                highlight=False,
+            )
     if json_file is not None:
         verdict.write(json_file)
     show_verdict(console, verdict, live)
@@ -270,6 +281,11 @@ def watch(exercise: Exercise, directory: Path | None) -> None:
     if not work.started:
         raise click.ClickException(
             f"there is no {work.file}: begin with `{command_line(f'lab start {exercise.id}')}`"
+        )
+    if exercise.kind == PREDICT:
+        raise click.ClickException(
+            f"each set of numbers of {exercise.id} can be checked once, so there is nothing to"
+            f" watch: {command_line(f'lab check {exercise.id}')}"
         )
     console.print(f"watching {work.file}; Ctrl-C ends this", highlight=False)
     for _ in saves(work.file):

@@ -57,6 +57,11 @@ class Verdict(NamedTuple):
             self.public_passed and bool(self.live) and all(step.passed for step in self.live or ())
         )
 
+    @property
+    def answered_wrongly(self) -> bool:
+        """Whether an answer was given and was wrong, so that the right one has been shown."""
+        return any(outcome.expected for outcome in self.public)
+
     def write(self, path: Path) -> None:
         document = {
             "exercise": self.exercise,
