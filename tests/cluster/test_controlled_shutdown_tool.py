@@ -15,7 +15,7 @@ from kafka_edu.cli.demo_topic import wait_until_in_sync
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.tools.controlled_shutdown import main
 from tests.conformance.broker_processes import OF_A_SMALL_HEAP
-from tests.interop.client_contract import known_by_all, rd, until_all_tell
+from tests.interop.client_contract import known_by_all, rd, until_all_answer
 from tests.interop.external_programs import missing
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -41,7 +41,7 @@ def leaders(admin: AdminClient, topic: str = TOPIC) -> dict[int, int]:
 
 def until_broker_leads(cluster: Cluster, broker: int, partitions: int) -> None:
     """Wait until all brokers report that it leads so many partitions."""
-    until_all_tell(
+    until_all_answer(
         cluster.bootstrap_servers,
         TOPIC,
         lambda told: [p.leader_id for p in told.topics[0].partitions].count(broker) == partitions,

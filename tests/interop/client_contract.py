@@ -181,7 +181,9 @@ def create_topic(servers: str, topic: str, partitions: int) -> None:
     known_by_all(servers, topic, partitions)
 
 
-def until_all_tell(servers: str, topic: str, told: Callable[[MetadataResponse], bool]) -> None:
+def until_all_answer(
+    servers: str, topic: str, as_expected: Callable[[MetadataResponse], bool]
+) -> None:
     """Return when the answer of every broker is as expected. A client may ask any of them, and each
     broker learns of a change at a different time.
     """
@@ -191,7 +193,7 @@ def until_all_tell(servers: str, topic: str, told: Callable[[MetadataResponse], 
     for server in servers.split(","):
         host, _, port = server.rpartition(":")
         asker = Asker(ListeningBroker(host, int(port)))
-        asker.ask("what is it told", request, 5, until=told)
+        asker.ask("metadata", request, 5, until=as_expected)
         asker.close()
 
 
@@ -199,17 +201,17 @@ def known_by_all(servers: str, topic: str, partitions: int) -> None:
     """Return when every broker names a leader for each partition."""
 
     def has_leaders(answer: MetadataResponse) -> bool:
-        told = answer.topics[0].partitions
-        return len(told) == partitions and all(
-            partition.error_code == Errors.NONE for partition in told
+        partitions_known = answer.topics[0].partitions
+        return len(partitions_known) == partitions and all(
+            partition.error_code == Errors.NONE for partition in partitions_known
         )
 
-    until_all_tell(servers, topic, has_leaders)
+    until_all_answer(servers, topic, has_leaders)
 
 
 def unknown_to_all(servers: str, topic: str) -> None:
     """Return when no broker knows the topic any more."""
-    until_all_tell(
+    until_all_answer(
         servers,
         topic,
         lambda answer: answer.topics[0].error_code == Errors.UNKNOWN_TOPIC_OR_PARTITION,

@@ -166,7 +166,7 @@ class Disk:
             asker = Asker(ListeningBroker("127.0.0.1", running.port))
             self._await_leaders(running.port)
             for topic in TOPICS:  # the metadata may name a leader before that broker knows it
-                asker.ask("leads", offsets(-1, topic=topic), 1, until=_is_told)
+                asker.ask("leads", offsets(-1, topic=topic), 1, until=_knows_its_role)
             yield asker
             killed = kill
         finally:
@@ -390,6 +390,6 @@ class Disk:
             assert 0 < end.end_offset <= len(records)
 
 
-def _is_told(answer: ListOffsetsResponse) -> bool:
+def _knows_its_role(answer: ListOffsetsResponse) -> bool:
     """Return whether the broker knows already that it is the leader."""
     return answer.topics[0].partitions[0].error_code != Errors.NOT_LEADER_OR_FOLLOWER

@@ -65,7 +65,7 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doors]:
 class Produced(NamedTuple):
     """The outcome for one record, and the client's log messages."""
 
-    told: dict[int, str]
+    brokers: dict[int, str]
     """The brokers as this listener's Metadata names them."""
     error: KafkaError | None
     errors: set[str]
@@ -82,7 +82,7 @@ def produce(servers: str, value: bytes, why: str | None = None) -> Produced:
         rd(servers, message_timeout_ms=give_up_ms)
         | {"error_cb": lambda error: errors.add(error.name())}
     )
-    told = {
+    brokers = {
         broker.id: f"{broker.host}:{broker.port}"
         for broker in producer.list_topics(timeout=PATIENCE_S).brokers.values()
     }
@@ -95,7 +95,7 @@ def produce(servers: str, value: bytes, why: str | None = None) -> Produced:
         return not why or why in errors
 
     wait_for(said, f"it says {why}")
-    return Produced(told, fate, errors)
+    return Produced(brokers, fate, errors)
 
 
 @pytest.mark.parametrize("door", ["INSIDE", "NAMED"])
@@ -106,16 +106,16 @@ def test_a_door_that_is_advertised_as_it_can_be_reached(doors: Doors, door: str)
 
 
 @pytest.mark.parametrize(("door", "why"), [("ELSEWHERE", "_RESOLVE"), ("CLOSED", "_TRANSPORT")])
-def test_a_client_boots_well_and_then_cannot_reach_the_address_it_was_told(
+def test_a_client_bootstraps_and_then_cannot_reach_the_advertised_address(
     doors: Doors, door: str, why: str
 ) -> None:
     produced = produce(doors.servers(door), b"never", why)
-    assert produced.told == {0: doors.advertised[door]}
+    assert produced.brokers == {0: doors.advertised[door]}
     assert produced.error is not None
     assert produced.error.code() == KafkaError._MSG_TIMED_OUT
 
 
-def test_by_a_door_that_is_not_advertised_no_broker_is_told(doors: Doors) -> None:
+def test_a_listener_that_is_not_advertised_lists_no_broker(doors: Doors) -> None:
     """The connection works. But the partition has no leader for a client of this listener, and
     Metadata lists no broker that the client could use instead.
     """
@@ -129,7 +129,7 @@ def test_by_a_door_that_is_not_advertised_no_broker_is_told(doors: Doors) -> Non
     assert partition.error is not None
     assert partition.error.name() in ("LISTENER_NOT_FOUND", "LEADER_NOT_AVAILABLE")
     produced = produce(doors.servers("SILENT"), b"never", "")
-    assert produced.told == {}
+    assert produced.brokers == {}
     assert produced.error is not None
     assert produced.error.code() == KafkaError._MSG_TIMED_OUT
 

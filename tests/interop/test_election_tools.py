@@ -83,7 +83,7 @@ class Stage:
             so, lambda: f"{topic}: leader and size of the ISR are {seen}, not {leader}, {in_sync}"
         )
 
-    def told(self, version: str, words: str) -> tuple[Printed, Printed]:
+    def outputs(self, version: str, words: str) -> tuple[Printed, Printed]:
         """Return the output of Java's tool and of ours, each for its own topics. `{x}` is the end
         of the topics' names.
         """
@@ -151,7 +151,7 @@ ELECT = "leader-election --bootstrap-server {bootstrap} --election-type"
 
 @pytest.mark.timeout(300)
 def test_the_election_tools_say_and_do_what_kafkas_do(stage: Stage) -> None:
-    java, ours = stage.told("2.8.2", f"{ELECT} preferred --topic a{{x}} --partition 0")
+    java, ours = stage.outputs("2.8.2", f"{ELECT} preferred --topic a{{x}} --partition 0")
     assert java == Printed(
         0, "Valid replica already elected for partitions", ""
     )  # it means a-0 but does not name it
@@ -172,7 +172,7 @@ def test_the_election_tools_say_and_do_what_kafkas_do(stage: Stage) -> None:
             "bxxx-0 under strategy OfflinePartitionLeaderElectionStrategy(true)",
         ),
     ):
-        java, ours = stage.told("2.8.2", f"{ELECT} {words}")
+        java, ours = stage.outputs("2.8.2", f"{ELECT} {words}")
         assert java == ours
         assert java.code == 1
         assert (
@@ -191,7 +191,7 @@ def test_the_election_tools_say_and_do_what_kafkas_do(stage: Stage) -> None:
     stage.cluster.start(1)
     stage.until("a", 0, 2)
     some = stage.file("some", ("a", 0), ("a", 1), ("gone", 3))
-    java, ours = stage.told("2.8.2", f"{ELECT} PREFERRED {some}")
+    java, ours = stage.outputs("2.8.2", f"{ELECT} PREFERRED {some}")
     elected = "Successfully completed leader election (PREFERRED) for partitions axxx-0"
     refused = (
         "Error completing leader election (PREFERRED) for partition: gonexxx-3:"
@@ -214,7 +214,7 @@ def test_2_0_s_tool_by_znode(stage: Stage) -> None:
     stage.until("a", 0, 1)
     stage.cluster.start(1)
     stage.until("a", 0, 2)
-    java, ours = stage.told(
+    java, ours = stage.outputs(
         "2.0.1",
         "preferred-replica-election --zookeeper {zk}"
         f" {stage.file('some', ('gone', 1), ('a', 0))}",
@@ -239,7 +239,7 @@ def test_an_unclean_election_on_demand(stage: Stage) -> None:
     stage.cluster.kill(1)
     stage.cluster.start(0)
     stage.until("c", -1, 1)
-    java, ours = stage.told("2.8.2", f"{ELECT} unclean --topic c{{x}} --partition 0")
+    java, ours = stage.outputs("2.8.2", f"{ELECT} unclean --topic c{{x}} --partition 0")
     assert (
         java
         == ours

@@ -21,7 +21,7 @@ from tests.interop.tools import CLASSES, JAVA, Cluster, Printed, differences, go
 
 pytestmark = pytest.mark.tools
 
-Told = list[tuple[str, Printed]]
+Output = list[tuple[str, Printed]]
 AT_ONCE = 2  # at most two at a time: the tools have time-outs of their own, of five seconds or less
 PATIENCE_S = 600
 CASES = [(version, story) for version, stories in STORIES.items() for story in stories]
@@ -45,11 +45,11 @@ def clusters() -> Iterator[Mapping[str, OurCluster]]:
 
 
 @pytest.fixture(scope="module")
-def told(
+def outputs(
     jars: Mapping[str, Path],
     clusters: Mapping[str, OurCluster],
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Mapping[tuple[str, str], Future[Told]]]:
+) -> Iterator[Mapping[tuple[str, str], Future[Output]]]:
     """Run all stories at the same time, because most of a call is the start of the JVM."""
 
     def cluster(version: str) -> Cluster:
@@ -71,10 +71,10 @@ def told(
 @pytest.mark.timeout(700)
 @pytest.mark.parametrize(("version", "story"), CASES)
 def test_they_print_what_they_print_on_apache_kafka(
-    told: Mapping[tuple[str, str], Future[Told]], version: str, story: str
+    outputs: Mapping[tuple[str, str], Future[Output]], version: str, story: str
 ) -> None:
     found = differences(
-        told[version, story].result(PATIENCE_S), golden(golden_name(version, story))
+        outputs[version, story].result(PATIENCE_S), golden(golden_name(version, story))
     )
     assert not found, "\n".join(map(str, found))
 
@@ -82,7 +82,7 @@ def test_they_print_what_they_print_on_apache_kafka(
 @pytest.mark.timeout(700)
 @pytest.mark.parametrize(("version", "topic"), [("2.0.1", "zg"), ("2.8.2", "bg")])
 def test_they_read_our_log_directories(
-    told: Mapping[tuple[str, str], Future[Told]],
+    outputs: Mapping[tuple[str, str], Future[Output]],
     jars: Mapping[str, Path],
     clusters: Mapping[str, OurCluster],
     version: str,
@@ -91,7 +91,7 @@ def test_they_read_our_log_directories(
     """The records that the stories produced are in the log of each replica, and its indexes are
     correct.
     """
-    told[version, "clients"].result(PATIENCE_S)
+    outputs[version, "clients"].result(PATIENCE_S)
     values = []
     for partition in (1, 2):
         folder = clusters[version].folder.broker_data(0) / f"{topic}-{partition}"

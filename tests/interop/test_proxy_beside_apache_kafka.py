@@ -77,7 +77,7 @@ def metadata(
     return response
 
 
-def assert_told_the_same(port: int, proxy: int, highest: int) -> None:
+def assert_same_answers(port: int, proxy: int, highest: int) -> None:
     versions = ask(proxy, ApiVersionsRequest(), 0)
     assert isinstance(versions, ApiVersionsResponse)
     assert {api.api_key: api.max_version for api in versions.api_keys} == {
@@ -118,7 +118,7 @@ def has_gone(port: int, broker: int) -> bool:
     return gone and broker not in [listed.node_id for listed in told.brokers]
 
 
-def test_the_proxy_tells_what_the_broker_tells(kafka: tuple[TwoDoors, int], tmp_path: Path) -> None:
+def test_the_proxy_answers_as_the_broker_does(kafka: tuple[TwoDoors, int], tmp_path: Path) -> None:
     """Compare on each listener: with all brokers up, and with one stopped, so that some replicas
     are offline and out of the ISR.
     """
@@ -145,7 +145,7 @@ def test_the_proxy_tells_what_the_broker_tells(kafka: tuple[TwoDoors, int], tmp_
                         _,
                         address,
                     ):
-                        assert_told_the_same(port, int(address.rpartition(":")[2]), highest)
+                        assert_same_answers(port, int(address.rpartition(":")[2]), highest)
                     break
                 except AssertionError:
                     if metadata(port, None, 5, False) == known:

@@ -125,13 +125,13 @@ class ConfluentTransactions:
         second = self._producer(servers, transactional_id)
         second.begin_transaction()
         second.produce(topic, "living", partition=0)
-        told = "committed"
+        outcome = "committed"
         try:
             first.commit_transaction(PATIENCE_S)
         except KafkaException as error:
-            told = "fenced" if error.args[0].code() == KafkaError._FENCED else str(error)
+            outcome = "fenced" if error.args[0].code() == KafkaError._FENCED else str(error)
         second.commit_transaction(PATIENCE_S)
-        return told
+        return outcome
 
 
 def aiokafka_transactions() -> Client:
@@ -228,7 +228,7 @@ def test_offsets_and_output_count_together(client: Client, servers: str, topic: 
         written, the broker does not return these offsets, so ask again.
         """
 
-        def told() -> list[int]:
+        def committed_now() -> list[int]:
             try:
                 return [place.offset for place in checker.committed(places, timeout=PATIENCE_S)]
             except KafkaException as error:
@@ -236,7 +236,7 @@ def test_offsets_and_output_count_together(client: Client, servers: str, topic: 
                     return []
                 raise
 
-        return wait_for(told, "the group's transaction is not over")
+        return wait_for(committed_now, "the group's transaction is not over")
 
     client.transform(servers, topic, output, name, len(COMMITTED), False)
     assert read_to_end(servers, output, "read_committed", PARTITIONS) == []
@@ -271,8 +271,8 @@ def test_the_application_of_the_demo_ends_when_another_takes_its_place(
 
     def member() -> str:
         """Return the id of the group's only member, once it exists and has its partitions."""
-        told = admin.describe_consumer_groups([name])[name].result(PATIENCE_S)
-        return told.members[0].member_id if told.state is ConsumerGroupState.STABLE else ""
+        group = admin.describe_consumer_groups([name])[name].result(PATIENCE_S)
+        return group.members[0].member_id if group.state is ConsumerGroupState.STABLE else ""
 
     command = python_command(
         "chapters.ch15_exactly_once.transform_app", servers, topic, f"{topic}-out", name, "0"

@@ -27,7 +27,7 @@ def test_sessions_are_negotiated(server: Server) -> None:
         client.close()
 
 
-def test_only_clients_that_know_the_read_only_flag_are_told_it(server: Server) -> None:
+def test_only_clients_that_know_the_read_only_flag_get_it_in_the_answer(server: Server) -> None:
     for flag, length in ((None, 36), (False, 37), (True, 37)):
         client = Raw(server.port)
         answer = client.connect(read_only=flag)
@@ -193,7 +193,7 @@ def test_four_letter_words_say_what_scripts_look_for(server: Server, zk: Raw, wo
     assert [label for label in LABELS[word] if label not in said] == []
 
 
-def test_four_letter_words_tell_the_truth(server: Server, zk: Raw, root: str) -> None:
+def test_four_letter_words_report_the_true_state(server: Server, zk: Raw, root: str) -> None:
     def ask(word: str) -> str:
         return four_letter_word("127.0.0.1", server.port, word, PATIENCE_S)
 

@@ -30,7 +30,7 @@ from tests.interop.raw_zookeeper import PATIENCE_S, SESSION_MS, Raw, Server, mak
 pytestmark = pytest.mark.tools
 
 
-class Told:
+class Notifications:
     """Collects the notifications of a KazooZkClient in order. A test can wait for one of them."""
 
     def __init__(self) -> None:
@@ -51,16 +51,16 @@ class Told:
                 await self._news.wait()
 
 
-async def kazoo_client(port: int, chroot: str, told: Told) -> KazooZkClient:
+async def kazoo_client(port: int, chroot: str, seen: Notifications) -> KazooZkClient:
     client = KazooZkClient(f"127.0.0.1:{port}{chroot}", SESSION_MS)
-    await client.start(told, told, PATIENCE_S * 1000)
+    await client.start(seen, seen, PATIENCE_S * 1000)
     return client
 
 
 def test_kazoo_client_speaks_for_zk_client(server: Server, root: str) -> None:
     async def use() -> None:
-        told = Told()
-        client: ZkClient = await kazoo_client(server.port, f"{root}/deep/chroot", told)
+        seen = Notifications()
+        client: ZkClient = await kazoo_client(server.port, f"{root}/deep/chroot", seen)
         assert client.session_id != 0
         path, stat = await client.create("/a", b"1")
         assert (path, stat.data_length) == ("/a", 1)
@@ -90,18 +90,20 @@ def test_kazoo_client_speaks_for_zk_client(server: Server, root: str) -> None:
         )
         assert [path for path, _ in paths] == [f"/a/n-{number:010d}" for number in range(1, 501)]
         await client.close()
-        assert told.all == [SessionState.CONNECTED, SessionState.CLOSED]
+        assert seen.all == [SessionState.CONNECTED, SessionState.CLOSED]
         with pytest.raises(ZkError):
             await client.get("/a")
 
     asyncio.run(use())
 
 
-def test_kazoo_client_tells_watches_once_and_before_later_reads(server: Server, root: str) -> None:
+def test_kazoo_client_notifies_watches_once_and_before_later_reads(
+    server: Server, root: str
+) -> None:
     async def use() -> None:
-        told, others = Told(), Told()
+        seen, others = Notifications(), Notifications()
         client, other = (
-            await kazoo_client(server.port, root, told),
+            await kazoo_client(server.port, root, seen),
             await kazoo_client(server.port, root, others),
         )
         await client.create("/a", b"0")
@@ -117,13 +119,13 @@ def test_kazoo_client_tells_watches_once_and_before_later_reads(server: Server, 
             # The watch may fire now, because its event is on its way. It must have fired before the
             # new data are returned.
             pass
-        assert told.all == [SessionState.CONNECTED, WatchedEvent(WatchType.DATA_CHANGED, "/a")]
+        assert seen.all == [SessionState.CONNECTED, WatchedEvent(WatchType.DATA_CHANGED, "/a")]
         await writing
         await client.get("/a", watch=True)
         await other.delete("/a")
         await other.create("/b", b"")
-        await told.until(WatchedEvent(WatchType.CREATED, "/b"))
-        assert told.all[2:] == [
+        await seen.until(WatchedEvent(WatchType.CREATED, "/b"))
+        assert seen.all[2:] == [
             WatchedEvent(WatchType.DELETED, "/a"),
             WatchedEvent(WatchType.CREATED, "/b"),
         ]
@@ -135,19 +137,19 @@ def test_kazoo_client_tells_watches_once_and_before_later_reads(server: Server, 
 
 def test_kazoo_client_gets_a_new_session_when_its_own_is_gone(server: Server, root: str) -> None:
     async def use() -> None:
-        told = Told()
-        client = await kazoo_client(server.port, root, told)
+        seen = Notifications()
+        client = await kazoo_client(server.port, root, seen)
         before = client.session_id
         await client.create("/e", b"", ephemeral=True)
         await client.exists("/e", watch=True)
         thief = Raw(server.port)
         thief.connect(before, await asyncio.to_thread(password_of, client))
         thief.ok(OpCode.CLOSE_SESSION)
-        await told.until(SessionState.EXPIRED)
-        await told.times(SessionState.CONNECTED, 2)
+        await seen.until(SessionState.EXPIRED)
+        await seen.times(SessionState.CONNECTED, 2)
         assert client.session_id not in (0, before)
         assert await client.exists("/e") is None
-        states = [news for news in told.all if isinstance(news, SessionState)]
+        states = [news for news in seen.all if isinstance(news, SessionState)]
         assert states == [
             SessionState.CONNECTED,
             SessionState.DISCONNECTED,
@@ -170,8 +172,8 @@ def test_kazoo_client_keeps_session_and_watches_over_a_restart(kind: str, tmp_pa
     server.start()
 
     async def use() -> None:
-        told = Told()
-        client = await kazoo_client(server.port, "/kafka", told)
+        seen = Notifications()
+        client = await kazoo_client(server.port, "/kafka", seen)
         before = client.session_id
         await client.create("/a", b"")
         await client.create("/e", b"", ephemeral=True)
@@ -181,18 +183,18 @@ def test_kazoo_client_keeps_session_and_watches_over_a_restart(kind: str, tmp_pa
             client.get_children("/a", watch=True),
         )
         server.kill()
-        await told.until(SessionState.DISCONNECTED)
+        await seen.until(SessionState.DISCONNECTED)
         with pytest.raises(ZkError) as lost:
             await client.get("/a")
         assert lost.value.code is ZkErrorCode.CONNECTION_LOSS
         server.start()
-        await told.times(SessionState.CONNECTED, 2)
+        await seen.times(SessionState.CONNECTED, 2)
         assert client.session_id == before
         assert await client.exists("/e") is not None
         await client.create("/a/child", b"")
         await client.create("/b", b"")
         await client.set("/a", b"1")
-        assert [news for news in told.all if isinstance(news, WatchedEvent)] == [
+        assert [news for news in seen.all if isinstance(news, WatchedEvent)] == [
             WatchedEvent(WatchType.CHILDREN_CHANGED, "/a"),
             WatchedEvent(WatchType.CREATED, "/b"),
             WatchedEvent(WatchType.DATA_CHANGED, "/a"),
@@ -258,10 +260,10 @@ def test_kazoo_client_notifies_what_changed_while_it_was_away(server: Server, ro
     async def use() -> None:
         gate = Gate(server.port)
         await gate.start()
-        told = Told()
+        seen = Notifications()
         client, other = (
-            await kazoo_client(gate.port, root, told),
-            await kazoo_client(server.port, root, Told()),
+            await kazoo_client(gate.port, root, seen),
+            await kazoo_client(server.port, root, Notifications()),
         )
         for path in ("/data", "/parent", "/gone", "/both", "/again", "/same"):
             await client.create(path, b"")
@@ -278,7 +280,7 @@ def test_kazoo_client_notifies_what_changed_while_it_was_away(server: Server, ro
             client.get_children("/same", watch=True),
         )
         gate.shut()
-        await told.until(SessionState.DISCONNECTED)
+        await seen.until(SessionState.DISCONNECTED)
         await other.set("/data", b"1")
         await other.create("/new", b"")
         await other.create("/parent/child", b"")
@@ -286,7 +288,7 @@ def test_kazoo_client_notifies_what_changed_while_it_was_away(server: Server, ro
             await other.delete(path)
         await other.create("/again", b"")
         gate.open()
-        await told.times(SessionState.CONNECTED, 2)
+        await seen.times(SessionState.CONNECTED, 2)
         assert (await client.get("/data"))[0] == b"1"
         missed = [
             WatchedEvent(WatchType.DATA_CHANGED, "/data"),
@@ -296,19 +298,19 @@ def test_kazoo_client_notifies_what_changed_while_it_was_away(server: Server, ro
             WatchedEvent(WatchType.CREATED, "/new"),
             WatchedEvent(WatchType.CHILDREN_CHANGED, "/parent"),
         ]
-        assert sorted(news for news in told.all if isinstance(news, WatchedEvent)) == sorted(missed)
+        assert sorted(news for news in seen.all if isinstance(news, WatchedEvent)) == sorted(missed)
         await other.set("/data", b"2")
         await other.create("/gone", b"")
         await other.set("/new", b"2")
         await other.create("/parent/child2", b"")
         await other.set("/same", b"2")
         await other.create("/none", b"")
-        await told.until(WatchedEvent(WatchType.CREATED, "/none"))
-        assert told.all[-2:] == [
+        await seen.until(WatchedEvent(WatchType.CREATED, "/none"))
+        assert seen.all[-2:] == [
             WatchedEvent(WatchType.DATA_CHANGED, "/same"),
             WatchedEvent(WatchType.CREATED, "/none"),
         ]
-        assert len([news for news in told.all if isinstance(news, WatchedEvent)]) == len(missed) + 2
+        assert len([news for news in seen.all if isinstance(news, WatchedEvent)]) == len(missed) + 2
         await client.close()
         await other.close()
         await gate.close()
@@ -358,7 +360,7 @@ def test_kazoo_client_loses_no_answer_and_no_change_over_many_reconnects(
                     return
 
         client = KazooZkClient(f"127.0.0.1:{gate.port}{root}", SESSION_MS)
-        other = await kazoo_client(server.port, root, Told())
+        other = await kazoo_client(server.port, root, Notifications())
         await client.start(on_watch, on_session, PATIENCE_S * 1000)
         await asyncio.gather(*(other.create(path, b"0") for path in paths))
         await asyncio.gather(*(read(path, watch=True) for path in paths))
@@ -387,7 +389,7 @@ def test_kazoo_client_keeps_the_order_of_writes(server: Server, root: str) -> No
     """Every write is sent before the first answer is read, and each needs the one before it."""
 
     async def use() -> None:
-        client = await kazoo_client(server.port, root, Told())
+        client = await kazoo_client(server.port, root, Notifications())
         writes: list[Awaitable[object]] = [client.create("/a", b"")]
         for version in range(300):
             writes.append(client.set("/a", b"%d" % version, version))
@@ -402,15 +404,15 @@ def test_kazoo_client_keeps_the_order_of_writes(server: Server, root: str) -> No
 
 def test_kazoo_client_knows_what_came_before_a_watch(server: Server, root: str) -> None:
     async def use() -> None:
-        told = Told()
+        seen = Notifications()
         client, other = (
-            await kazoo_client(server.port, root, told),
-            await kazoo_client(server.port, root, Told()),
+            await kazoo_client(server.port, root, seen),
+            await kazoo_client(server.port, root, Notifications()),
         )
         _, created = await client.create("/a", b"")
         await client.get("/a", watch=True)
         changed = await other.set("/a", b"1")
-        await told.until(WatchedEvent(WatchType.DATA_CHANGED, "/a"))
+        await seen.until(WatchedEvent(WatchType.DATA_CHANGED, "/a"))
         assert created.mzxid <= client.watch_after_zxid < changed.mzxid
         await client.close()
         await other.close()
@@ -431,7 +433,7 @@ def test_errors_of_kazoo_client_leave_the_memory_without_the_garbage_collector(
         raise AssertionError("the request should fail")
 
     async def use() -> None:
-        client = await kazoo_client(server.port, root, Told())
+        client = await kazoo_client(server.port, root, Notifications())
         await client.create("/a", b"")
         gc.collect()
         gc.disable()
@@ -456,7 +458,9 @@ def test_errors_of_kazoo_client_leave_the_memory_without_the_garbage_collector(
 def test_kazoo_client_without_a_server_is_a_connection_loss() -> None:
     async def use() -> None:
         with pytest.raises(ZkError) as lost:
-            await KazooZkClient("127.0.0.1:1", SESSION_MS).start(Told(), Told(), 200)
+            await KazooZkClient("127.0.0.1:1", SESSION_MS).start(
+                Notifications(), Notifications(), 200
+            )
         assert lost.value.code is ZkErrorCode.CONNECTION_LOSS
 
     asyncio.run(use())

@@ -121,7 +121,7 @@ def test_watches_fire_once_in_order_and_before_the_answer(
     ]
 
 
-def test_a_deletion_is_told_once_to_data_and_child_watches(
+def test_a_deletion_notifies_once_data_and_child_watches(
     connect: Callable[..., Raw], zk: Raw, root: str
 ) -> None:
     other = connect()
