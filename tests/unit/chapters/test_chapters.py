@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from chapters.chapter import Chapter, find_chapters
+from chapters.chapter import FOLDER, Chapter, find_chapters
 from chapters.command import MAX_RECORDING, chapter
 from chapters.figures import sources
 from chapters.page_values import page_values
@@ -47,6 +47,21 @@ def test_the_recording_bears_the_page_out(one: Chapter, tmp_path: Path) -> None:
     marked = len(page_values(one.text()))
     assert f"the {marked} marked values of README.md hold" in result.output
     assert all(target["holds"] for target in json.loads(report.read_text())["targets"])
+
+
+@each_chapter
+def test_there_is_a_page_for_the_teacher_with_a_timetable(one: Chapter) -> None:
+    text = (one.folder / "teacher.md").read_text(encoding="utf-8")
+    assert text.startswith(f"# Teacher's page: {one.number} ")
+    for part in ("**Time**", "| minutes | what |", "**On the projector**", "uestions"):
+        assert part in text, part
+
+
+@each_chapter
+def test_the_page_of_the_course_names_it(one: Chapter) -> None:
+    text = (FOLDER.parent / "docs" / "course.md").read_text(encoding="utf-8")
+    assert f"../chapters/{one.name}/README.md" in text
+    assert f"../chapters/{one.name}/teacher.md" in text
 
 
 @each_chapter
