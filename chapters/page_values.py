@@ -14,9 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-_MARK: Final = re.compile(
-    r"(?P<before>[^\n]*?)<!--\s*(?P<kind>\w+):\s*(?P<what>.*?)\s*-->", re.DOTALL
-)
+_MARK: Final = re.compile(r"(?P<before>.*?)<!--\s*(?P<kind>\w+):\s*(?P<what>.*?)\s*-->", re.DOTALL)
 _PRINTED: Final = re.compile(r"(?P<value>[^\s*`|(]+)(?P<unit> (?:ms|s|min|%))?[*`]*\Z")
 _RANGE: Final = re.compile(
     r"(?P<name>[a-z]\w*)(?:-(?P<less>[a-z]\w*))? (?P<low>[\d.]+)\.\.(?P<high>[\d.]+)\Z"
@@ -62,13 +60,14 @@ _KINDS: Final = ("exact", "range")
 
 def _value(text: str, mark: re.Match[str]) -> PageValue:
     line = text.count("\n", 0, mark.end("before")) + 1
-    printed = _PRINTED.search(mark["before"])
+    printed = _PRINTED.search(" ".join(mark["before"].split()))
     if printed is None:
         raise PageError(f"line {line}: there is no value before '<!-- {mark['kind']}: … -->'")
+    what = " ".join(mark["what"].split())
     value, unit = printed["value"].strip("*`").replace(",", ""), (printed["unit"] or "").strip()
     if mark["kind"] == "exact":
-        return PageValue(line, value, unit, mark["what"])
-    wanted = _RANGE.match(mark["what"])
+        return PageValue(line, value, unit, what)
+    wanted = _RANGE.match(what)
     if wanted is None:
         raise PageError(f"line {line}: write '<!-- range: NAME LOW..HIGH -->', the bounds in ms")
     bounds = (float(wanted["low"]), float(wanted["high"]))

@@ -52,5 +52,10 @@ def test_a_mark_that_cannot_be_read_names_its_line(page: str, words: str) -> Non
         page_values(page)
 
 
+def test_a_value_may_be_broken_over_two_lines() -> None:
+    [wait] = page_values("it took **6.2\ns**<!-- range: took\n5500..9000 -->.")
+    assert (wait.line, wait.printed, wait.unit, wait.bounds) == (2, "6.2", "s", (5500.0, 9000.0))
+
+
 def test_other_comments_are_no_marks() -> None:
     assert page_values("a <!-- clients: begin --> table") == []

@@ -19,7 +19,7 @@ WIDTH = 100
 #: A line that holds an address, a link or an image and nothing else.
 ALONE = re.compile(r"\s*([-*] |\d+\. )?(<?https?://\S+|!?\[[^\]]*\]\([^)]*\)).?")
 #: Where a page's prose follows with its chapter: a later rewriting.
-NOT_YET = ("chapters/", "exercises/")
+NOT_YET = ("exercises/",)
 
 
 @cache
