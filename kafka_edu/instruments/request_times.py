@@ -33,6 +33,8 @@ SLOW_FOR_US: Final = 60_000_000
 """So long a slow request is among the slowest now."""
 QUEUE, LOCAL, REMOTE, THROTTLE, RESPONSE_QUEUE, SEND, TOTAL = range(len(REQUEST_PARTS))
 SIX_PARTS: Final = range(TOTAL)
+HARDLY_BUSY_US: Final = 50_000
+"""With less time than this in ten seconds there is nothing to judge."""
 
 REQUEST_EVENTS: Final[tuple[type[Event], ...]] = (
     RequestTimesSampled,
@@ -337,6 +339,12 @@ def verdict(view: RequestTimesView, broker: int, now_us: int) -> str:
     total = sum(sums)
     if total <= 0:
         return f"broker {broker}: no requests in the last 10 s"
+    if total < HARDLY_BUSY_US:
+        count = sum(split.requests for split in works.values())
+        return (
+            f"broker {broker}: hardly busy: {plural(count, 'request')} in the last 10 s took"
+            f" {brief_time(total)} in all"
+        )
     part = max(SIX_PARTS, key=sums.__getitem__)
     api_key = max(waits, key=waits.__getitem__) if part == REMOTE and waits else -1
     words = f"broker {broker}: {sums[part] / total:.0%} of the time goes {_goes(part, api_key)}"

@@ -39,7 +39,7 @@ def test_rows_are_by_broker_and_the_busiest_one_answers() -> None:
     assert len(view.rows(2)) == 1
     assert view.busiest() == 2
     assert "broker 2: 100% of the time goes to the request queue" in view.answer(None)
-    assert "broker 0: 100% of the time goes to the handlers' own work" in view.answer(0)
+    assert view.answer(0) == "broker 0: hardly busy: 3 requests in the last 10 s took 3.0 ms in all"
     assert RequestsView().answer(None) == "no broker has counted a request yet"
 
 
