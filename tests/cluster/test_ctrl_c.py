@@ -120,7 +120,7 @@ DEMOS = [
     (["demo", "watches"], "."),
     (["demo", "control-plane"], "."),
     (["demo", "proxy"], "."),
-    (["chapter", "2", "--live"], "(?i)level"),
+    (["chapter", "02", "--fast", "--plain"], "A second timer"),
 ]
 
 
