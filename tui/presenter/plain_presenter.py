@@ -39,10 +39,12 @@ from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 
 from ..load_process import LoadProcess
 from ..model import Model
+from ..widgets.status_line import LATE_US
 from .stage import Stage, StageError, at_last, to_ms
 
 TICK_S: Final = 0.1
-#: With --fast: how long a step may wait for what it expects.
+#: With --fast: how long a step may wait for what it expects. While the events of a busy machine
+#: arrive late, the time does not run.
 FAST_PATIENCE_S: Final = 120.0
 ACT_AGAIN_S: Final = 0.5
 MAX_FACTS: Final = 12
@@ -149,6 +151,8 @@ class PlainPresenter:
             if (place := at.place()) != seen:
                 patience, seen = time.monotonic(), place
                 self._bookmark.save(place)
+            elif feed is not None and feed.late_us() > LATE_US:
+                patience = time.monotonic()
             if self._fast:
                 self._go_on_fast(patience)
                 await asyncio.sleep(TICK_S if feed is not None else 0)

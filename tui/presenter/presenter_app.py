@@ -33,11 +33,12 @@ from kafka_edu.trace.event import Envelope
 
 from ..app import DashboardApp
 from ..screens.registry import DECLARATIONS
+from ..widgets.status_line import LATE_US
 from .panel import PresenterPanel
 from .stage import Stage, StageError, at_last, to_ms
 
 #: With --fast: how long a step may wait for what it expects, and how much of a recording passes
-#: at each tick.
+#: at each tick. While the events of a busy machine arrive late, the time does not run.
 FAST_PATIENCE_S: Final = 120.0
 FAST_PLAY_US: Final = 1_000_000
 
@@ -150,7 +151,8 @@ class PresenterApp(DashboardApp):
         at = self.presentation
         if self._acting:
             return
-        if (now := (at.step, at.phase, tuple(at.seen))) != self._last:
+        now = (at.step, at.phase, tuple(at.seen))
+        if now != self._last or self.model.late_us > LATE_US:
             self._last, self._patience_from = now, time.monotonic()
         late = time.monotonic() - self._patience_from > FAST_PATIENCE_S
         if at.waits and (late or (self.replay is not None and at.failure)):

@@ -15,6 +15,7 @@ from kafka_edu.clients.paced_producer import PacedProducer
 from kafka_edu.common.time import Time
 
 _POLL_S: Final = 0.1
+LEAVE_S: Final = 10.0
 _MAX_BATCH: Final = 500
 #: A producer does not make up for more than so much time in which it could not send.
 _MOST_BEHIND_S: Final = 1.0
@@ -203,7 +204,9 @@ class LoadConsumer:
         self._client.close()
 
     def finish(self) -> None:
-        """Commit, leave the group and stop."""
+        """Commit, leave the group and stop. If no broker is left to hear it, librdkafka waits for
+        one for ever; after LEAVE_S it is left alone, in a thread that ends with the process.
+        """
         self._stop.set()
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(LEAVE_S)

@@ -1,8 +1,12 @@
 """A load on clients and a clock of its own: it stalls, goes on, is refused and finishes."""
 
+import threading
 from collections import deque
 from typing import Final
 
+import pytest
+
+from kafka_edu.clients.load import load_clients
 from kafka_edu.clients.load.load import LAST_ANSWERS_S, Load, LoadClients, LoadSpec
 from kafka_edu.clients.load.load_clients import Acked, Found, Outcome, Refused, Sent
 from kafka_edu.clients.load.load_tally import StoredRecord
@@ -203,3 +207,27 @@ def test_a_load_gives_up_waiting_for_reads_after_its_time() -> None:
     stage.load.finish()
     assert stage.load.unread == 1
     assert 0 <= stage.clock.hi_res_clock_ms() - began_ms - 1000 * LAST_ANSWERS_S < 100
+
+
+def test_a_consumer_that_cannot_leave_its_group_does_not_hold_the_load_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """librdkafka waits for a coordinator for ever if every broker is gone."""
+    monkeypatch.setattr(load_clients, "LEAVE_S", 0.01)
+    never = threading.Event()
+
+    class Stuck:
+        def subscribe(self, topics: list[str]) -> None:
+            """Nothing to do."""
+
+        def consume(self, most: int, timeout_s: float) -> list[object]:
+            return []
+
+        def close(self) -> None:
+            never.wait()
+
+    monkeypatch.setattr(load_clients, "Consumer", lambda *_, **__: Stuck())
+    consumer = load_clients.LoadConsumer("127.0.0.1:1", "c", "t", "g", deque())
+    consumer.start()
+    consumer.finish()
+    never.set()
