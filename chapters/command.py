@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -115,6 +116,8 @@ def chapter(
         return
     if record and replay:
         raise click.UsageError("--record runs a cluster; leave out --replay")
+    if not (plain or fast or record or sys.stdout.isatty()):
+        raise click.ClickException("the dashboard needs a terminal; --plain does without one")
     with _told_errors(chosen):
         _run(chosen, plain, from_start, replay, fast, record, json_file)
 
@@ -219,18 +222,22 @@ def _run_live(
             with contextlib.closing(cluster):
                 cluster.wait_ready()
                 cluster.release()
-    outcome = stage.run_presentation(
-        script,
-        chosen.script_file,
-        stage.Scene.of_cluster(name),
-        plain=plain,
-        from_start=from_start,
-    )
-    if outcome.finished:
-        attach(name).down(delete=True)
-    else:
-        delete = command_line(f"cluster down --cluster {name} --delete")
-        click.echo(f"Its cluster stays up. To stop it: {delete}")
+    finished = False
+    try:
+        outcome = stage.run_presentation(
+            script,
+            chosen.script_file,
+            stage.Scene.of_cluster(name),
+            plain=plain,
+            from_start=from_start,
+        )
+        finished = outcome.finished
+    finally:
+        if finished:
+            attach(name).down(delete=True)
+        else:
+            delete = command_line(f"cluster down --cluster {name} --delete")
+            click.echo(f"Its cluster stays up. To stop it: {delete}")
     return outcome
 
 

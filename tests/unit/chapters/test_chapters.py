@@ -93,6 +93,13 @@ def test_an_unknown_chapter_is_refused_with_those_there_are() -> None:
     assert "there is no chapter '77'; there are: " in result.output
 
 
+def test_without_a_terminal_no_cluster_is_started(tmp_path: Path) -> None:
+    result = CliRunner(env={"KAFKA_EDU_HOME": str(tmp_path)}).invoke(chapter, ["02"])
+    assert result.exit_code == 1
+    assert "needs a terminal; --plain does without one" in result.output
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_page_that_does_not_hold_is_named_with_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
