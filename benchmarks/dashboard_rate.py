@@ -25,6 +25,7 @@ from kafka_edu.cli.report import Report
 from kafka_edu.common.python_process import command_line
 from kafka_edu.trace.event import Envelope
 from tui.app import DashboardApp, Feed
+from tui.collector import settle_collector
 from tui.model import Model
 
 from .fact_stream import FactStream
@@ -77,15 +78,21 @@ class MadeFeed:
 
 
 class CountedApp(DashboardApp):
-    """Counts how often Textual paints, and the CPU time that goes into events."""
+    """Counts frames and events, and the CPU time that goes into events.
+
+    A frame is one time that Textual paints.
+    """
 
     frames = 0
+    facts = 0
     taking_s = 0.0
 
     def _take(self, feed: Feed, now: int) -> None:
         begin = time.process_time()
         super()._take(feed, now)
         self.taking_s += time.process_time() - begin
+        assert isinstance(feed, MadeFeed)
+        self.facts = feed.handed_out - len(self._arrived)
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         self.frames += 1
@@ -98,12 +105,12 @@ async def watch(screen: str, facts_s: int, seconds: float) -> dict[str, float]:
     app = CountedApp("bench", feed=feed, screen=screen)
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause(WARM_UP_S)
-        frames, facts, taking_s = app.frames, feed.handed_out, app.taking_s
+        frames, facts, taking_s = app.frames, app.facts, app.taking_s
         wall, cpu = time.monotonic(), time.process_time()
         while time.monotonic() - wall < seconds:
             await asyncio.sleep(0.1)  # the measured time passes
         took, cpu_s = time.monotonic() - wall, time.process_time() - cpu
-        frames, facts = max(app.frames - frames, 1), max(feed.handed_out - facts, 1)
+        frames, facts = max(app.frames - frames, 1), max(app.facts - facts, 1)
         taking_s = app.taking_s - taking_s
         event_us, frame_ms = taking_s / facts * 1e6, (cpu_s - taking_s) / frames * 1e3
         return {
@@ -149,6 +156,7 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
     args = parser.parse_args(argv)
+    settle_collector()
     report = Report(NAME)
     for screen in args.screen or ["cluster", "timeline"]:
         found = asyncio.run(watch(screen, args.facts, args.seconds))

@@ -78,17 +78,17 @@ def _steps(folder: Path | None) -> Iterator[Step]:
     rows = tomllib.loads((FOLDER / "course.toml").read_text(encoding="utf-8"))["chapter"]
     for row in rows:
         number = row["number"]
-        title = chapters[number].title
-        step = f"chapter-{number}"
-        yield Step(
-            step,
-            title,
-            "chapter",
-            row["minutes"],
-            row["why"],
-            f"chapter {number}",
-            records.get(step, nothing),
-        )
+        if number in chapters:  # or its exercises are there before its page is
+            step = f"chapter-{number}"
+            yield Step(
+                step,
+                chapters[number].title,
+                "chapter",
+                row["minutes"],
+                row["why"],
+                f"chapter {number}",
+                records.get(step, nothing),
+            )
         for exercise in exercises:
             if exercise.id.partition("-")[0] == number:
                 record = records.get(exercise.id, nothing)

@@ -1,10 +1,9 @@
-"""Exercises: list, start, watch, check, hint, solution, progress, reset. Your code runs inside a
-real broker.
-"""
+"""Exercises: list, start, watch, check, hint, solution, reset; for teachers grade and export."""
 
 import os
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import Final
 
@@ -14,12 +13,18 @@ from rich.markdown import Markdown
 from rich.syntax import Syntax
 from rich.table import Table
 
-from kafka_edu.common.python_process import command_line
+from kafka_edu.common.python_process import checkout, command_line
+from kafka_edu.common.user_files import state_folder
 
+from .exercise_id import ExerciseId
+from .grading.command import export, grade, rehearse
+from .mutation_run import Memory, mutate
+from .mutation_table import objections, read_table, with_reasons, write_table
 from .prove import prove_solutions, prove_wrong, show_proofs
 from .runner.check import check_public, live_part
-from .runner.manifest import Exercise, UnknownExerciseError, find_exercise, load_manifest
+from .runner.manifest import Exercise, load_manifest
 from .runner.public_tests import CheckError
+from .runner.trouble import trouble_of
 from .runner.verdict import Step
 from .runner.workplace import Workplace
 from .show import show_public, show_steps, show_verdict
@@ -27,22 +32,6 @@ from .watch import saves, show_round
 
 PREDICT: Final = "predict"
 """The kind of an exercise whose wrong answers are followed by the right ones."""
-
-
-class ExerciseId(click.ParamType[Exercise]):
-    """An id of the manifest, as in 02-1."""
-
-    name = "exercise"
-
-    def convert(
-        self, value: str | Exercise, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Exercise:
-        if isinstance(value, Exercise):
-            return value
-        try:
-            return find_exercise(value)
-        except UnknownExerciseError as error:
-            self.fail(str(error), param, ctx)
 
 
 DIRECTORY = click.option(
@@ -58,25 +47,29 @@ def lab() -> None:
     """Write a piece of the broker yourself, and see it serve in a live cluster."""
 
 
+lab.add_command(grade)
+lab.add_command(export)
+lab.add_command(rehearse)
+
+
 @lab.command("list")
 @DIRECTORY
 def list_exercises(directory: Path | None) -> None:
-    """List the exercises and how far you are."""
-    table = Table("exercise", "kind", "chapter", "title", "minutes", "")
+    """List the exercises by chapter, and how far you are."""
+    console, chapter = Console(), ""
     for exercise in load_manifest().values():
+        if exercise.chapter != chapter:
+            console.print(
+                ("\n" if chapter else "") + f"[bold]{exercise.chapter}[/]", highlight=False
+            )
+            chapter = exercise.chapter
         work = Workplace(exercise, directory)
         state = work.record.state
         if state == "started":
             state = f"started: {work.file}"
-        table.add_row(
-            exercise.id,
-            exercise.kind,
-            exercise.chapter,
-            exercise.title,
-            str(exercise.minutes),
-            state,
-        )
-    Console().print(table)
+        row = f"  {exercise.id}  {exercise.kind:7}  {exercise.minutes:3} min  {exercise.title}"
+        said = f"  [dim]{state}[/]" if state else ""
+        console.print(row + said, highlight=False, soft_wrap=True)
 
 
 @lab.command()
@@ -116,9 +109,13 @@ def progress(directory: Path | None) -> None:
 def reset(exercise: Exercise, directory: Path | None) -> None:
     """Begin EXERCISE again from its starter. Your file is kept under another name."""
     work = Workplace(exercise, directory)
+    ended = exercise.trouble and end_trouble(exercise)
     copy = work.reset()
     kept = f" Your work is kept as {copy}." if copy is not None else ""
     click.echo(f"{work.file} is the starter again.{kept}")
+    if exercise.trouble:
+        again = command_line(f"lab start {exercise.id}")
+        click.echo(f"{'Its cluster is ended. ' if ended else ''}{again} makes other trouble.")
 
 
 @lab.command()
@@ -129,6 +126,8 @@ def reset(exercise: Exercise, directory: Path | None) -> None:
 def solution(exercise: Exercise, directory: Path | None, give_up: bool, yes: bool) -> None:
     """Show the solution of EXERCISE, when you have passed it or given up."""
     work, record = Workplace(exercise, directory), Workplace(exercise, directory).record
+    if not exercise.solution.is_file():
+        raise click.ClickException("this copy of the course has no solutions: ask your teacher")
     if not record.passed and not record.gave_up:
         if not give_up:
             left = len(exercise.hints()) - record.hints
@@ -151,7 +150,9 @@ def solution(exercise: Exercise, directory: Path | None, give_up: bool, yes: boo
 @click.argument("exercise", type=ExerciseId())
 @DIRECTORY
 def start(exercise: Exercise, directory: Path | None) -> None:
-    """Put the starter of EXERCISE into your folder and tell what is asked."""
+    """Put the starter of EXERCISE into your folder and tell what is asked. If it is about a cluster
+    in trouble, start that.
+    """
     work, console = Workplace(exercise, directory), Console()
     new = work.start()
     console.print(Markdown(exercise.task()))
@@ -160,6 +161,8 @@ def start(exercise: Exercise, directory: Path | None) -> None:
         f" {'is ready for you' if new else 'is there already, and was left as it is'}.",
         highlight=False,
     )
+    if exercise.trouble:
+        begin_trouble(console, exercise, work)
 
 
 @lab.command()
@@ -241,8 +244,13 @@ def check(
     except CheckError as error:
         raise click.ClickException(str(error)) from error
     show_public(console, verdict, options(file, directory))
-    if live and verdict.public_passed and exercise.live:
-        verdict = verdict._replace(live=check_live(console, exercise, tried))
+    if live and verdict.public_passed and exercise.beyond_public:
+        steps = (
+            check_cluster(console, exercise, work)
+            if exercise.trouble
+            else check_live(console, exercise, tried)
+        )
+        verdict = verdict._replace(live=steps)
     if file is None and work.started and not only:
         work.remember(verdict.passed)
     if exercise.kind == PREDICT and verdict.answered_wrongly and work.record.seed:
@@ -255,6 +263,9 @@ def check(
     if json_file is not None:
         verdict.write(json_file)
     show_verdict(console, verdict, live)
+    if exercise.trouble and verdict.passed:
+        ends = command_line(f"lab reset {exercise.id}")
+        console.print(f"Its cluster is still up; {ends} ends it.", highlight=False)
     raise click.exceptions.Exit(0 if verdict.passed or (verdict.public_passed and not live) else 1)
 
 
@@ -268,8 +279,70 @@ def prove(
     if solutions:
         good &= show_proofs(console, prove_solutions(exercises, seed, live), "passes")
     if wrong:
-        good &= show_proofs(console, prove_wrong(exercises, seed), "fails as stated")
+        good &= show_proofs(console, prove_wrong(exercises, seed, live), "fails as stated")
     return good
+
+
+@lab.command("mutate")
+@click.argument("exercise", type=ExerciseId(), required=False)
+@click.option("--all", "all_of_them", is_flag=True, help="Try every exercise, not one.")
+@click.option("--resume", is_flag=True, help="Go on with a run that was stopped.")
+def mutate_solutions(exercise: Exercise | None, all_of_them: bool, resume: bool) -> None:
+    """Change the reference solution of EXERCISE in one place at a time: the tests must notice.
+
+    Each operator, condition and constant is changed once, and each time the public tests are run.
+    The result is written to exercises/mutation.toml. Exit code 1 if the tests find less than 95 %,
+    or if a mutant survives without a reason in that file.
+    """
+    if (exercise is None) != all_of_them:
+        raise click.UsageError("name one EXERCISE, or --all of them")
+    if checkout() is None:
+        raise click.ClickException(
+            "the table exercises/mutation.toml is in the checkout, not in this installation: clone"
+            " the repository and run ./kafka-edu lab mutate there"
+        )
+    exercises = list(load_manifest().values()) if exercise is None else [exercise]
+    if not exercises[0].solution.is_file():
+        raise click.ClickException(
+            "this is a student's copy, which has no solutions: run it in the whole course"
+        )
+    raise click.exceptions.Exit(0 if run_mutants(exercises, resume) else 1)
+
+
+def run_mutants(exercises: list[Exercise], resume: bool) -> bool:
+    """Try the mutants of exercises, write the table, and return whether nothing is left to do."""
+    console = Console()
+    shown = Table("exercise", "mutants", "found", "%", "s")
+    left: list[str] = []
+    for exercise in exercises:
+        began = time.monotonic()
+        try:
+            with console.status(exercise.id) as status:
+                row = mutate(
+                    exercise,
+                    Memory(state_folder(), exercise, resume=resume),
+                    lambda done, of, name=exercise.id: status.update(  # type: ignore[misc]
+                        f"{name}: {done} of {of} mutants"
+                    ),
+                )
+        except KeyboardInterrupt:
+            raise click.ClickException(
+                f"stopped in {exercise.id}. The same command with --resume goes on."
+            ) from None
+        except CheckError as error:
+            raise click.ClickException(str(error)) from error
+        rows = read_table()
+        rows[exercise.id] = row = with_reasons(row, rows.get(exercise.id))
+        write_table(rows)
+        left += objections(exercise, row)
+        seconds = time.monotonic() - began
+        shown.add_row(
+            exercise.id, str(row.mutants), str(row.found), f"{row.percent:.1f}", f"{seconds:.0f}"
+        )
+    console.print(shown)
+    for line in left:
+        console.print(line, highlight=False, markup=False)
+    return not left
 
 
 @lab.command()
@@ -325,4 +398,49 @@ def check_live(console: Console, exercise: Exercise, file: Path) -> tuple[Step, 
         raise click.ClickException(
             f"the live cluster failed, which says nothing about your code: {error}"
         ) from error
+    return tuple(steps)
+
+
+def begin_trouble(console: Console, exercise: Exercise, work: Workplace) -> None:
+    """Bring a cluster into trouble for the learner, unless it is up already."""
+    from kafka_edu.supervisor.cluster import ClusterError
+
+    trouble = trouble_of(exercise)
+    if work.record.seed and (work.folder / "before.json").exists() and trouble.is_running():
+        console.print("Its cluster is up, and still in the trouble that you left it in.")
+        return
+    try:
+        with console.status("starting") as status:
+            trouble.begin(work.record.seed, work.folder, status.update)
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
+    console.print(
+        f"Its cluster is up, and in trouble: {work.folder / 'ticket.md'} says what is known.",
+        highlight=False,
+    )
+
+
+def end_trouble(exercise: Exercise) -> bool:
+    """End the cluster of an exercise, and return whether there was one."""
+    from kafka_edu.supervisor.cluster import ClusterError
+
+    try:
+        return trouble_of(exercise).end()
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def check_cluster(console: Console, exercise: Exercise, work: Workplace) -> tuple[Step, ...]:
+    """Look at the cluster of an exercise, and show each thing that should hold."""
+    from kafka_edu.supervisor.cluster import ClusterError
+
+    console.print("\n[bold]your cluster[/]")
+    steps: list[Step] = []
+    try:
+        with console.status("looking") as status:
+            for step in trouble_of(exercise).check_state(work.folder, status.update):
+                steps.append(step)
+                show_steps(console, [step])
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
     return tuple(steps)

@@ -1,7 +1,10 @@
 """`lab check --all`: prove the checks themselves, by reference solutions and by wrong answers."""
 
+import runpy
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
@@ -10,6 +13,8 @@ from rich.text import Text
 
 from .runner.check import Verdict, check_public, live_part
 from .runner.manifest import Exercise, WrongAnswer
+from .runner.trouble import trouble_of
+from .runner.verdict import Step
 
 
 class Proof(NamedTuple):
@@ -32,9 +37,13 @@ def prove_solutions(exercises: Iterable[Exercise], seed: int | None, live: bool)
         if not verdict.public_passed:
             seen += f", seed {verdict.seed}"
         good = verdict.public_passed
-        if live and good and exercise.live:
-            steps = tuple(
-                live_part(exercise).check_live(exercise, exercise.solution, lambda _: None)
+        if live and good and exercise.beyond_public:
+            steps = (
+                operate(exercise, exercise.solution)
+                if exercise.trouble
+                else tuple(
+                    live_part(exercise).check_live(exercise, exercise.solution, lambda _: None)
+                )
             )
             verdict = verdict._replace(live=steps)
             seen += f", {sum(step.passed for step in steps)} of {len(steps)} live steps"
@@ -42,25 +51,51 @@ def prove_solutions(exercises: Iterable[Exercise], seed: int | None, live: bool)
         yield Proof(exercise, exercise.solution.name, good, seen, time.monotonic() - began)
 
 
-def prove_wrong(exercises: Iterable[Exercise], seed: int | None) -> Iterator[Proof]:
-    """Check each wrong answer: it must fail, in the stated test and for the stated reason."""
+def prove_wrong(
+    exercises: Iterable[Exercise], seed: int | None, live: bool = False
+) -> Iterator[Proof]:
+    """Check each wrong answer: it must fail, in the stated test and for the stated reason.
+
+    Those that need a cluster are left out unless `live`.
+    """
     for exercise in exercises:
         for wrong in exercise.wrong:
+            if wrong.live and not live:
+                continue
             began = time.monotonic()
             verdict = check_public(exercise, wrong.file, seed)
+            if wrong.live and verdict.public_passed:
+                verdict = verdict._replace(live=operate(exercise, wrong.file))
             good, seen = fails_as_stated(verdict, wrong)
             yield Proof(exercise, wrong.file.name, good, seen, time.monotonic() - began)
 
 
+def operate(exercise: Exercise, file: Path) -> tuple[Step, ...]:
+    """Make the trouble of seed 0 in a cluster of its own, do the ACTS of a file, and return what
+    holds then. Raises ClusterError.
+    """
+    trouble = trouble_of(exercise)
+    acts = runpy.run_path(str(file))["ACTS"]
+    with tempfile.TemporaryDirectory(prefix="kafka-edu-", ignore_cleanup_errors=True) as name:
+        home = Path(name)
+        trouble.begin(0, home, lambda _: None, home)
+        try:
+            trouble.perform(acts, home)
+            return tuple(trouble.check_state(home, lambda _: None, home))
+        finally:
+            trouble.end(home)
+
+
 def fails_as_stated(verdict: Verdict, wrong: WrongAnswer) -> tuple[bool, str]:
     """Return whether a wrong answer failed for its own reason, and how it failed."""
-    failed = {outcome.test: outcome for outcome in verdict.public if not outcome.passed}
-    outcome = failed.get(wrong.test)
-    if outcome is None:
+    failed = {outcome.test: outcome.message for outcome in verdict.public if not outcome.passed}
+    failed |= {step.says: step.seen for step in verdict.live or () if not step.passed}
+    message = failed.get(wrong.test)
+    if message is None:
         others = ", ".join(failed) or verdict.objection or "nothing"
         return False, f"{wrong.test} did not fail; {others} did"
-    if wrong.reason not in outcome.message:
-        return False, f"{wrong.test} failed for another reason: {outcome.message}"
+    if wrong.reason not in message:
+        return False, f"{wrong.test} failed for another reason: {message}"
     return True, f"{wrong.test}: {wrong.reason}"
 
 

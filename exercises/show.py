@@ -132,7 +132,7 @@ def show_steps(console: Console, steps: Iterable[tuple[str, bool, str]]) -> None
 def show_verdict(console: Console, verdict: Verdict, live: bool) -> None:
     """Show what follows from a check as a whole."""
     if verdict.passed:
-        how = ": your code has served in a live broker" if verdict.has_live else ""
+        how = ": it has worked with a live cluster" if verdict.has_live else ""
         console.print(f"\n[bold green]{verdict.exercise} passed[/]{how}.", highlight=False)
     elif verdict.public_passed and not live:
         console.print(

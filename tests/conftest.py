@@ -1,11 +1,13 @@
 """Settings for all tests."""
 
 import gc
+import os
 import signal
 from typing import NoReturn
 
 import pytest
-from hypothesis import HealthCheck, settings
+
+from tests import hypothesis_profiles
 
 # A shell starts its background jobs with SIGINT ignored. Every process that a test starts, and
 # means to interrupt, would inherit that.
@@ -37,10 +39,7 @@ def pytest_keyboard_interrupt(excinfo: "pytest.ExceptionInfo[KeyboardInterrupt]"
     )
 
 
-# The time of an example says more about the machine than about the code. A test that hangs is ended
-# by its time-out.
-settings.register_profile("kafka-edu", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("kafka-edu")
+hypothesis_profiles.load(os.environ)
 
 
 def pytest_collection_finish() -> None:

@@ -13,7 +13,7 @@ Seen = TypeVar("Seen")
 
 #: Much longer than anything here takes. It is reached if something never happens, not if a busy
 #: machine is slow.
-PATIENCE_S: Final = 60
+PATIENCE_S: Final = 150
 LOOK_EVERY_S: Final = 0.05
 
 

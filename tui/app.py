@@ -4,6 +4,7 @@ It takes events from a feed or a recording and gives them to the model. Ten time
 the screen to draw what changed.
 """
 
+import asyncio
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -42,6 +43,10 @@ from .screens.registry import DECLARATIONS, SCREENS
 from .view_model.wire_view import WireView
 
 TICK_S: Final = 0.1
+FLOOD_TICK_S: Final = 0.08
+"""In a flood a tick may be late, and ten frames a second shall be left."""
+REST_S: Final = 0.01
+"""Between two ticks there is at least so much time for painting and for keys."""
 LONGEST_TICK_US: Final = 1_000_000
 """After ctrl+z, or a night's sleep, a recording goes on where it was."""
 TAKING_US: Final = 50_000
@@ -56,6 +61,13 @@ LINK_TIMEOUT_S: Final = 10.0
 _CELL_WIDTH: Final = 12.2
 _BLANK: Final = "&#160;"
 _FONTS: Final = "font-family: 'Fira Code', 'DejaVu Sans Mono', 'Cascadia Mono', Menlo, monospace"
+
+
+def next_due(due_s: float, now_s: float, beat_s: float = TICK_S) -> float:
+    """Return when the tick after that of `due_s` is due. At most one is made up for: what was
+    missed while the machine slept is not.
+    """
+    return max(due_s + beat_s, now_s - beat_s)
 
 
 class Feed(Protocol):
@@ -143,7 +155,6 @@ class DashboardApp(App[None]):
         }
         self._last_us = now_us()
         self._arrived: deque[Envelope] = deque()
-        self._flooded = False
         self._ticks = 0
 
     def on_mount(self) -> None:
@@ -157,7 +168,20 @@ class DashboardApp(App[None]):
             self.notify(warning, title="the recording is not whole", severity="warning", timeout=10)
         if self._feed is not None:
             self.run_worker(self._feed.run(), group="feed", exit_on_error=True)
-        self.set_interval(TICK_S, self.tick)
+        self.run_worker(self._tick_on(), group="ticks", exit_on_error=True)
+
+    async def _tick_on(self) -> None:
+        """Tick until the application ends.
+
+        Textual's `set_interval` leaves out two ticks for each one that is late. In a flood many
+        are, and each tick is a frame.
+        """
+        loop = asyncio.get_running_loop()
+        due = loop.time() + TICK_S
+        while self.is_running:
+            await asyncio.sleep(max(due - loop.time(), REST_S))
+            self.tick()
+            due = next_due(due, loop.time(), FLOOD_TICK_S if self.model.flooded else TICK_S)
 
     def tick(self) -> None:
         """Take the events that have arrived, and let the present screen draw."""
@@ -168,7 +192,7 @@ class DashboardApp(App[None]):
             self._take(self._feed, now)
             self._look_at_load()
         self._ticks += 1
-        if self._flooded or self.model.motion.on or self._ticks % 2:
+        if self.model.flooded or self.model.motion.on or self._ticks % 2:
             self.look()
 
     def _take(self, feed: Feed, now: int) -> None:
@@ -182,7 +206,7 @@ class DashboardApp(App[None]):
             if self._recorder is not None:
                 self._recorder.write(envelopes)
         until = now_us() + TAKING_US
-        self._flooded = len(self._arrived) >= FLOOD
+        self.model.flooded = len(self._arrived) >= FLOOD
         while self._arrived and now_us() < until:
             self.player.take(
                 [self._arrived.popleft() for _ in range(min(_SLICE, len(self._arrived)))], now

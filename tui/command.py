@@ -137,6 +137,7 @@ def dashboard(
 
     from .app import DashboardApp, live_picture, picture
     from .ascii import terminal_is_ascii
+    from .collector import settle_collector
     from .view_model.wire_view import WireView
 
     wire = WireView()
@@ -171,6 +172,7 @@ def dashboard(
                 click.echo(warning, err=True)
             return
         _require_terminal()
+        settle_collector()
         DashboardApp(
             name,
             replay=replay,
@@ -214,6 +216,7 @@ def dashboard(
             ),
         )
     else:
+        settle_collector()
         app.run()
 
 

@@ -23,7 +23,7 @@ from .view_model.wheels_view import WheelsView
 from .view_model.wire_view import WireView
 from .view_model.zookeeper_view import ZookeeperView
 
-_NO_STATE = frozenset({"name", "pause", "late_us", "motion", "wire"})
+_NO_STATE = frozenset({"name", "pause", "late_us", "flooded", "motion", "wire"})
 
 
 class Pause(NamedTuple):
@@ -47,6 +47,8 @@ class Model:
         """Set by the player, and no part of the state."""
         self.late_us = 0
         """How late a live cluster's events arrive. Set by the app, and no part of the state."""
+        self.flooded = False
+        """Whether so many events arrive that what costs much waits. Set by the app."""
         self.motion = MotionView()
         """Slow motion has a clock of its own, so it is no part of the state."""
         self.wire = WireView()

@@ -20,13 +20,13 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import click
-from confluent_kafka.cimpl import NewTopic
 from rich.console import Console
 from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, wait_until_in_sync
 from kafka_edu.cli.report import Report, number
+from kafka_edu.clients.admin.new_topic import make_assigned_topic
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.controlled_shutdown import (
@@ -133,9 +133,7 @@ def measure(
     victim, other = (broker for broker in cluster.broker_ids if broker != controller)
     quiet = f"{HOST}:{cluster.port(controller)}"
     admin = admin_client(quiet)
-    admin.create_topics(
-        [NewTopic(TOPIC, 1, replica_assignment=[[victim, other]])], operation_timeout=20
-    )[TOPIC].result()
+    make_assigned_topic(quiet, TOPIC, {0: [victim, other]})
     wait_until_in_sync(admin, TOPIC, 1, replicas=2)
     watch = ControllerWatch(cluster, controller, victim)
     flood = ProduceFlood(HOST, cluster.port(victim), TOPIC, connections, megabytes)
@@ -144,7 +142,7 @@ def measure(
     try:
         for each in range(rounds):
             name = f"made-and-deleted-{each}"
-            admin.create_topics([NewTopic(name, 1, replica_assignment=[[victim]])])[name].result()
+            make_assigned_topic(quiet, name, {0: [victim]})
             took[LEADER_AND_ISR].append(watch.await_answer(ApiKey.LEADER_AND_ISR)[0])
             ordered_us = time.monotonic_ns() // 1000
             admin.delete_topics([name])[name].result()

@@ -17,6 +17,7 @@ what `kafka-edu server-stop` does.
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -39,6 +40,7 @@ REMEDY: Final = "grep -i 'kafka' | grep java | grep -v grep | awk '{print $1}'"
 MAIN_CLASS: Final = "kafka.Kafka"
 SHORT, LONG, BYSTANDER = "short", "long", "bystander"
 _FOLDER: Final = "/opt/bigdata/kafka_2.11-2.0.1/bin/../libs"
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _JARS: Final = {SHORT: 10, LONG: 120, BYSTANDER: 3}
 
 
@@ -84,13 +86,17 @@ def stand_ins() -> Iterator[dict[str, int]]:
 
 def as_ps_printed_it(commands: Iterable[tuple[int, list[str]]]) -> str:
     """The lines of `ps ax` on Linux before 4.2: pid, terminal, state, time, and of the command line
-    the first 4096 bytes with blanks between arguments.
+    the first 4096 bytes with blanks between arguments. A control character is a question mark, so
+    that a command of several lines takes one.
     """
     return "".join(
-        f"{pid:5} ?        Sl     0:00"
-        f" {os.fsencode(' '.join(arguments))[:PAGE_SIZE].decode(errors='replace')}\n"
+        f"{pid:5} ?        Sl     0:00 {_CONTROL.sub('?', _first_page(arguments))}\n"
         for pid, arguments in commands
     )
+
+
+def _first_page(arguments: list[str]) -> str:
+    return os.fsencode(" ".join(arguments))[:PAGE_SIZE].decode(errors="replace")
 
 
 def pids_by(pipeline: str, lines: str | None = None, columns: int | None = None) -> set[int]:

@@ -94,7 +94,7 @@ class Stage:
         self.admin = admin_client(cluster.bootstrap_servers)
         self.partitions = partitions
         self._recordings = recordings
-        create_topic(self.admin, TOPIC, partitions)
+        create_topic(cluster.bootstrap_servers, TOPIC, partitions)
         servers = cluster.bootstrap_servers
         self.patient: list[NumberedProducer] = [
             make(servers, TOPIC, partitions, rate // 3, RECORD_BYTES)

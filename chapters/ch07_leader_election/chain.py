@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.text import Text
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
-from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic
+from kafka_edu.cli.demo_topic import BROKERS, create_topic
 from kafka_edu.cli.report import Report
 from kafka_edu.common.python_process import command_line
 from kafka_edu.common.time import SystemTime
@@ -406,7 +406,7 @@ def run(cluster: Cluster, zookeeper: str, of_controller: bool, console: Console)
     events = Events()
     embedded = zookeeper == "embedded"
     with events.of(addresses(cluster, zookeeper)):
-        leaders = create_topic(admin_client(cluster.bootstrap_servers), TOPIC, PARTITIONS)
+        leaders = create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
         controller = cluster.wait_ready()
         topic = wait_for_chain(
             events, FindCreated(), OF_A_NEW_TOPIC, "RequestReceived" if embedded else "ZkWatchFired"

@@ -282,7 +282,8 @@ def proxy(console: Console, seconds: float, rate: int, zookeeper: str) -> Report
     """
     with running_cluster("proxy", brokers=BROKERS, zookeeper=zookeeper) as cluster:
         admin = admin_client(cluster.bootstrap_servers)
-        create_topic(admin, TOPIC, PARTITIONS)  # before the proxy takes its copy
+        # before the proxy takes its copy
+        create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
         with (
             tempfile.TemporaryDirectory(prefix="kafka-edu-proxy-") as folder,
             running_proxy(Path(folder), "--target", cluster.bootstrap_servers) as (

@@ -14,10 +14,11 @@ has none, the case of the full disk is left out, and the report says so.
 
 import asyncio
 import contextlib
+import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -63,6 +64,8 @@ RECORD_BYTES: Final = 200
 VICTIM: Final = 1
 DISK_BYTES: Final = 64 * 1024 * 1024
 _LOOK_EVERY_S: Final = 0.05
+_TROUBLE: Final = re.compile(r"\[[^]]*\] (WARNING|ERROR|CRITICAL) ")
+_TROUBLES_SHOWN: Final = 20
 CLIENT_ID: Final = "demo-bad-disk"
 PROPS: Final = {
     "auto.leader.rebalance.enable": "false",
@@ -213,7 +216,7 @@ class Stage:
         self.cluster = cluster
         self.bad = bad
         self.admin: AdminClient = admin_client(cluster.bootstrap_servers)
-        create_topic(self.admin, TOPIC, PARTITIONS)
+        create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
         self.producer = ConfluentProducer(
             cluster.bootstrap_servers, TOPIC, PARTITIONS, rate, RECORD_BYTES
         )
@@ -305,11 +308,28 @@ def _wait(condition: Callable[[], bool], otherwise: str) -> None:
         time.sleep(_LOOK_EVERY_S)
 
 
+def in_dir(
+    log_dir: str, dirs: Mapping[str, tuple[Errors, list[int]]], broker_log: str
+) -> list[int]:
+    """Return the partitions in a log dir. If there are none, its failure would show nothing. Then
+    ClusterError is raised, with the warnings and errors that the broker has logged.
+    """
+    error, partitions = dirs.get(log_dir, (Errors.LOG_DIR_NOT_FOUND, []))
+    if partitions:
+        return partitions
+    lines = [line for line in broker_log.splitlines() if _TROUBLE.match(line)]
+    raise ClusterError(
+        f"broker {VICTIM} has no replica of {TOPIC} in {log_dir} ({error.name}), so a failure of"
+        " that dir would show nothing. Its warnings and errors:\n"
+        + ("\n".join(lines[-_TROUBLES_SHOWN:]) or "none")
+    )
+
+
 def play(stage: Stage, case: Case, console: Console) -> Seen:
     """Break the dir, look what the cluster makes of it, repair it, restart the broker."""
     stage.give_leaderships_back()
     bad = str(stage.bad.logs)
-    in_bad_dir = stage.dirs()[bad][1]
+    in_bad_dir = in_dir(bad, stage.dirs(), stage.cluster.log_text(VICTIM))
     acked = len(stage.producer.acked)
     if case.at_start:
         stage.cluster.stop(VICTIM)

@@ -135,7 +135,7 @@ def tries_until_free(cluster: Cluster) -> int:
 
 def run(cluster: Cluster, rate: int, console: Console) -> Outcome:
     admin = admin_client(cluster.bootstrap_servers)
-    create_topic(admin, TOPIC, PARTITIONS)
+    create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     producer = ConfluentProducer(cluster.bootstrap_servers, TOPIC, PARTITIONS, rate, RECORD_BYTES)
     producer.start()
     pid = cluster.pid(VICTIM)

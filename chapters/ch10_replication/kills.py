@@ -8,12 +8,14 @@ bytes.
 """
 
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
 from confluent_kafka.admin import AdminClient
 from rich.console import Console
+from rich.markup import escape
 
 from kafka_edu.cli.demo_frame import demo_command, wait_until, zookeeper_option
 from kafka_edu.cli.demo_topic import (
@@ -117,7 +119,7 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
     two producers of `rate` records/s together.
     """
     admin = admin_client(cluster.bootstrap_servers)
-    create_topic(admin, TOPIC, PARTITIONS)
+    create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     producers: list[NumberedProducer] = [
         producer(cluster.bootstrap_servers, TOPIC, PARTITIONS, rate // 2, RECORD_BYTES)
         for producer in (ConfluentProducer, PythonProducer)
@@ -156,6 +158,7 @@ def report_of(outcome: Outcome) -> Report:
     report.figure("sent", outcome.sent)
     report.figure("acked", outcome.acked)
     report.figure("refused", len(outcome.refused))
+    report.figure("refused, by error", dict(Counter(outcome.refused).most_common()))
     for name, value in outcome.found._asdict().items():
         report.figure(name, value)
     for name, seconds in outcome.longest_silences.items():
@@ -198,8 +201,8 @@ def kills(console: Console, seconds: float, rate: int, zookeeper: str) -> Report
     """
     with running_cluster("kills", brokers=BROKERS, zookeeper=zookeeper) as cluster:
         outcome = run(cluster, seconds, rate, console)
-    for reason in sorted(set(outcome.refused)):
-        console.print(f"[red]refused[/] {reason}")
+    for reason, count in Counter(outcome.refused).most_common():
+        console.print(f"[red]refused[/] {count:,} records: {escape(reason)}", soft_wrap=True)
     report = report_of(outcome)
     report.end(
         happened=f"Brokers were killed {outcome.kills} times, and all {outcome.acked:,} acked"

@@ -167,7 +167,7 @@ def stream(
     """The demo proper, on a cluster that is ready."""
     admin = admin_client(cluster.bootstrap_servers)
     narrator.doing("creating the topic")
-    create_topic(admin, TOPIC, PARTITIONS)
+    create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     narrator.say(
         f"[green]●[/] topic {TOPIC}: {PARTITIONS} partitions on 3 brokers each,"
         " min.insync.replicas 2"

@@ -304,7 +304,7 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
     servers = cluster.bootstrap_servers
     admin = admin_client(servers)
     for topic in (INPUT, "out-confluent-kafka", "out-java"):
-        create_topic(admin, topic, PARTITIONS)
+        create_topic(servers, topic, PARTITIONS)
     running = applications(servers, console)
     killed: Counter[str] = Counter()
     try:

@@ -11,15 +11,14 @@ learner's code has no hand in these.
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from itertools import repeat
 from math import prod
 from pathlib import Path
 from typing import Final
 
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import NewTopic
-from kafka.errors import KafkaError, RequestTimedOutError
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import KafkaError
 
 from kafka_edu.learner.learner_timing_wheel import SLOTS_ABOVE
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
@@ -32,6 +31,7 @@ from kafka_edu.trace.events.timer import TimerTaskCancelled, TimerTaskDemoted, T
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient
 
 from ..runner.manifest import Exercise
+from ..runner.topics import make_topic
 from ..runner.verdict import Step
 
 BROKER: Final = 2
@@ -139,20 +139,7 @@ def create_topic(cluster: Cluster, listener: Listener) -> None:
     Where broker 2 is the controller, the answer's own time-out is in the learner's wheel; a wrong
     one answers too early, and the topic comes all the same.
     """
-    with (
-        closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin,
-        suppress(RequestTimedOutError),
-    ):
-        admin.create_topics(
-            [
-                NewTopic(
-                    TOPIC,
-                    num_partitions=-1,
-                    replication_factor=-1,
-                    replica_assignments={0: [BROKER, 0, 1]},
-                )
-            ]
-        )
+    make_topic(cluster, TOPIC, [BROKER, 0, 1])
 
     def leads_and_tells() -> bool:
         facts = [envelope.event for envelope in list(listener.envelopes)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from kafka_edu.common.python_process import command_line
-from kafka_edu.learner.learner import Learner, LearnerFailure
+from kafka_edu.learner.learner import Jail, Learner, LearnerFailure
 
 from .manifest import Exercise
 from .material import new_seed
@@ -75,9 +75,11 @@ class Verdict(NamedTuple):
         path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def cannot_load(exercise: Exercise, file: Path) -> str:
-    """Return why the file cannot be loaded, with the line and a caret; empty if it can be."""
-    learner = Learner(file, exercise.wanted, wall_limit_s=WALL_LIMIT_S)
+def cannot_load(exercise: Exercise, file: Path, jail: Jail | None = None) -> str:
+    """Return why the file cannot be loaded, with the line and a caret; empty if it can be. Raises
+    JailError.
+    """
+    learner = Learner(file, exercise.wanted, wall_limit_s=WALL_LIMIT_S, jail=jail)
     try:
         learner.start()
     except LearnerFailure as failure:
@@ -92,13 +94,13 @@ def cannot_load(exercise: Exercise, file: Path) -> str:
 
 
 def source_lines(file: Path, line: int, *, column: int = 0) -> list[str]:
-    """Return the source line with its number, and under it a caret if the column is known."""
+    """Return the source line with its number, and under it a caret if the line has that column."""
     lines = file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     if not 1 <= line <= len(lines):
         return []
     prefix = f"{line:>5} | "
     shown = [prefix + lines[line - 1].expandtabs(1)]
-    if column:
+    if 1 <= column <= len(lines[line - 1]) + 1:  # the learner's process says it: it may be forged
         shown.append(" " * (len(prefix) + column - 1) + "^")
     return shown
 
@@ -129,6 +131,7 @@ def check_public(
     material: int = 0,
     only: str = "",
     terminal: str = "",
+    stop_at_failure: bool = False,
 ) -> Verdict:
     """Check without the live part (`run_public_tests`). Raises CheckError when the tests cannot
     run.
@@ -139,10 +142,20 @@ def check_public(
         ()
         if against
         else tuple(
-            run_public_tests(exercise, file, seed, material=material, only=only, terminal=terminal)
+            run_public_tests(
+                exercise,
+                file,
+                seed,
+                material=material,
+                only=only,
+                terminal=terminal,
+                stop_at_failure=stop_at_failure,
+            )
         )
     )
-    return Verdict(exercise.id, str(file), seed, against, public, None, bool(exercise.live or only))
+    return Verdict(
+        exercise.id, str(file), seed, against, public, None, exercise.beyond_public or bool(only)
+    )
 
 
 def live_part(exercise: Exercise) -> LivePart:

@@ -1,6 +1,7 @@
 """The table of exercises, read from manifest.toml."""
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -20,11 +21,13 @@ class WrongAnswer(NamedTuple):
     test: str
     reason: str
     """Part of what that test says."""
+    live: bool = False
+    """Whether `test` is a step of the live part, so that it takes a cluster to see it fail."""
 
 
 class Exercise(NamedTuple):
-    """One row. `folder` and `solution` are paths, `live` and `material` are names of modules of
-    this package. Either may be empty.
+    """One row. `folder` and `solution` are paths, `live`, `material` and `trouble` are names of
+    modules of this package. Each may be empty.
     """
 
     id: str
@@ -39,12 +42,30 @@ class Exercise(NamedTuple):
     solution: Path
     material: str
     """The module that makes files for one learner; empty if there is none."""
+    trouble: str
+    """The module that brings a cluster into trouble for one learner; empty if there is none."""
     minutes: int
     wrong: tuple[WrongAnswer, ...]
+    points: Mapping[str, float]
+    """Test → points, where it is not 1."""
+
+    @property
+    def hidden_tests(self) -> Path:
+        """Tests that only a grade runs. The file may be missing."""
+        return self.folder / "hidden_tests.py"
+
+    def points_of(self, test: str) -> float:
+        """Return the points of a test. A row of `points` without a case is for all its cases."""
+        return self.points.get(test, self.points.get(test.partition("[")[0], 1.0))
 
     @property
     def readme(self) -> Path:
         return self.folder / "README.md"
+
+    @property
+    def beyond_public(self) -> bool:
+        """Whether the public tests are not all of it."""
+        return bool(self.live or self.trouble)
 
     def task(self) -> str:
         """Return what README.md says, with the commands as they are typed here."""
@@ -81,11 +102,15 @@ def load_manifest(root: Path = ROOT) -> dict[str, Exercise]:
             row.get("live", ""),
             root / row["solution"],
             row.get("material", ""),
+            row.get("trouble", ""),
             int(row["minutes"]),
             tuple(
-                WrongAnswer(root / wrong["file"], wrong["test"], wrong["reason"])
-                for wrong in row["wrong"]
+                WrongAnswer(
+                    root / wrong["file"], wrong["test"], wrong["reason"], wrong.get("live", False)
+                )
+                for wrong in row.get("wrong", ())
             ),
+            row.get("points", {}),
         )
         for row in rows
     }

@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from kafka_edu.learner.learner import NAMESPACES, Jail
+
 from .manifest import Exercise
 
 TEST_LIMIT_S: Final = 20
@@ -19,6 +21,10 @@ PYTEST_FOUND_NOTHING: Final = 4
 
 class CheckError(Exception):
     """The check itself could not run."""
+
+
+class TooSlowError(CheckError):
+    """The tests were not through in time."""
 
 
 class Outcome(NamedTuple):
@@ -45,6 +51,18 @@ class Outcome(NamedTuple):
     """The code did not come back. No test after this one was run."""
     prints: str = ""
     """What the learner's code printed in this test."""
+    part: str = "public"
+    """`public`; in a grade also `seeds`, the same test on another seed, and `hidden`."""
+
+
+class Grading(NamedTuple):
+    """What a grade does besides the public tests."""
+
+    other_seeds: tuple[int, ...]
+    """With each of these, every test that uses `seed` runs again."""
+    jail: Jail | None
+    limit_s: float
+    """The time that all tests of one submission may take."""
 
 
 def run_public_tests(
@@ -55,13 +73,18 @@ def run_public_tests(
     material: int = 0,
     only: str = "",
     terminal: str = "",
+    grading: Grading | None = None,
+    stop_at_failure: bool = False,
 ) -> list[Outcome]:
     """Run all public tests, in their order, up to the first in which the code does not come back.
+    For a grade, run the hidden ones too.
 
     `material` is the seed of the files that were made for the learner. `only` is the name of the
     one test to run. `terminal` is the device where `breakpoint()` stops; somebody who sits there is
-    not hurried. Raises CheckError when pytest itself fails.
+    not hurried. `stop_at_failure` leaves out what comes after the first failure. Raises CheckError
+    when pytest itself fails, and TooSlowError.
     """
+    limit_s = grading.limit_s if grading is not None else RUN_LIMIT_S
     package = __name__.rpartition(".")[0]
     root = Path(__file__).resolve().parents[len(package.split("."))]
     with tempfile.TemporaryDirectory(prefix="kafka-edu-lab-") as folder:
@@ -78,12 +101,20 @@ def run_public_tests(
             "KAFKA_EDU_LEARNER_MATERIAL": str(material),
             "KAFKA_EDU_LEARNER_TERMINAL": terminal,
             "KAFKA_EDU_LEARNER_RESULTS": str(results),
+            "KAFKA_EDU_LEARNER_OTHER_SEEDS": "",
+            "KAFKA_EDU_LEARNER_JAIL": "",
         }
+        if grading is not None:
+            environment["KAFKA_EDU_LEARNER_OTHER_SEEDS"] = " ".join(map(str, grading.other_seeds))
+            environment["KAFKA_EDU_LEARNER_JAIL"] = str(grading.jail or "")
+            if grading.jail is not None and grading.jail.kind == NAMESPACES:
+                environment["TMPDIR"] = folder  # it goes, even when the tests are stopped
         command = [
             sys.executable,
             "-m",
             "pytest",
             f"{exercise.public_tests}::{only}" if only else str(exercise.public_tests),
+            *([str(exercise.hidden_tests)] if grading and exercise.hidden_tests.is_file() else []),
             "-q",
             "--no-header",
             "-c",
@@ -99,20 +130,21 @@ def run_public_tests(
             "pytest_timeout",
             f"--timeout={0 if terminal else TEST_LIMIT_S}",
         ]
+        if stop_at_failure:
+            command.append("--exitfirst")
         try:
             done = subprocess.run(
                 command,
                 env=environment,
                 capture_output=True,
-                text=True,
-                timeout=None if terminal else RUN_LIMIT_S,
+                encoding="utf-8",
+                errors="replace",
+                timeout=None if terminal else limit_s,
                 cwd=folder,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise CheckError(
-                f"the public tests were not through within {RUN_LIMIT_S:g} s"
-            ) from None
+            raise TooSlowError(f"the tests were not through within {limit_s:g} s") from None
         if only and done.returncode == PYTEST_FOUND_NOTHING:
             raise CheckError(f"exercise {exercise.id} has no test {only}")
         if done.returncode not in (0, 1, 2) or not results.is_file():

@@ -1,13 +1,16 @@
-"""The pytest plugin of public tests: gives them the learner's code as the fixture `learner`, and
-writes what came of each test.
+"""The pytest plugin of public and hidden tests: gives them the learner's code as the fixture
+`learner`, and writes what came of each test.
 
 Environment: KAFKA_EDU_LEARNER_FILE, KAFKA_EDU_LEARNER_WANTED, KAFKA_EDU_LEARNER_SEED,
 KAFKA_EDU_LEARNER_MATERIAL (the seed of the learner's own files), KAFKA_EDU_LEARNER_TERMINAL
-(where `breakpoint()` stops; empty if nowhere), KAFKA_EDU_LEARNER_RESULTS.
+(where `breakpoint()` stops; empty if nowhere), KAFKA_EDU_LEARNER_RESULTS. For a grade also
+KAFKA_EDU_LEARNER_OTHER_SEEDS (numbers with blanks between: each test that uses `seed` runs again
+with each of them; hidden tests run with the first of them) and KAFKA_EDU_LEARNER_JAIL.
 """
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -15,7 +18,7 @@ from typing import IO, Final
 
 import pytest
 
-from kafka_edu.learner.learner import Learner, LearnerFailure
+from kafka_edu.learner.learner import Jail, JailError, Learner, LearnerFailure
 
 from .mismatch import Mismatch
 
@@ -45,6 +48,9 @@ class Prints:
 _ROWS = pytest.StashKey[list[Row]]()
 _PRINTS = pytest.StashKey[Prints]()
 _LEARNER = pytest.StashKey[Learner]()
+_NO_JAIL = pytest.StashKey[bool]()
+HIDDEN_TESTS: Final = "hidden_tests.py"
+_SEED_ID: Final = re.compile(r"seed#\d+-|-?seed#\d+")
 
 
 @pytest.fixture(scope="session")
@@ -57,6 +63,7 @@ def learner(request: pytest.FixtureRequest) -> Iterator[Learner]:
         wall_limit_s=WALL_LIMIT_S,
         output=stash[_PRINTS].file,
         terminal=os.environ.get("KAFKA_EDU_LEARNER_TERMINAL", ""),
+        jail=Jail.parse(os.environ.get("KAFKA_EDU_LEARNER_JAIL", "")),
     )
     yield learner
     learner.close()
@@ -79,32 +86,58 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_PRINTS] = Prints()
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that uses `seed` with the other seeds too."""
+    others = [int(seed) for seed in os.environ.get("KAFKA_EDU_LEARNER_OTHER_SEEDS", "").split()]
+    if "seed" not in metafunc.fixturenames or not others:
+        return
+    first = int(os.environ["KAFKA_EDU_LEARNER_SEED"])
+    seeds = others[:1] if metafunc.definition.path.name == HIDDEN_TESTS else [first, *others]
+    metafunc.parametrize("seed", seeds, ids=[f"seed#{index}" for index in range(len(seeds))])
+
+
+def part_and_name(item: pytest.Item) -> tuple[str, str]:
+    """Return which part of a grade a test belongs to, and its name without the seed."""
+    name = _SEED_ID.sub("", item.name).replace("[]", "")
+    if item.path.name == HIDDEN_TESTS:
+        return "hidden", name
+    return ("seeds" if re.search(r"seed#[1-9]", item.name) else "public"), name
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: "pytest.CallInfo[None]"
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.when == "call" or report.outcome != "passed":
+        part, name = part_and_name(item)
         row: Row = {
-            "test": item.name,
-            "says": says(item),
+            "test": name,
+            "part": part,
+            "says": says(item, name),
             "passed": report.outcome == "passed",
             "prints": item.config.stash[_PRINTS].take(),
         }
         if call.excinfo is not None:
+            if isinstance(call.excinfo.value, JailError):
+                item.config.stash[_NO_JAIL] = True
+                item.session.shouldstop = "there is no jail"
             asked = item.config.stash.get(_LEARNER, None)
             row |= row_of(call.excinfo.value, asked.answered_at if asked is not None else 0)
-            if isinstance(call.excinfo.value, LearnerFailure) and call.excinfo.value.timed_out:
-                item.session.shouldstop = "the code did not come back"
+            if isinstance(call.excinfo.value, LearnerFailure):
+                if call.excinfo.value.timed_out:
+                    item.session.shouldstop = "the code did not come back"
+                elif not call.excinfo.value.loaded:
+                    item.session.shouldstop = "the file cannot be loaded"
         item.config.stash[_ROWS].append(row)
     return report
 
 
-def says(item: pytest.Item) -> str:
+def says(item: pytest.Item, name: str) -> str:
     """Return what a test tests: the first line of its docstring, and which case of it."""
     if not isinstance(item, pytest.Function) or not item.obj.__doc__:
-        return item.name
-    case = item.name.partition("[")[2].rstrip("]")
+        return name
+    case = name.partition("[")[2].rstrip("]")
     text: str = item.obj.__doc__.strip().partition("\n")[0]
     return f"{text}: {case}" if case else text
 
@@ -135,6 +168,8 @@ def row_of(error: BaseException, answered_at: int) -> Row:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _NO_JAIL in session.config.stash:
+        return  # whoever waits for the results says that there are none
     Path(os.environ["KAFKA_EDU_LEARNER_RESULTS"]).write_text(
         json.dumps(session.config.stash[_ROWS]), encoding="utf-8"
     )

@@ -5,15 +5,16 @@ it is acked.
 import time
 from typing import Final
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException as ClientError
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
+from kafka_edu.clients.admin import AdminTimeoutError
+from kafka_edu.clients.admin.new_topic import make_topic
+from kafka_edu.common.errors import KafkaException
 from kafka_edu.supervisor.cluster import ClusterError
 
 BROKERS: Final = 3
 SETTLE_TIMEOUT_S: Final = 60.0
-_CREATE_TIMEOUT_S: Final = 20.0
 _LOOK_EVERY_S: Final = 0.1
 
 
@@ -22,18 +23,15 @@ def admin_client(bootstrap_servers: str) -> AdminClient:
     return AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
 
 
-def create_topic(admin: AdminClient, topic: str, partitions: int) -> dict[int, int]:
+def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> dict[int, int]:
     """Create the topic and wait until it is in sync. Return partition → leader. Raises
     ClusterError.
     """
-    wanted = NewTopic(
-        topic,
-        num_partitions=partitions,
-        replication_factor=BROKERS,
-        config={"min.insync.replicas": "2"},
-    )
-    admin.create_topics([wanted], operation_timeout=_CREATE_TIMEOUT_S)[topic].result()
-    return wait_until_in_sync(admin, topic, partitions)
+    try:
+        make_topic(bootstrap_servers, topic, partitions, BROKERS, {"min.insync.replicas": "2"})
+    except (KafkaException, OSError, AdminTimeoutError) as error:
+        raise ClusterError(f"topic '{topic}' cannot be created: {error}") from error
+    return wait_until_in_sync(admin_client(bootstrap_servers), topic, partitions)
 
 
 def wait_until_in_sync(
@@ -48,7 +46,7 @@ def wait_until_in_sync(
     while time.monotonic() < end:
         try:
             found = admin.list_topics(topic, timeout=5).topics[topic].partitions
-        except KafkaException:  # the broker that was asked is dying: the next look asks another
+        except ClientError:  # the broker that was asked is dying: the next look asks another
             continue
         isrs = {number: partition.isrs for number, partition in found.items()}
         leaders = {

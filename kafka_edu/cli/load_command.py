@@ -157,9 +157,12 @@ def _client_number(folder: ClusterFolder) -> Iterator[int]:
 
 def _create_topic(bootstrap: str, topic: str) -> None:
     """Create the topic if it is not there, with up to three replicas. Raises _Failed."""
-    from confluent_kafka import KafkaError, KafkaException
+    from confluent_kafka import KafkaException as ClientError
     from confluent_kafka.admin import AdminClient
-    from confluent_kafka.cimpl import NewTopic
+
+    from kafka_edu.clients.admin import AdminTimeoutError
+    from kafka_edu.clients.admin.new_topic import make_topic
+    from kafka_edu.common.errors import Errors, KafkaException
 
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     try:
@@ -168,14 +171,15 @@ def _create_topic(bootstrap: str, topic: str) -> None:
             return
         replicas = min(3, len(known.brokers))
         config = {"min.insync.replicas": "2"} if replicas == 3 else {}
-        wanted = NewTopic(
-            topic, num_partitions=PARTITIONS, replication_factor=replicas, config=config
-        )
-        admin.create_topics([wanted], operation_timeout=_CREATE_TIMEOUT_S)[topic].result()
+        make_topic(bootstrap, topic, PARTITIONS, replicas, config)
     except KafkaException as error:
-        reason: KafkaError = error.args[0]
-        if reason.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-            raise _Failed(f"topic '{topic}' cannot be created: {reason.str()}") from error
+        if error.error is not Errors.TOPIC_ALREADY_EXISTS:
+            raise _Failed(f"topic '{topic}' cannot be created: {error}") from error
+    except ClientError as error:
+        reason = error.args[0].str()
+        raise _Failed(f"topic '{topic}' cannot be created: {reason}") from error
+    except (OSError, AdminTimeoutError) as error:
+        raise _Failed(f"topic '{topic}' cannot be created: {error}") from error
 
 
 async def _run(

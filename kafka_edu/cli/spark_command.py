@@ -6,13 +6,14 @@ import time
 
 import click
 
+from kafka_edu.cli.generate_log_command import generate_log
 from kafka_edu.common.package_group import PackageGroupError, ensure_group
 
 
 def require_spark() -> None:
     """Fetch PySpark if it is missing. `./kafka-edu` prints its size first."""
     try:
-        ensure_group("spark", "pyspark", "pyarrow")
+        ensure_group("spark", "pyspark", "pyarrow", "numpy")
     except PackageGroupError as error:
         raise click.ClickException(str(error)) from error
 
@@ -20,6 +21,9 @@ def require_spark() -> None:
 @click.group()
 def spark() -> None:
     """Spark jobs on the cluster's topics, through a Python data source of our own."""
+
+
+spark.add_command(generate_log)
 
 
 @spark.command("status-codes")
@@ -57,11 +61,13 @@ def status_codes(
     The answer is compared with the true counts of the web log's generator.
     """
     require_spark()
+    from pyspark.errors import PySparkException
     from rich.console import Console
     from rich.table import Table
 
     from kafka_edu.cli.report import Report
     from kafka_edu.spark.java_gateway import SparkStartError
+    from kafka_edu.spark.source_errors import user_error
     from kafka_edu.spark.status_codes import count_status_codes
     from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic, fill_topic
     from kafka_edu.supervisor.cluster import running_cluster
@@ -88,6 +94,10 @@ def status_codes(
                 found = count_status_codes(bootstrap_server, topic, master)
             except SparkStartError as error:
                 raise click.ClickException(str(error)) from error
+            except PySparkException as error:
+                if (line := user_error(error)) is None:
+                    raise
+                raise click.ClickException(line) from error
         seconds = time.monotonic() - begin
     table = Table(
         "status",

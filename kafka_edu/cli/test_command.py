@@ -2,7 +2,8 @@
 
 The fast part needs only this installation and ends in five minutes on two cores. `--full` adds what
 takes longer or needs other programs: clusters of real processes, faults, other people's clients and
-tools, dashboard, Spark. A test whose program is missing is skipped and says what to install.
+tools, dashboard, Spark, the wrong answers to the exercises. A test whose program is missing is
+skipped and says what to install.
 """
 
 from enum import StrEnum
@@ -20,7 +21,7 @@ from kafka_edu.common.python_process import (
 )
 
 #: The markers of suites that the fast part leaves out; pyproject.toml says what each one needs.
-SLOW_SUITES: Final = ("cluster", "faults", "interop", "tools", "tui", "spark")
+SLOW_SUITES: Final = ("cluster", "faults", "interop", "tools", "tui", "spark", "labs")
 
 
 class Part(StrEnum):

@@ -30,10 +30,12 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 #: Groups beyond `main`: the optional dependencies in pyproject.toml.
-GROUPS: Final = ("test", "dev", "spark", "apache-zookeeper")
+GROUPS: Final = ("test", "dev", "spark", "apache-zookeeper", "docs")
 STAMPS: Final = ".kafka-edu"
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _LOCKS: Final = _ROOT / "requirements"
+_WHEELS: Final = _ROOT / "wheels"
+"""The packages of `main`, in a copy that `lab export --offline` made."""
 _PIP_OPTIONS: Final = ("--quiet", "--disable-pip-version-check")
 
 ADVICE_NO_INSTALLER: Final = """\
@@ -181,6 +183,8 @@ def _install(venv: Path, group: str, again: bool) -> None:
     seem to be installed are installed again.
     """
     lock = ["--require-hashes", "--requirement", str(_LOCKS / f"{group}.txt")]
+    if group == "main" and _WHEELS.is_dir():
+        lock += ["--no-index", "--find-links", str(_WHEELS)]
     uv = _uv(venv)
     if uv is not None:
         if _run([*uv, *lock, *(["--reinstall"] if again else [])]) == 0:

@@ -1,8 +1,8 @@
 """Ask a learner's code, which runs in a process of its own (`learner_process`).
 
-Numbers go in, and an answer comes out as JSON, each within a time limit. The asking process is the
-judge. The learner's code has no reference to anything in it. It can give wrong answers, but it
-cannot replace the code that checks them, and it cannot forge an event (spec E1).
+Numbers and bytes go in, and an answer comes out as JSON, each within a time limit. The asking
+process is the judge. The learner's code has no reference to anything in it. It can give wrong
+answers, but it cannot replace the code that checks them, and it cannot forge an event (spec E1).
 """
 
 import json
@@ -10,6 +10,7 @@ import os
 import select
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
 CPU_LIMIT_S: Final = 1.0
 """The CPU time that one call may use. This stops an endless loop."""
@@ -26,7 +27,13 @@ WALL_LIMIT_S: Final = 5.0
 limit cannot stop.
 """
 LOAD_LIMIT_S: Final = 20.0
+NAMESPACES: Final = "namespaces"
+"""The kind of jail that needs nothing outside but the learner's file."""
+NO_JAIL: Final = 97
+"""The exit code of `learner_jail` where there is no jail. Its inmate cannot cause it."""
 MAX_ANSWER_BYTES: Final = 64 * 1024
+SHOWN_BYTES: Final = 12
+"""How many bytes of an argument a message shows."""
 #: The only environment variables that the learner's process gets. It does not need the judge's
 #: settings.
 KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
@@ -56,6 +63,30 @@ class LearnerFailure(Exception):
         self.column = column
         self.timed_out = timed_out
         """Whether it did not come back. Nobody should wait for the same code again."""
+        self.loaded = True
+        """Whether it was loaded before. What cannot be loaded cannot be asked again."""
+
+
+class JailError(Exception):
+    """The jail could not be built, which says nothing about the learner's code."""
+
+
+class Jail(NamedTuple):
+    """What keeps the process of somebody whom nobody trusts: see `learner_jail`."""
+
+    uid: int
+    """A user id that nobody else uses."""
+    kind: str
+    """`namespaces` or `user`."""
+
+    @classmethod
+    def parse(cls, text: str) -> "Jail | None":
+        """Return the jail that `str` wrote; None for an empty text."""
+        uid, _, kind = text.partition(" ")
+        return cls(int(uid), kind) if text else None
+
+    def __str__(self) -> str:
+        return f"{self.uid} {self.kind}"
 
 
 class LearnerObject:
@@ -67,7 +98,7 @@ class LearnerObject:
         self._number = number
 
     def call(self, method: str, *arguments: object) -> object:
-        """Call a method and return its answer, with lists in place of tuples. Raises
+        """Call a method and return its answer, with tuples in place of lists. Raises
         LearnerFailure.
         """
         question = {"object": self._number, "call": method, "arguments": arguments}
@@ -80,6 +111,18 @@ class LearnerObject:
         question = {"object": self._number, "calls": calls}
         shown = f"{len(calls):,} calls of {', '.join(sorted({method for method, _ in calls}))}"
         return self._learner.ask(self._process, question, shown).get("value")
+
+
+def folder_for_everybody() -> Path | None:
+    """Return a folder of temporary files that every user may enter, or None for the usual one.
+
+    TMPDIR may lie in a folder of root's own, which a jail's user cannot enter.
+    """
+    for base in (Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")):
+        with suppress(OSError):
+            if all(folder.stat().st_mode & stat.S_IXOTH for folder in (base, *base.parents)):
+                return base
+    return None
 
 
 class Learner:
@@ -100,9 +143,11 @@ class Learner:
         prints: bool = False,
         output: IO[bytes] | None = None,
         terminal: str = "",
+        jail: Jail | None = None,
     ) -> None:
         """With `prints`, the learner's output goes to standard error, or to the file `output` if
-        there is one; otherwise it is discarded. `terminal` is where `breakpoint()` stops.
+        there is one; otherwise it is discarded. `terminal` is where `breakpoint()` stops. With a
+        `jail`, which needs root, all methods may raise JailError.
         """
         self._file = file
         self._wanted = wanted
@@ -110,6 +155,7 @@ class Learner:
         self._wall_limit_s = wall_limit_s
         self._stderr = output or (None if prints else subprocess.DEVNULL)
         self._terminal = terminal
+        self._jail = jail
         self.answered_at = 0
         """The line of the learner's file that returned the last answer; 0 means unknown."""
         self._process: subprocess.Popen[bytes] | None = None
@@ -119,12 +165,15 @@ class Learner:
         """Return the process, started if necessary, with the file loaded. Raises LearnerFailure."""
         if self._process is None:
             program = Path(__file__).with_name("learner_process.py")
-            self._folder = Path(tempfile.mkdtemp(prefix="kafka-edu-learner-"))
+            jail = [str(program.with_name("learner_jail.py")), *str(self._jail).split()]
+            base = None if self._jail is None else folder_for_everybody()
+            self._folder = Path(tempfile.mkdtemp(prefix="kafka-edu-learner-", dir=base))
             process = self._process = subprocess.Popen(
                 [
                     sys.executable,
                     "-I",
                     "-S",
+                    *(jail if self._jail is not None else []),
                     str(program),
                     str(self._file.absolute()),
                     self._wanted,
@@ -140,8 +189,10 @@ class Learner:
             )
             try:
                 self._answer(process, LOAD_LIMIT_S, f"loading {self._file.name}")
-            except LearnerFailure:
+            except (LearnerFailure, JailError) as failure:
                 self.close()
+                if isinstance(failure, LearnerFailure):
+                    failure.loaded = False
                 raise
         return self._process
 
@@ -174,7 +225,7 @@ class Learner:
             )
         assert process.stdin is not None
         with suppress(BrokenPipeError):  # the process has ended: the answer will say so
-            process.stdin.write(json.dumps(question).encode() + b"\n")
+            process.stdin.write(json.dumps(question, default=_document_of).encode() + b"\n")
             process.stdin.flush()
         return self._answer(process, self._wall_limit_s, shown)
 
@@ -222,12 +273,11 @@ class Learner:
             read = os.read(process.stdout.fileno(), 65536)
             if not read:
                 self.close()
-                code = (
-                    ""
-                    if process.returncode == -signal.SIGKILL
-                    else f" (exit code {process.returncode})"
+                if self._jail is not None and process.returncode == NO_JAIL:
+                    raise JailError("the jail for the learner's code could not be built")
+                raise LearnerFailure(
+                    shown, f"ended the process{_how_it_ended(process.returncode)}", self._file
                 )
-                raise LearnerFailure(shown, f"ended the process{code}", self._file)
             line += read
             if self._terminal and b"\n" in line and line.startswith(b'{"breakpoint": '):
                 stopped, line = True, line.partition(b"\n")[2]
@@ -235,10 +285,13 @@ class Learner:
                 raise self._no_answer(shown)
         try:
             document = json.loads(line)
+            if b"\\ud" in line.lower():
+                document = _sayable(document)
+            if not isinstance(document, dict):
+                raise ValueError("an answer is an object")
+            answer = {key: _tuples(value) for key, value in document.items()}
         except (ValueError, RecursionError):
             raise self._no_answer(shown) from None
-        if not isinstance(document, dict):
-            raise self._no_answer(shown)
         if "error" in document:
             raise LearnerFailure(
                 shown,
@@ -249,7 +302,7 @@ class Learner:
                 timed_out=document.get("timed_out") is True,
             )
         self.answered_at = _number(document.get("line"))
-        return {key: _tuples(value) for key, value in document.items()}
+        return answer
 
     def _no_answer(self, shown: str) -> LearnerFailure:
         self.close()
@@ -264,10 +317,56 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
+def _how_it_ended(code: int) -> str:
+    """Return how a process ended, in brackets; empty if it was `close` that killed it."""
+    if code == -signal.SIGKILL:
+        return ""
+    number = -code if code < 0 else code - 128
+    if number == signal.SIGXCPU:
+        return " (it had used all the CPU time that it may use)"
+    try:
+        return f" (signal {signal.Signals(number).name})"
+    except ValueError:
+        return f" (exit code {code})"
+
+
+def _sayable(value: object) -> object:
+    """Return a value of JSON without what no file or terminal could take: halves of surrogate
+    pairs.
+    """
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode()
+        case list():
+            return [_sayable(one) for one in value]
+        case dict():
+            return {str(_sayable(key)): _sayable(one) for key, one in value.items()}
+    return value
+
+
 def _shown(function: str, arguments: tuple[object, ...]) -> str:
-    shown = [str(list(one) if isinstance(one, tuple) else one) for one in arguments]
-    return f"{function}({', '.join(shown)})"
+    return f"{function}({', '.join(map(_shown_argument, arguments))})"
+
+
+def _shown_argument(argument: object) -> str:
+    if isinstance(argument, bytes):
+        rest = f" … {len(argument)} bytes" if len(argument) > SHOWN_BYTES else ""
+        return f"<{argument[:SHOWN_BYTES].hex(' ')}{rest}>"
+    return str(list(argument) if isinstance(argument, tuple) else argument)
+
+
+def _document_of(value: object) -> dict[str, str]:
+    """Return what stands for bytes in JSON. Raises TypeError for anything else."""
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    raise TypeError(f"{type(value).__name__} cannot be sent to a learner's code")
 
 
 def _tuples(value: object) -> object:
-    return tuple(_tuples(one) for one in value) if isinstance(value, list) else value
+    """Return the value with tuples in place of lists, and with the bytes that it stands for."""
+    if isinstance(value, list):
+        return tuple(_tuples(one) for one in value)
+    if isinstance(value, dict) and value.keys() == {"bytes"} and isinstance(value["bytes"], str):
+        with suppress(ValueError):  # a dict of the learner's that only looks like it
+            return bytes.fromhex(value["bytes"])
+    return value

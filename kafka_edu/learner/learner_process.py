@@ -18,6 +18,8 @@ The first line, before any question, says whether the file could be loaded. Any 
 the learner's file that raised it. The column, from 1, is known for a syntax error only. The line of
 a value is that of the `return` that made it.
 
+JSON has no bytes: {"bytes": "ac02"} stands for them, in questions and in answers.
+
 The learner's prints go to standard error. `breakpoint()` opens Python's debugger on TERMINAL, after
 the line {"breakpoint": number}, from which on nobody limits the time. Without a terminal, as in a
 broker, `breakpoint()` is an error, because a broker that stops is a broken broker.
@@ -31,6 +33,7 @@ import inspect
 import json
 import os
 import queue
+import resource
 import signal
 import sys
 import threading
@@ -113,7 +116,9 @@ def error_of(
     elif isinstance(error, _TimeIsUp):
         text = f"did not come back within {limit_s:g} s: is there a loop that never ends?"
     elif isinstance(error, MemoryError):
-        text = f"MemoryError: a learner's process may use {MEMORY_LIMIT >> 30} GB"
+        limit = min(resource.getrlimit(resource.RLIMIT_AS)[0] % (1 << 63), MEMORY_LIMIT)
+        shown = f"{limit >> 30} GB" if limit >> 30 else f"{limit >> 20} MB"
+        text = f"MemoryError: a learner's process may use {shown}"
     elif isinstance(error, NotImplementedError) and str(error):
         text = str(error)
     else:
@@ -170,14 +175,27 @@ def count_objects(wanted: Any) -> "Counter[str]":
     return counted
 
 
+def bytes_of(document: dict[str, object]) -> object:
+    """Return the bytes that a JSON object of a question stands for, or the object itself."""
+    hexadecimal = document.get("bytes")
+    return bytes.fromhex(hexadecimal) if isinstance(hexadecimal, str) else document
+
+
+def document_of(value: object) -> object:
+    """Return what stands for bytes in JSON. Raises TypeError for anything else."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return {"bytes": value.hex()}
+    raise TypeError(type(value).__name__)
+
+
 def plain(value: object) -> object:
-    """Return the value, which must be something that JSON can say. Raises TypeError."""
+    """Return the value, which must be something that an answer can say. Raises TypeError."""
     try:
-        json.dumps(value)
+        json.dumps(value, default=document_of)
     except (TypeError, ValueError):
         raise TypeError(
             f"the answer is {value!r:.80}, of type {type(value).__name__}; an answer is made of"
-            " numbers, texts, True, False, None, and tuples, lists or dicts of them"
+            " numbers, texts, bytes, True, False, None, and tuples, lists or dicts of them"
         ) from None
     return value
 
@@ -276,7 +294,7 @@ def serve(
     def say(what: dict[str, object]) -> None:
         with suppress(OSError):  # the prints have filled their file
             sys.stdout.flush()
-        answers.write(json.dumps(what) + "\n")
+        answers.write(json.dumps(what, default=document_of) + "\n")
         answers.flush()
 
     sys.breakpointhook = debugger(terminal, say)
@@ -293,7 +311,7 @@ def serve(
     say({"loaded": wanted_name})
     counted = count_objects(wanted)
     while True:
-        question = json.loads(waiting.get())
+        question = json.loads(waiting.get(), object_hook=bytes_of)
         try:
             with cpu_limit(limit_s):
                 said = answer(question, file, wanted, objects, counted)

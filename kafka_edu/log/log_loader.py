@@ -8,6 +8,8 @@ A crash may leave these, and the loader treats them so:
                                                         the segments that it replaces are removed
     a torn or garbled end of the log                    every batch from the recovery point on is
                                                         checked; cut off at the first bad one
+    a segment that lost whole batches at its end        the log ends there, unless it is compacted:
+    to a power failure, while a later segment remains   the offsets in between are lost
     an index that is missing, torn or at full length    built again from the batches
     a snapshot of producers with a wrong checksum       removed; an older one serves, and the
                                                         headers behind it
@@ -272,19 +274,33 @@ class _LogLoader:
             self._segments.append(segment)
 
     def _recover_from(self, recovery_point: int, epochs: LeaderEpochFileCache) -> None:
-        """Check batches that may not have reached the disk. Nothing behind a bad batch counts."""
+        """Check batches that may not have reached the disk. Nothing counts behind a bad batch, or
+        behind offsets that are missing.
+        """
         for i, segment in enumerate(self._segments):
             after = self._segments[i + 1].base_offset if i + 1 < len(self._segments) else None
             on_disk = after is not None and after <= recovery_point
             if on_disk and segment.base_offset not in self._without_index:
                 continue
-            if self._recover(segment, self._segments[:i], epochs, ""):
+            cut = self._recover(segment, self._segments[:i], epochs, "")
+            if cut or (after is not None and not on_disk and self._lost_batches(segment, after)):
                 for lost in self._segments[i + 1 :]:
                     self._truncated_bytes += lost.size
                     lost.change_suffix(DELETED_SUFFIX)
                     lost.delete()
                 del self._segments[i + 1 :]
                 return
+
+    def _lost_batches(self, segment: LogSegment, after: int) -> bool:
+        """Return whether the end of a segment is missing: a power failure may cut a file at the end
+        of a batch, and keep the next segment, which begins at `after`. Compaction leaves such gaps
+        too, so in a compacted log they mean nothing.
+        """
+        end = segment.next_offset()
+        if self._config.compact or end >= after:
+            return False
+        self._reasons.append(f"the offsets {end:,} to {after - 1:,} are missing")
+        return True
 
     def _recover(
         self,

@@ -28,6 +28,7 @@ import cramjam
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer
+from kafka_edu.common.xxh32 import xxh32_short
 
 MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
 
@@ -182,7 +183,7 @@ def _lz4_unpack(data: memoryview, magic: int, limit: int) -> bytes:
         raise CompressionError("lz4: frames with dependent blocks are not supported")
     descriptor = 6 + (8 if flags & 0x08 else 0)
     if len(data) <= descriptor or (
-        magic and data[descriptor] != _xxh32_short(bytes(data[4:descriptor])) >> 8 & 0xFF
+        magic and data[descriptor] != xxh32_short(bytes(data[4:descriptor])) >> 8 & 0xFF
     ):
         raise CompressionError("lz4: the frame descriptor is corrupt")
     block_checksum = 4 if flags & 0x10 else 0
@@ -244,20 +245,4 @@ def _with_v0_checksum(frame: bytes) -> bytes:
     It covers magic and descriptor; in the lz4 format it covers only the descriptor.
     """
     end = 6 + (8 if frame[4] & 0x08 else 0)
-    return frame[:end] + bytes(((_xxh32_short(frame[:end]) >> 8) & 0xFF,)) + frame[end + 1 :]
-
-
-def _xxh32_short(data: bytes) -> int:
-    """Return xxHash32 with seed 0 of fewer than 16 bytes; a frame descriptor is never longer."""
-    mask = 0xFFFF_FFFF
-    h = (0x165667B1 + len(data)) & mask
-    whole = len(data) & ~3
-    for i in range(0, whole, 4):
-        h = (h + _U32_LE.unpack_from(data, i)[0] * 0xC2B2AE3D) & mask
-        h = (((h << 17) | (h >> 15)) & mask) * 0x27D4EB2F & mask
-    for byte in data[whole:]:
-        h = (h + byte * 0x165667B1) & mask
-        h = (((h << 11) | (h >> 21)) & mask) * 0x9E3779B1 & mask
-    h = (h ^ (h >> 15)) * 0x85EBCA77 & mask
-    h = (h ^ (h >> 13)) * 0xC2B2AE3D & mask
-    return h ^ (h >> 16)
+    return frame[:end] + bytes(((xxh32_short(frame[:end]) >> 8) & 0xFF,)) + frame[end + 1 :]

@@ -42,7 +42,7 @@ from kafka_edu.trace.events.replication import (
     ReplicaStopped,
     StaleControllerRefused,
 )
-from kafka_edu.trace.tracer import Tracer
+from kafka_edu.trace.tracer import Tracer, because
 
 
 class Fetchers(Protocol):
@@ -75,10 +75,13 @@ class ControllerOrders:
         checkpoints: HighWatermarkCheckpoints,
         fetchers: Fetchers,
         leadership: Leadership,
+        leads_more: Callable[[Sequence[Partition]], None],
         time: Time,
         trace: Tracer | None = None,
     ) -> None:
-        """`topic_config` returns a topic's log settings. It must not wait."""
+        """`topic_config` returns a topic's log settings. It must not wait. `leads_more` is called
+        with the partitions that this broker leads and did not lead before.
+        """
         self._broker_id = broker_id
         self._partitions = partitions
         self._new_partition = new_partition
@@ -88,6 +91,7 @@ class ControllerOrders:
         self._checkpoints = checkpoints
         self._fetchers = fetchers
         self._leadership = leadership
+        self._leads_more = leads_more
         self._time = time
         self._trace = trace
         self.controller_epoch = 0
@@ -164,6 +168,9 @@ class ControllerOrders:
                 KafkaException
             ) as failure:  # its place in the log could not be read, or its epoch not be written
                 errors[partition.topic_partition] = self._failed(partition.topic_partition, failure)
+        if elected:
+            with because(self._trace, elected[-1].role_told):
+                self._leads_more(elected)
         changed = [
             partition
             for partition, state in to_follow

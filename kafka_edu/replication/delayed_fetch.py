@@ -19,6 +19,7 @@ from kafka_edu.replication.partitions import Partitions
 from kafka_edu.trace.events.purgatory import Requirement
 
 ENOUGH: Final = "bytes arrived"
+LEADS_MORE: Final = "its leader leads more partitions"
 
 
 class DelayedFetch(DelayedOperation):
@@ -28,12 +29,13 @@ class DelayedFetch(DelayedOperation):
     The end is the LEO for a follower, the HW for a consumer (the LSO with read_committed). Sizes
     come from positions in the segment, so all of it costs a subtraction a partition. Also done: (A)
     not the leader any more; (B) unknown by now; (C) the offset lies on another segment than the
-    end, so it is far behind, or the log was truncated; (E) fenced by epoch. Time up (max_wait_ms)
-    is no error: what there is, is sent. On completion the log is read a second time. Watched under
-    every partition of the request, and under its session, because a change of a partition that the
-    session had left out counts too. Looking through a session costs some 18 ns a partition, so the
-    list is used twice: the arrival's by the first `try_complete`, and that of a `try_complete` by
-    the read that follows. Next hop: the handler's `respond`.
+    end, so it is far behind, or the log was truncated; (E) fenced by epoch; and a follower's fetch
+    whose leader leads more of the follower's partitions (`end_for_new_partitions`). Time up
+    (max_wait_ms) is no error: what there is, is sent. On completion the log is read a second time.
+    Watched under every partition of the request, and under its session, because a change of a
+    partition that the session had left out counts too. Looking through a session costs some 18 ns a
+    partition, so the list is used twice: the arrival's by the first `try_complete`, and that of a
+    `try_complete` by the read that follows. Next hop: the handler's `respond`.
     """
 
     __slots__ = (
@@ -90,6 +92,23 @@ class DelayedFetch(DelayedOperation):
         return self._starts.get(topic_partition) or wanted.place
 
     @property
+    def follower_id(self) -> int:
+        """Return the broker id of the follower that waits; negative if it is none."""
+        return self._params.replica_id
+
+    def reads(self, topic_partition: TopicPartition) -> bool:
+        """Return whether the fetch, or its session, names the partition. O(1) with a session."""
+        if self._session is not None:
+            return self._session.reads(topic_partition)
+        return any(tp == topic_partition for tp, _ in self._infos)
+
+    def end_for_new_partitions(self) -> None:
+        """Let the next `try_complete` complete the fetch, so that the follower's next one can name
+        the partitions that its leader leads now.
+        """
+        self._ended_by = LEADS_MORE
+
+    @property
     def _reader(self) -> str:
         return f"follower {self._params.replica_id}" if self._params.from_follower else "a consumer"
 
@@ -97,6 +116,8 @@ class DelayedFetch(DelayedOperation):
         """O(partitions of the request), in the worst case. From behind: a session keeps the
         partitions that had news last at its end, and they are the likeliest to have some again.
         """
+        if self._ended_by is not ENOUGH:
+            return self.force_complete()
         params = self._params
         only_from_leader, isolation, min_bytes = (
             params.only_from_leader,

@@ -8,10 +8,12 @@ and so completes waiting produces and fetches. Hop before: apis/fetch. Next hops
 DelayedFetch.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
+from typing import Final
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.time import Time
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.purgatory.delayed_operation import Requester
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.replication.delayed_fetch import DelayedFetch
@@ -19,7 +21,13 @@ from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
 from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.local_reads import read_from_local_log
 from kafka_edu.replication.log_read_result import FetchResults
+from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
+
+AWAITED_MS: Final = 1_000
+"""For so long after an election this broker expects its followers to name the new partitions."""
+SHORT_WAIT_MS: Final = 20
+"""A fetch that does not name them yet waits no longer than this."""
 
 
 class Fetch:
@@ -34,6 +42,9 @@ class Fetch:
         self.purgatory = purgatory
         self._partitions = partitions
         self._time = time
+        self._awaited: dict[int, dict[TopicPartition, int]] = {}
+        """Follower → partition that it should fetch here and has not named yet → until when (ms).
+        """
 
     def fetch_messages(
         self,
@@ -56,6 +67,8 @@ class Fetch:
         there is an error or a diverging epoch.
         """
         now_ms = self._time.hi_res_clock_ms()
+        if self._awaited and params.from_follower:
+            params = self._shortened(params, infos, session, now_ms)
         if session is not None:
             session.changed.clear()
         results = read_from_local_log(self._partitions, params, infos, session)
@@ -79,6 +92,41 @@ class Fetch:
         if session is not None:
             keys[session.key] = None
         self.purgatory.try_complete_else_watch(operation, tuple(keys))
+
+    def leads_more(self, elected: Iterable[Partition]) -> None:
+        """Let the followers of these partitions, which this broker did not lead before, name them
+        soon. O(waiting fetches).
+
+        A follower has one fetch under way. If that was sent without the new partitions, nothing of
+        them is replicated until it is answered, at worst after replica.fetch.wait.max.ms. So
+        fetches that wait are answered now. Followers may learn of the election after their leader,
+        so for a while fetches that lack a new partition wait only a short time.
+        """
+        until_ms = self._time.hi_res_clock_ms() + AWAITED_MS
+        followers: dict[int, list[TopicPartition]] = {}
+        for partition in elected:
+            for follower_id in partition.assigned_replicas:
+                if follower_id != partition.broker_id:
+                    followers.setdefault(follower_id, []).append(partition.topic_partition)
+        for follower_id, new in followers.items():
+            self._awaited.setdefault(follower_id, {}).update(dict.fromkeys(new, until_ms))
+        for operation in list(self.purgatory.waiting()):
+            new = followers.get(operation.follower_id, [])
+            if not all(map(operation.reads, new)):
+                operation.end_for_new_partitions()
+                self.purgatory.check_and_complete(operation.keys[-1])
+
+    def _shortened(
+        self, params: FetchParams, infos: FetchInfos, session: FetchSession | None, now_ms: int
+    ) -> FetchParams:
+        """Let a follower that has not named all new partitions wait for a short time only."""
+        awaited = self._awaited.pop(params.replica_id, {})
+        named = session.partitions.keys() if session is not None else {tp for tp, _ in infos}
+        left = {tp: end for tp, end in awaited.items() if tp not in named and now_ms < end}
+        if not left:
+            return params
+        self._awaited[params.replica_id] = left
+        return params._replace(max_wait_ms=min(params.max_wait_ms, SHORT_WAIT_MS))
 
     def _update_follower_fetch_state(
         self, follower_id: int, infos: FetchInfos, results: FetchResults, now_ms: int

@@ -96,6 +96,7 @@ class ReplicaManager:
             checkpoints,
             fetchers,
             self.leadership,
+            self.fetch.leads_more,
             time,
             trace,
         )

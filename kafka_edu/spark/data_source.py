@@ -3,46 +3,80 @@ Kafka connector (spec W2).
 
 It needs no jar, while the official connector is not part of PySpark. Register it, then read:
 
-    spark.dataSource.register(KafkaEduDataSource)
-    spark.read.format("kafka-edu").option(
+    from kafka_edu.spark.data_source import register
+    register(spark)
+    spark.readStream.format("kafka-edu").option(
         "kafka.bootstrap.servers", "127.0.0.1:9092"
     ).option("subscribe", "web").load()
 
-The driver fixes the offsets once. The range of each partition is one task, so a repeated task reads
-the same records.
+The driver fixes the offsets of a batch, or of each micro-batch. A range of offsets is one task, so
+a repeated task reads the same records. The next hop is `fetch_client`, then `arrow_records`.
+
+docs/spark-options.md lists the options, and the differences from the official connector.
 """
 
-from collections.abc import Iterator, Sequence
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
     InputPartition,
 )
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
 from pyspark.sql.types import StructType
 
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.spark.cluster_reader import ClusterReader, OffsetRange, Row
-from kafka_edu.spark.source_options import Bound, SourceOptions, parse_options
+from kafka_edu.spark.fetch_client import FetchClient, Layout
+from kafka_edu.spark.source_errors import DataLossError, SourceOptionError
+from kafka_edu.spark.source_options import (
+    AtTime,
+    Bound,
+    Position,
+    SourceOptions,
+    parse_options,
+)
+from kafka_edu.spark.source_planning import (
+    Losses,
+    OffsetRange,
+    StreamOffset,
+    admit,
+    batch_ranges,
+    data_loss,
+    judge,
+    move_inside,
+    resolve,
+    split,
+    stream_ranges,
+    wanted_times,
+)
 
-COLUMNS = (
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+COLUMNS: Final = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp,"
     " timestampType int"
 )
-HEADERS = "headers array<struct<key string, value binary>>"
+HEADERS: Final = "headers array<struct<key string, value binary>>"
 
-_ARROW = [
-    ("key", pa.binary()),
-    ("value", pa.binary()),
-    ("topic", pa.string()),
-    ("partition", pa.int32()),
-    ("offset", pa.int64()),
-    ("timestamp", pa.timestamp("us", tz="UTC")),
-    ("timestampType", pa.int32()),
-]
-_ARROW_HEADERS = ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])))
+StreamJson = dict[str, dict[str, int | str]]
+_log = logging.getLogger(__name__)
+
+
+def register(spark: "SparkSession") -> None:
+    """Make `format("kafka-edu")` known to a session. Call it once for each session."""
+    spark.dataSource.register(KafkaEduDataSource)
 
 
 class RangePartition(InputPartition):
@@ -52,25 +86,74 @@ class RangePartition(InputPartition):
         self.wanted = wanted
 
 
-def to_arrow(rows: Sequence[Row], include_headers: bool) -> pa.RecordBatch:
-    """Turn rows into one Arrow batch, column by column."""
-    columns: list[list[object]] = [list(column) for column in zip(*rows, strict=True)]
-    columns[5] = [ms * 1000 for ms in (row.timestamp_ms for row in rows)]
-    fields = [*_ARROW, _ARROW_HEADERS] if include_headers else _ARROW
-    if include_headers:
-        columns[7] = [[{"key": key, "value": value} for key, value in row.headers] for row in rows]
-    arrays = [
-        pa.array(column, type=kind) for column, (_, kind) in zip(columns, fields, strict=False)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+def _read(options: SourceOptions, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
+    """Read one range, in a worker. It imports numpy and pyarrow only there."""
+    from kafka_edu.spark.arrow_records import Wanted, decode, next_offset
 
-
-def _read(options: SourceOptions, partition: InputPartition) -> Iterator[pa.RecordBatch]:
     if not isinstance(partition, RangePartition):
-        raise TypeError(f"not a partition of ours: {partition!r}")
-    with ClusterReader(options) as reader:
-        for rows in reader.read(partition.wanted):
-            yield to_arrow(rows, options.include_headers)
+        return  # Spark's own placeholder for a batch without any partition
+    topic, number, start, end, _ = partition.wanted
+    wanted = Wanted(topic, number, start, end, options.consumer.check_crcs, options.include_headers)
+    with FetchClient(options.consumer) as client:
+        for fetched in client.read_range(
+            partition.wanted,
+            next_offset=next_offset,
+            fail_on_data_loss=options.fail_on_data_loss,
+            poll_timeout_ms=options.poll_timeout_ms,
+        ):
+            yield from decode(fetched.records, wanted, fetched.aborted)
+
+
+def _partitions(options: SourceOptions, ranges: Sequence[OffsetRange]) -> list[InputPartition]:
+    tasks = split(ranges, options.min_partitions, options.max_records_per_partition)
+    return [RangePartition(task) for task in tasks]
+
+
+def _allowed(losses: Losses, options: SourceOptions) -> list[OffsetRange]:
+    """Return the ranges, and log what is lost. Raises DataLossError if nothing may be lost."""
+    for line in losses.lost:
+        _log.warning("%s (failOnDataLoss=%s)", line, options.fail_on_data_loss)
+    return judge(losses, options.fail_on_data_loss)
+
+
+class _Planner:
+    """Asks the brokers for what the pure functions of `source_planning` need."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self.options = options
+        self.client = FetchClient(
+            options.consumer, options.offset_retries + 1, options.offset_retry_ms
+        )
+
+    def layout(self) -> Layout:
+        """Return the partitions. Raises SourceOptionError if one that the user named is missing."""
+        found = self.client.layout(self.options.topics)
+        if found.missing:
+            raise SourceOptionError(
+                f"{found.missing[0]} does not exist on {self.client.servers}: create it, or correct"
+                " the option that names it"
+            )
+        return found
+
+    def offsets(
+        self,
+        name: str,
+        position: Position,
+        ends: tuple[dict[TopicPartition, int], dict[TopicPartition, int]],
+        time_without_record: Bound | None,
+    ) -> dict[TopicPartition, int]:
+        """Return the offset of each partition for one of the options of positions.
+
+        `ends` are the first offsets and the ends of all partitions.
+        """
+        times = {}
+        if isinstance(position, AtTime):
+            times = self.client.offsets_for_times(wanted_times(name, position, list(ends[0])))
+        return resolve(name, position, *ends, times, time_without_record)
+
+    def ends(self, layout: Layout) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
+        """Return the first offset and the end of each partition."""
+        return self.client.earliest(layout.partitions), self.client.latest(layout.partitions)
 
 
 class KafkaEduBatchReader(DataSourceReader):
@@ -80,74 +163,136 @@ class KafkaEduBatchReader(DataSourceReader):
         self._options = options
 
     def partitions(self) -> Sequence[InputPartition]:
-        with ClusterReader(self._options) as reader:
-            start = reader.resolve(self._options.starting or Bound.EARLIEST, "startingOffsets")
-            end = reader.resolve(self._options.ending, "endingOffsets")
-        return [
-            RangePartition(OffsetRange(*tp, start[tp], max(start[tp], end[tp])))
-            for tp in sorted(start)
-        ]
+        options = self._options
+        planner = _Planner(options)
+        with planner.client:
+            layout = planner.layout()
+            ends = planner.ends(layout)
+            start = planner.offsets(
+                "startingOffsets",
+                options.starting or Bound.EARLIEST,
+                ends,
+                options.time_without_record,
+            )
+            end = planner.offsets("endingOffsets", options.ending, ends, Bound.LATEST)
+        losses = batch_ranges(start, end, *ends, layout.topic_ids)
+        return _partitions(options, _allowed(losses, options))
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
         return _read(self._options, partition)
 
 
-def _to_json(offsets: dict[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
-    for tp in sorted(offsets):
-        found.setdefault(tp.topic, {})[str(tp.partition)] = offsets[tp]
-    return found
+class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads records as they arrive, one micro-batch after the other.
 
-
-def _from_json(offsets: dict[str, dict[str, int]]) -> dict[TopicPartition, int]:
-    return {
-        TopicPartition(topic, int(p)): offset
-        for topic, partitions in offsets.items()
-        for p, offset in partitions.items()
-    }
-
-
-class KafkaEduStreamReader(DataSourceStreamReader):
-    """Reads records as they arrive. Its offsets are the connector's JSON: topic → partition → next
-    offset to read.
+    Its offsets are the connector's JSON, topic → partition → next offset to read, with the ids of
+    the topics under a key of their own. Spark keeps this object in one process of the driver for as
+    long as the query runs, so it may remember the time of the last micro-batch.
     """
 
-    def __init__(self, options: SourceOptions) -> None:
+    def __init__(
+        self, options: SourceOptions, now_ms: Callable[[], float] = lambda: time.monotonic() * 1000
+    ) -> None:
         self._options = options
+        self._now_ms = now_ms
+        self._open: _Planner | None = None
+        self._last_batch_ms: float | None = None
+        self._available_now: StreamOffset | None = None
 
-    def initialOffset(self) -> dict[str, dict[str, int]]:
-        with ClusterReader(self._options) as reader:
-            return _to_json(
-                reader.resolve(self._options.starting or Bound.LATEST, "startingOffsets")
-            )
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a worker needs to call `read`: connections stay in the driver."""
+        return {"_options": self._options}
 
-    def latestOffset(
-        self, start: dict[str, dict[str, int]] | None = None, limit: object = None
-    ) -> dict[str, dict[str, int]]:
-        with ClusterReader(self._options) as reader:
-            latest = reader.resolve(Bound.LATEST, "endingOffsets")
-        cap = self._options.max_offsets_per_trigger
-        if start is None or cap is None:
-            return _to_json(latest)
-        begun = _from_json(start)
-        each = max(cap // max(len(latest), 1), 1)
-        return _to_json({tp: min(end, begun.get(tp, 0) + each) for tp, end in latest.items()})
+    def __setstate__(self, state: Mapping[str, SourceOptions]) -> None:
+        KafkaEduStreamReader.__init__(self, state["_options"])
 
-    def partitions(
-        self, start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]
-    ) -> Sequence[InputPartition]:
-        begun, ended = _from_json(start), _from_json(end)
-        return [
-            RangePartition(OffsetRange(*tp, begun.get(tp, 0), ended[tp]))
-            for tp in sorted(ended)
-            if ended[tp] > begun.get(tp, 0)
-        ]
+    @property
+    def _planner(self) -> _Planner:
+        if self._open is None:
+            self._open = _Planner(self._options)
+        return self._open
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    def initialOffset(self) -> StreamJson:
+        planner = self._planner
+        layout = planner.layout()
+        ends = planner.ends(layout)
+        wanted = planner.offsets(
+            "startingOffsets",
+            self._options.starting or Bound.LATEST,
+            ends,
+            self._options.time_without_record,
+        )
+        offsets, lost = move_inside("startingOffsets", wanted, *ends)
+        _allowed(Losses([], lost), self._options)
+        return StreamOffset(offsets, layout.topic_ids).to_json()
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """Return one limit, because Spark knows no two at once; `latestOffset` obeys both."""
+        if self._options.max_offsets_per_trigger is not None:
+            return ReadMaxRows(self._options.max_offsets_per_trigger)
+        if self._options.min_offsets_per_trigger is not None:
+            return ReadMinRows(self._options.min_offsets_per_trigger)
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._available_now = self._latest()
+
+    def _latest(self) -> StreamOffset:
+        planner = self._planner
+        layout = planner.client.layout(self._options.topics)
+        if layout.missing and self._options.fail_on_data_loss:
+            raise DataLossError(data_loss(f"{layout.missing[0]} does not exist (any more)"))
+        return StreamOffset(planner.client.latest(layout.partitions), layout.topic_ids)
+
+    def reportLatestOffset(self) -> StreamJson:
+        return (self._available_now or self._latest()).to_json()
+
+    def latestOffset(self, start: StreamJson, limit: ReadLimit) -> StreamJson:
+        """Return where this micro-batch ends. Equal to `start`: there is nothing to do yet.
+
+        With AvailableNow the end never passes what was there at the beginning, and there is no
+        wait for minOffsetsPerTrigger.
+        """
+        begun = StreamOffset.from_json(start)
+        latest = self._available_now or self._latest()
+        new = [tp for tp in latest.offsets if tp not in begun.offsets]
+        lows = {**begun.offsets, **(self._planner.client.earliest(new) if new else {})}
+        options, now = self._options, self._now_ms()
+        everything = isinstance(limit, ReadAllAvailable)
+        wait = not everything and self._available_now is None
+        waited = float("inf") if self._last_batch_ms is None else now - self._last_batch_ms
+        end = admit(
+            lows,
+            latest.offsets,
+            most=None if everything else options.max_offsets_per_trigger,
+            least=options.min_offsets_per_trigger if wait else None,
+            waited_ms=waited,
+            max_delay_ms=options.max_trigger_delay_ms,
+        )
+        if end is None:
+            return start
+        self._last_batch_ms = now
+        if end == begun.offsets and latest.topic_ids == begun.topic_ids:
+            return start
+        return StreamOffset(end, latest.topic_ids).to_json()
+
+    def partitions(self, start: StreamJson, end: StreamJson) -> Sequence[InputPartition]:
+        begun, ended = StreamOffset.from_json(start), StreamOffset.from_json(end)
+        client = self._planner.client
+        layout = client.layout(self._options.topics)
+        there = [tp for tp in layout.partitions if tp in ended.offsets]
+        losses = stream_ranges(begun, ended, client.earliest(there), layout.topic_ids)
+        return _partitions(self._options, _allowed(losses, self._options))
+
+    def read(self, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
         return _read(self._options, partition)
 
-    def commit(self, end: dict[str, dict[str, int]]) -> None:
+    def commit(self, end: StreamJson) -> None:
         """Do nothing, because Spark keeps the offsets in its checkpoint."""
+
+    def stop(self) -> None:
+        if self._open is not None:
+            self._open.client.close()
 
 
 class KafkaEduDataSource(DataSource):
@@ -161,7 +306,7 @@ class KafkaEduDataSource(DataSource):
         return f"{COLUMNS}, {HEADERS}" if parse_options(self.options).include_headers else COLUMNS
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return KafkaEduBatchReader(parse_options(self.options))
+        return KafkaEduBatchReader(parse_options(self.options, streaming=False))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        return KafkaEduStreamReader(parse_options(self.options))
+        return KafkaEduStreamReader(parse_options(self.options, streaming=True))

@@ -1,133 +1,621 @@
-"""The options of `format("kafka-edu")`: those of Spark's own Kafka connector, under its names (spec
-W2).
+"""The options of `format("kafka-edu")`: those of Spark's own Kafka connector, under its names, with
+its defaults and its precedence (spec W2).
 
-kafka.bootstrap.servers   where to ask (required)
-subscribe                 topics, separated by commas          } one of
-assign                    {"topic": [0, 1, …]} as JSON         } these two
-startingOffsets           earliest (batch's default) | latest (streaming's default) | {"topic": {"0": 23, "1": -2}}; -2 earliest, -1 latest
-endingOffsets             latest (default) | {"topic": {"0": 50}}; batch only
-includeHeaders            false (default) | true: a column `headers` more
-failOnDataLoss            true (default) | false: what to do when wanted offsets are gone
-maxOffsetsPerTrigger      streaming: at most about so many records a micro-batch
-kafka.*                   `kafka.client.id`, `kafka.request.timeout.ms` …: handed to the consumer
-"""  # noqa: E501
+`OPTIONS` and `CONSUMER_OPTIONS` are the tables. docs/spark-options.md is written from them.
+`parse_options` checks all that a user gave. It raises SourceOptionError with one line.
 
+Three options say where to begin. A timestamp for all partitions wins over timestamps by partition,
+and those win over offsets. The same holds for the three that say where to end.
+"""
+
+import difflib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
-EARLIEST = -2
-LATEST = -1
+from kafka_edu.spark.source_errors import SourceOptionError
 
-
-class SourceOptionError(ValueError):
-    """An option is missing or wrong. The text names it and its allowed values."""
+EARLIEST: Final = -2
+LATEST: Final = -1
+_PREFIX: Final = "kafka."
 
 
 class Bound(StrEnum):
+    """An end of the log, as the options name it."""
+
     EARLIEST = "earliest"
     LATEST = "latest"
 
 
+class Mode(StrEnum):
+    """The kind of query in which an option has a meaning."""
+
+    BOTH = "batch and streaming"
+    BATCH = "batch"
+    STREAMING = "streaming"
+
+
 Offsets = dict[str, dict[int, int]]
-"""topic → partition → offset."""
+"""topic → partition → offset, or → timestamp in ms."""
+
+
+class AtTime(NamedTuple):
+    """A position given by time: the first record that is not older.
+
+    Exactly one of the two is set. Both hold ms since 1970.
+    """
+
+    everywhere: int | None
+    by_partition: Offsets | None
+
+
+Position = Bound | Offsets | AtTime
+
+
+class Topics(NamedTuple):
+    """The topics or partitions to read. Exactly one of the three is set."""
+
+    names: tuple[str, ...] | None = None
+    pattern: str | None = None
+    assigned: dict[str, tuple[int, ...]] | None = None
+
+
+class ConsumerOptions(NamedTuple):
+    """The settings of the client (`kafka.*`). Sizes are in bytes, times in ms."""
+
+    bootstrap_servers: tuple[tuple[str, int], ...]
+    client_id: str
+    read_committed: bool
+    check_crcs: bool
+    max_partition_fetch_bytes: int
+    fetch_max_bytes: int
+    fetch_min_bytes: int
+    fetch_max_wait_ms: int
+    request_timeout_ms: int
+    api_timeout_ms: int
+    retry_backoff_ms: int
+    receive_buffer_bytes: int
 
 
 class SourceOptions(NamedTuple):
-    bootstrap_servers: str
-    topics: tuple[str, ...]
-    assigned: dict[str, list[int]] | None
-    """The partitions selected by `assign`. None if whole topics are subscribed to."""
-    starting: Bound | Offsets | None
-    ending: Bound | Offsets
+    """All options, checked and typed."""
+
+    topics: Topics
+    starting: Position | None
+    """None: earliest for a batch, latest for a new stream."""
+    ending: Position
+    time_without_record: Bound | None
+    """Where a partition starts that has no record so late: None is an error, LATEST the end."""
     include_headers: bool
     fail_on_data_loss: bool
+    min_partitions: int | None
+    max_records_per_partition: int | None
     max_offsets_per_trigger: int | None
-    consumer: dict[str, str]
+    min_offsets_per_trigger: int | None
+    max_trigger_delay_ms: int
+    poll_timeout_ms: int
+    offset_retries: int
+    offset_retry_ms: int
+    consumer: ConsumerOptions
 
 
-def _flag(options: Mapping[str, str], name: str, default: bool) -> bool:
-    value = options.get(name.lower(), str(default)).lower()
-    if value not in ("true", "false"):
-        raise SourceOptionError(f"option {name} is {value!r}: it must be true or false")
-    return value == "true"
+class Option(NamedTuple):
+    """One row of the table of options."""
+
+    name: str
+    read: Callable[[str, str], Any]
+    """Called with the name and the text. Returns the value or raises SourceOptionError."""
+    default: str
+    """The default as its text. Empty: there is none."""
+    meaning: str
+    mode: Mode = Mode.BOTH
 
 
-def parse_offsets(text: str, name: str) -> Bound | Offsets:
-    """Parse `earliest`, `latest`, or the connector's JSON of topic → partition → offset."""
-    if text.lower() in (Bound.EARLIEST, Bound.LATEST):
-        return Bound(text.lower())
-    try:
-        return {
-            topic: {int(p): int(offset) for p, offset in partitions.items()}
-            for topic, partitions in json.loads(text).items()
-        }
-    except (ValueError, AttributeError, TypeError) as error:
-        raise SourceOptionError(
-            f'option {name} is {text!r}: it must be earliest, latest, or JSON like {{"topic":'
-            ' {"0": 23}}'
-        ) from error
+def _wrong(name: str, text: str, allowed: str) -> SourceOptionError:
+    shown = text if len(text) <= 80 else f"{text[:77]}..."
+    return SourceOptionError(f"option {name} is {shown!r}: it must be {allowed}")
 
 
-def parse_options(given: Mapping[str, str]) -> SourceOptions:
-    """Check all options at once.
+def _string(name: str, text: str) -> str:
+    return text
 
-    Raises SourceOptionError on the first option that is missing, has an unknown value, or
-    contradicts another.
-    """
-    options = {name.lower(): value for name, value in given.items()}
-    servers = options.get("kafka.bootstrap.servers")
-    if not servers:
-        raise SourceOptionError(
-            'option kafka.bootstrap.servers is missing: .option("kafka.bootstrap.servers",'
-            ' "127.0.0.1:9092")'
-        )
-    subscribe, assign = options.get("subscribe"), options.get("assign")
-    if (subscribe is None) == (assign is None):
-        raise SourceOptionError(
-            'give one of the options subscribe ("topic1,topic2") and assign (\'{"topic1": [0,'
-            " 1]}')"
-        )
-    assigned: dict[str, list[int]] | None = None
-    if assign is not None:
-        try:
-            assigned = {
-                str(topic): sorted(int(p) for p in partitions)
-                for topic, partitions in json.loads(assign).items()
-            }
-        except (ValueError, AttributeError, TypeError) as error:
-            raise SourceOptionError(
-                f'option assign is {assign!r}: it must be JSON like {{"topic": [0, 1]}}'
-            ) from error
-    topics = (
-        tuple(sorted(assigned))
-        if assigned is not None
-        else tuple(sorted({t.strip() for t in (subscribe or "").split(",") if t.strip()}))
-    )
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise _wrong(name, text, "true or false")
+    return text.lower() == "true"
+
+
+def _whole_number(least: int, most: int = 2**63 - 1) -> Callable[[str, str], int]:
+    def read(name: str, text: str) -> int:
+        if not re.fullmatch(r"\s*\d{1,19}\s*", text, re.ASCII) or not least <= int(text) <= most:
+            upper = "" if most == 2**63 - 1 else f" to {most}"
+            raise _wrong(name, text, f"a whole number, {least}{upper or ' or more'}")
+        return int(text)
+
+    return read
+
+
+def _one_of(*words: str) -> Callable[[str, str], str]:
+    def read(name: str, text: str) -> str:
+        if text.lower() not in words:
+            raise _wrong(name, text, " or ".join(words))
+        return text.lower()
+
+    return read
+
+
+_UNIT_MS: Final = {
+    "us": 0.001, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000,
+}  # fmt: skip
+
+
+def _duration(name: str, text: str) -> int:
+    found = re.fullmatch(r"\s*(\d{1,15})\s*([a-z]*)\s*", text.lower(), re.ASCII)
+    if found is None or (found[2] or "ms") not in _UNIT_MS:
+        raise _wrong(name, text, "a time such as 500ms, 30s, 15m, 2h or 1d")
+    return int(int(found[1]) * _UNIT_MS[found[2] or "ms"])
+
+
+def _topic_list(name: str, text: str) -> tuple[str, ...]:
+    topics = tuple(sorted({part.strip() for part in text.split(",") if part.strip()}))
     if not topics:
-        raise SourceOptionError("no topic is named by subscribe or assign")
-    ending = parse_offsets(options.get("endingoffsets", "latest"), "endingOffsets")
-    if ending is Bound.EARLIEST:
-        raise SourceOptionError("option endingOffsets cannot be earliest")
-    limit = options.get("maxoffsetspertrigger")
-    if limit is not None and not (limit.isdecimal() and int(limit) > 0):
+        raise _wrong(name, text, "at least one topic, such as topic1,topic2")
+    return topics
+
+
+def _pattern(name: str, text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise _wrong(name, text, f"a regular expression of Python ({error})") from None
+    if not text.strip():
+        raise _wrong(name, text, "a regular expression that whole topic names match")
+    return text
+
+
+def _json_object(name: str, text: str, example: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not found:
+        raise _wrong(name, text, f"JSON like {example}")
+    return found
+
+
+def _number_in_json(value: object) -> int:
+    """Return an int of JSON. JSON's true is an int in Python, but no offset."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(value)
+    return value
+
+
+def _assignment(name: str, text: str) -> dict[str, tuple[int, ...]]:
+    example = '{"topic": [0, 1]}'
+    try:
+        found = {
+            topic: tuple(sorted({_number_in_json(p) for p in partitions}))
+            for topic, partitions in _json_object(name, text, example).items()
+        }
+    except (ValueError, TypeError):
+        raise _wrong(name, text, f"JSON like {example}") from None
+    if not all(partitions and partitions[0] >= 0 for partitions in found.values()):
+        raise _wrong(name, text, f"JSON like {example}")
+    return found
+
+
+def _by_partition(name: str, text: str, example: str, least: int) -> Offsets:
+    try:
+        found = {
+            topic: {int(p): _number_in_json(number) for p, number in partitions.items()}
+            for topic, partitions in _json_object(name, text, example).items()
+        }
+    except (ValueError, AttributeError, TypeError):
+        raise _wrong(name, text, f"JSON like {example}") from None
+    for topic, partitions in found.items():
+        for partition, number in partitions.items():
+            if number < least or partition < 0:
+                raise _wrong(name, text, f"JSON like {example}; {topic}-{partition} is {number}")
+    return found
+
+
+def parse_offsets(name: str, text: str) -> Bound | Offsets:
+    """Parse `earliest`, `latest`, or JSON of topic → partition → offset."""
+    if text.strip().lower() in (Bound.EARLIEST, Bound.LATEST):
+        return Bound(text.strip().lower())
+    if not text.lstrip().startswith("{"):
+        raise _wrong(name, text, 'earliest, latest, or JSON like {"topic": {"0": 23}}')
+    return _by_partition(name, text, '{"topic": {"0": 23, "1": -2}}', EARLIEST)
+
+
+def _times(name: str, text: str) -> Offsets:
+    return _by_partition(name, text, '{"topic": {"0": 1700000000000}}', 0)
+
+
+def _servers(name: str, text: str) -> tuple[tuple[str, int], ...]:
+    found = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        match = re.fullmatch(r"(?:\w+://)?\[?([^\[\]/\s]+?)\]?:(\d{1,5})", part, re.ASCII)
+        if match is None or not 0 < int(match[2]) < 65536:
+            raise _wrong(name, text, "host:port, or several of them with commas between")
+        found.append((match[1], int(match[2])))
+    if not found:
+        raise SourceOptionError(f'option {name} is missing: .option("{name}", "127.0.0.1:9092")')
+    return tuple(found)
+
+
+_INT: Final = 2**31 - 1
+#: Every option without the prefix `kafka.`, in the order of the page.
+OPTIONS: Final = (
+    Option("subscribe", _topic_list, "", "Topics, separated by commas."),
+    Option(
+        "subscribePattern", _pattern, "", "A regular expression. It must match a whole topic name."
+    ),
+    Option("assign", _assignment, "", 'Partitions as JSON: `{"topic": [0, 1]}`.'),
+    Option(
+        "startingTimestamp",
+        _whole_number(0),
+        "",
+        "Begin each partition at its first record that is not older, in ms since 1970.",
+    ),
+    Option(
+        "startingOffsetsByTimestamp",
+        _times,
+        "",
+        'The same for each partition: `{"topic": {"0": 1700000000000}}`.',
+    ),
+    Option(
+        "startingOffsetsByTimestampStrategy",
+        _one_of("error", "latest"),
+        "error",
+        "What to do for a partition without a record so late: stop, or begin at its end.",
+    ),
+    Option(
+        "startingOffsets",
+        parse_offsets,
+        "earliest in a batch, latest in a stream",
+        'Where to begin: `earliest`, `latest`, or `{"topic": {"0": 23, "1": -2}}`. −2 is earliest,'
+        " −1 is latest. A batch cannot begin at latest.",
+    ),
+    Option(
+        "endingTimestamp",
+        _whole_number(0),
+        "",
+        "End each partition before its first record that is not older, else at its end.",
+        Mode.BATCH,
+    ),
+    Option("endingOffsetsByTimestamp", _times, "", "The same for each partition.", Mode.BATCH),
+    Option(
+        "endingOffsets",
+        parse_offsets,
+        "latest",
+        "Where to end: `latest`, or the first offset that is not read, by partition. A batch cannot"
+        " end at earliest.",
+        Mode.BATCH,
+    ),
+    Option(
+        "failOnDataLoss",
+        _flag,
+        "true",
+        "Stop when wanted records are gone. With false, read what is there and say so.",
+    ),
+    Option("includeHeaders", _flag, "false", "Add the column `headers`."),
+    Option(
+        "minPartitions",
+        _whole_number(1, _INT),
+        "",
+        "Split large partitions until there are about so many Spark tasks.",
+    ),
+    Option(
+        "maxRecordsPerPartition",
+        _whole_number(1),
+        "",
+        "Split each partition into Spark tasks of at most so many offsets.",
+    ),
+    Option(
+        "maxOffsetsPerTrigger",
+        _whole_number(1),
+        "",
+        "Read at most so many offsets in a micro-batch, in proportion to what waits.",
+        Mode.STREAMING,
+    ),
+    Option(
+        "minOffsetsPerTrigger",
+        _whole_number(1),
+        "",
+        "Wait until so many offsets are there, or maxTriggerDelay is over.",
+        Mode.STREAMING,
+    ),
+    Option(
+        "maxTriggerDelay",
+        _duration,
+        "15m",
+        "The longest wait for minOffsetsPerTrigger.",
+        Mode.STREAMING,
+    ),
+    Option(
+        "kafkaConsumer.pollTimeoutMs",
+        _whole_number(1, _INT),
+        "120000",
+        "A task fails when it got no record for so long.",
+    ),
+    Option(
+        "fetchOffset.numRetries",
+        _whole_number(0, _INT),
+        "3",
+        "How often the driver asks again when no broker answers, or a topic is not there yet.",
+    ),
+    Option(
+        "fetchOffset.retryIntervalMs",
+        _whole_number(0, _INT),
+        "1000",
+        "The pause before it asks again.",
+    ),
+    Option(
+        "groupIdPrefix",
+        _string,
+        "spark-kafka-source",
+        "Accepted without effect: this source assigns its partitions and has no group.",
+    ),
+)
+
+_SERVERS: Final = "kafka.bootstrap.servers"
+_READ_UNCOMMITTED: Final = "read_uncommitted"
+#: Settings of Kafka's consumer that this client obeys, with Kafka's defaults.
+CONSUMER_OPTIONS: Final = (
+    Option(_SERVERS, _servers, "", "Required: host:port, host:port …"),
+    Option("kafka.client.id", _string, "kafka-edu-spark", "The name that brokers log."),
+    Option(
+        "kafka.isolation.level",
+        _one_of(_READ_UNCOMMITTED, "read_committed"),
+        _READ_UNCOMMITTED,
+        "`read_committed` leaves out aborted and open transactions.",
+    ),
+    Option("kafka.check.crcs", _flag, "true", "Check each batch against its checksum."),
+    Option(
+        "kafka.max.partition.fetch.bytes",
+        _whole_number(1, _INT),
+        "1048576",
+        "How much to ask for in one fetch.",
+    ),
+    Option("kafka.fetch.max.bytes", _whole_number(1, _INT), "52428800", "The same, for a request."),
+    Option(
+        "kafka.fetch.min.bytes",
+        _whole_number(0, _INT),
+        "1",
+        "The broker waits for so many bytes.",
+    ),
+    Option("kafka.fetch.max.wait.ms", _whole_number(0, _INT), "500", "The longest such wait."),
+    Option(
+        "kafka.request.timeout.ms",
+        _whole_number(1, _INT),
+        "30000",
+        "A broker that has not answered by then is asked again.",
+    ),
+    Option(
+        "kafka.default.api.timeout.ms",
+        _whole_number(1, _INT),
+        "60000",
+        "The longest time for one question with all its retries.",
+    ),
+    Option(
+        "kafka.retry.backoff.ms",
+        _whole_number(1, _INT),
+        "100",
+        "The pause before a retry.",
+    ),
+    Option(
+        "kafka.receive.buffer.bytes",
+        _whole_number(1, _INT),
+        "65536",
+        "The receive buffer of each socket.",
+    ),
+)
+
+#: Settings of Kafka's consumer that mean nothing to this client. They are accepted.
+WITHOUT_EFFECT: Final = tuple(
+    _PREFIX + name
+    for name in (
+        "allow.auto.create.topics",
+        "auto.commit.interval.ms",
+        "client.dns.lookup",
+        "client.rack",
+        "connections.max.idle.ms",
+        "enable.metrics.push",
+        "exclude.internal.topics",
+        "group.id",
+        "group.instance.id",
+        "group.protocol",
+        "heartbeat.interval.ms",
+        "max.poll.interval.ms",
+        "max.poll.records",
+        "metadata.max.age.ms",
+        "metric.reporters",
+        "metrics.num.samples",
+        "metrics.recording.level",
+        "metrics.sample.window.ms",
+        "partition.assignment.strategy",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "retry.backoff.max.ms",
+        "send.buffer.bytes",
+        "session.timeout.ms",
+        "socket.connection.setup.timeout.max.ms",
+        "socket.connection.setup.timeout.ms",
+    )
+)
+
+#: Settings that are refused, with the reason and what to do. The first five are the connector's.
+REFUSED: Final[Mapping[str, str]] = {
+    "kafka.auto.offset.reset": "give startingOffsets: Spark keeps the offsets itself",
+    "kafka.key.deserializer": "keys are bytes: cast the column key",
+    "kafka.value.deserializer": "values are bytes: cast the column value",
+    "kafka.enable.auto.commit": "Spark keeps the offsets in its checkpoint",
+    "kafka.interceptor.classes": "there is no Java consumer here",
+    "kafka.sasl.": 'this source connects without authentication: use format("kafka") for it',
+    "kafka.ssl.": 'this source connects without TLS: use format("kafka") for it',
+}
+_SECURITY: Final = "kafka.security.protocol"
+
+_TABLE: Final[Mapping[str, Option]] = {
+    option.name.lower(): option for option in (*OPTIONS, *CONSUMER_OPTIONS)
+}
+
+
+def _check_names(given: Mapping[str, str]) -> None:
+    """Refuse each option that no table knows. Name the one that is most like it."""
+    known = {
+        **{name: option.name for name, option in _TABLE.items()},
+        **{name.lower(): name for name in WITHOUT_EFFECT},
+        _SECURITY: _SECURITY,
+    }
+    for name, text in given.items():
+        if name == _SECURITY:
+            if text.upper() != "PLAINTEXT":
+                raise _wrong(name, text, 'PLAINTEXT: use format("kafka") for any other')
+            continue
+        if name in known:
+            continue
+        for refused, reason in REFUSED.items():
+            if name.startswith(refused):
+                raise SourceOptionError(f"option {name} is not supported: {reason}")
+        plain = {key.replace(".", "").removeprefix("kafka"): key for key in known}
+        near = difflib.get_close_matches(name, known, 1, 0.7) or [
+            plain[key]
+            for key in difflib.get_close_matches(
+                name.replace(".", "").replace("_", "").removeprefix("kafka"), plain, 1, 0.7
+            )
+        ]
+        hint = f"did you mean {known[near[0]]}?" if near else "docs/spark-options.md lists them all"
+        raise SourceOptionError(f"option {name} is not known: {hint}")
+
+
+class _Given:
+    """The options that a user gave, by lower-case name."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._given = {name.lower(): text for name, text in given.items()}
+        _check_names(self._given)
+
+    def has(self, name: str) -> bool:
+        return name.lower() in self._given
+
+    def get(self, name: str) -> Any:
+        """Return the value that was given, or the default, or None if there is neither."""
+        option = _TABLE[name.lower()]
+        text = self._given.get(name.lower())
+        if text is not None:
+            return option.read(option.name, text)
+        return option.read(option.name, option.default) if option.default else None
+
+    def if_given(self, name: str) -> Any:
+        """Return the value that was given, or None."""
+        return self.get(name) if self.has(name) else None
+
+    def position(self, side: str) -> Position | None:
+        """Return where to begin (`starting`) or to end (`ending`), or None if nothing was given.
+
+        All that was given is checked, also what another option overrides.
+        """
+        everywhere = self.if_given(f"{side}Timestamp")
+        times = self.if_given(f"{side}OffsetsByTimestamp")
+        offsets: Bound | Offsets | None = self.if_given(f"{side}Offsets")
+        if everywhere is not None:
+            return AtTime(everywhere, None)
+        return offsets if times is None else AtTime(None, times)
+
+
+def _topics(given: _Given) -> Topics:
+    chosen = [name for name in ("subscribe", "subscribePattern", "assign") if given.has(name)]
+    if len(chosen) != 1:
+        what = f"{' and '.join(chosen)} are given" if chosen else "no topic is named"
         raise SourceOptionError(
-            f"option maxOffsetsPerTrigger is {limit!r}: it must be a number above 0"
+            f'{what}: give one of subscribe ("topic1,topic2"), subscribePattern ("web-.*") and'
+            " assign ('{\"topic1\": [0, 1]}')"
         )
-    starting = options.get("startingoffsets")
+    return Topics(
+        given.if_given("subscribe"), given.if_given("subscribePattern"), given.if_given("assign")
+    )
+
+
+def _refuse_offset(position: Position | None, bound: Bound, name: str) -> None:
+    """Refuse a batch that begins at latest or ends at earliest, for all partitions or for one."""
+    number = {Bound.EARLIEST: EARLIEST, Bound.LATEST: LATEST}[bound]
+    where = "" if position is bound else None
+    if isinstance(position, dict):
+        where = next(
+            (
+                f" for {topic}-{partition}"
+                for topic, partitions in position.items()
+                for partition, offset in partitions.items()
+                if offset == number
+            ),
+            None,
+        )
+    if where is not None:
+        raise SourceOptionError(f"option {name} cannot be {bound}{where} in a batch query")
+
+
+def parse_options(given: Mapping[str, str], *, streaming: bool | None = None) -> SourceOptions:
+    """Check all options at once and return them typed. O(options).
+
+    `streaming` is None while Spark asks for the schema alone, because it does not say yet which
+    kind of query it plans. Raises SourceOptionError for the first option that is unknown, missing,
+    wrong, or that contradicts another.
+    """
+    options = _Given(given)
+    consumer = ConsumerOptions(
+        bootstrap_servers=options.get(_SERVERS) or _servers(_SERVERS, ""),
+        client_id=options.get("kafka.client.id"),
+        read_committed=options.get("kafka.isolation.level") != _READ_UNCOMMITTED,
+        check_crcs=options.get("kafka.check.crcs"),
+        max_partition_fetch_bytes=options.get("kafka.max.partition.fetch.bytes"),
+        fetch_max_bytes=options.get("kafka.fetch.max.bytes"),
+        fetch_min_bytes=options.get("kafka.fetch.min.bytes"),
+        fetch_max_wait_ms=options.get("kafka.fetch.max.wait.ms"),
+        request_timeout_ms=options.get("kafka.request.timeout.ms"),
+        api_timeout_ms=options.get("kafka.default.api.timeout.ms"),
+        retry_backoff_ms=options.get("kafka.retry.backoff.ms"),
+        receive_buffer_bytes=options.get("kafka.receive.buffer.bytes"),
+    )
+    topics = _topics(options)
+    starting = options.position("starting")
+    ending = options.position("ending")
+    if streaming:
+        for option in OPTIONS:
+            if option.mode is Mode.BATCH and options.has(option.name):
+                raise SourceOptionError(
+                    f"option {option.name} has no meaning in a streaming query: remove it, or use"
+                    " spark.read"
+                )
+    elif streaming is False:
+        _refuse_offset(starting, Bound.LATEST, "startingOffsets")
+        _refuse_offset(ending, Bound.EARLIEST, "endingOffsets")
+    most = options.get("maxOffsetsPerTrigger")
+    least = options.get("minOffsetsPerTrigger")
+    if most is not None and least is not None and least > most:
+        raise SourceOptionError(
+            f"option minOffsetsPerTrigger is {least}: it must not be above maxOffsetsPerTrigger,"
+            f" which is {most}"
+        )
+    strategy = options.get("startingOffsetsByTimestampStrategy")
     return SourceOptions(
-        servers,
-        topics,
-        assigned,
-        None if starting is None else parse_offsets(starting, "startingOffsets"),
-        ending,
-        _flag(options, "includeHeaders", False),
-        _flag(options, "failOnDataLoss", True),
-        int(limit) if limit else None,
-        {
-            name[len("kafka.") :].replace(".", "_"): v
-            for name, v in options.items()
-            if name.startswith("kafka.") and name != "kafka.bootstrap.servers"
-        },
+        topics=topics,
+        starting=starting,
+        ending=Bound.LATEST if ending is None else ending,
+        time_without_record=Bound.LATEST if strategy == "latest" else None,
+        include_headers=options.get("includeHeaders"),
+        fail_on_data_loss=options.get("failOnDataLoss"),
+        min_partitions=options.get("minPartitions"),
+        max_records_per_partition=options.get("maxRecordsPerPartition"),
+        max_offsets_per_trigger=most,
+        min_offsets_per_trigger=least,
+        max_trigger_delay_ms=options.get("maxTriggerDelay"),
+        poll_timeout_ms=options.get("kafkaConsumer.pollTimeoutMs"),
+        offset_retries=options.get("fetchOffset.numRetries"),
+        offset_retry_ms=options.get("fetchOffset.retryIntervalMs"),
+        consumer=consumer,
     )

@@ -16,7 +16,7 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, count, regexp_extract
 
-from kafka_edu.spark.data_source import KafkaEduDataSource
+from kafka_edu.spark.data_source import register
 from kafka_edu.spark.java_gateway import start_java_gateway
 
 #: host ident user [time] "request" status bytes …: the combined log format; group 1 is the status
@@ -60,7 +60,7 @@ def spark_session(name: str, master: str = "local[*]") -> Iterator[SparkSession]
             # PySpark's own handler asks the JVM to cancel jobs, but Ctrl-C has stopped the JVM too.
         )
     try:
-        spark.dataSource.register(KafkaEduDataSource)
+        register(spark)
         yield spark
     finally:
         spark.stop()

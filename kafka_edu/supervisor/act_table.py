@@ -113,7 +113,8 @@ CLUSTER_ACTS: Final = (
         "expire-session",
         "expire the ZooKeeper session of broker {broker}",
         _BROKER,
-        "ZooKeeper ends the session: the broker's ephemeral znodes go, though it runs on.",
+        "ZooKeeper, ours or Apache's, ends the session: the broker's ephemeral znodes go, though it"
+        " runs on. The broker soon gets a new session.",
         dangerous=True,
     ),
     Act(

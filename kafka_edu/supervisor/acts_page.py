@@ -44,7 +44,8 @@ _AFTER: Final = """\
 
 A fault sits in the transport that a broker is given (`kafka_edu/common/link_faults.py`). It has the
 same type as the simulator's. Between two brokers each connection is opened by one of them. So the
-supervisor sets the fault at both, and it covers the whole link. If one of them cannot set it, the
+supervisor sets the fault at both, and it covers the whole link: fetches and the controller's
+requests, also over a control plane of their own. If one of them cannot set it, the
 other undoes it, and the act is refused. Each broker emits LinkFaultChanged.
 
 - A slow link delays each piece in each direction, and keeps the order.

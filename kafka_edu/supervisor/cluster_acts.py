@@ -7,7 +7,7 @@ protocol. For sessions and links it asks the broker itself, over its event socke
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -43,8 +43,10 @@ class ClusterActs:
         state_of: Callable[[int], ProcessState],
         on_link: Callable[[Link, LinkFault], None],
         relay_state: Callable[[], ProcessState] | None,
+        with_control_plane: Collection[int] = (),
     ) -> None:
-        """`broker_ports` are the ports of each broker's listeners. `state_of` returns the
+        """`broker_ports` are the ports of each broker's listeners, without those that it chooses at
+        each start: the control planes of `with_control_plane`. `state_of` returns the
         state of a broker's process. `on_link` is called when a link has changed. `relay_state`
         returns the state of the relay's process; it is None in a cluster without relays.
         """
@@ -52,6 +54,9 @@ class ClusterActs:
         self._bootstrap_servers = bootstrap_servers
         self._zookeeper_connect = zookeeper_connect
         self._broker_ports = broker_ports
+        self._with_control_plane = with_control_plane
+        self._chosen_ports: dict[int, set[int]] = {}
+        """Ports of control planes that a fault was set for. They are healed too."""
         self._state_of = state_of
         self._on_link = on_link
         self._healing: set[asyncio.Task[None]] = set()
@@ -76,7 +81,7 @@ class ClusterActs:
             case "expire-session":
                 broker = self._broker(request, "broker")
                 answer = await self._control(broker, {"control": name})
-                return f"the session {answer.get('session_id', '')} of broker {broker} has ended"
+                return f"the session {_session(answer)} of broker {broker} has ended"
             case "delete-controller":
                 return await asyncio.to_thread(self._delete_controller)
             case "write-controller":
@@ -248,7 +253,7 @@ class ClusterActs:
         """Have each of the two close the connections that it has opened to the other."""
         closed = 0
         for broker, other in ((link.broker, link.other), (link.other, link.broker)):
-            ports = list(self._broker_ports[other])
+            ports = await self._ports_of(other)
             answer = await self._control(broker, {"control": "reset-link", "ports": ports})
             closed += _connections(answer)
         return f"{plural(closed, 'connection')} {link} ended with an error"
@@ -280,11 +285,39 @@ class ClusterActs:
         """Set the fault of the connections that one broker opens to the other."""
         request: dict[str, object] = {
             "control": "link",
-            "ports": list(self._broker_ports[other]),
+            "ports": await self._ports_of(other, heal=fault == WHOLE),
             "delay_ms": fault.delay_ms,
             "cut": fault.cut,
         }
         await self._control(broker, request)
+
+    async def _ports_of(self, broker: int, heal: bool = False) -> list[int]:
+        """Return the ports of all listeners of a broker, or of all that may have a fault.
+
+        The control plane has another port at each start, which stands in the broker's znode. Raises
+        ActionRefused, OSError.
+        """
+        ports = set(self._broker_ports[broker])
+        chosen = self._chosen_ports.setdefault(broker, set())
+        if heal:
+            return sorted(ports | chosen)
+        if broker in self._with_control_plane:
+            found = await asyncio.to_thread(self._registered_ports, broker)
+            chosen |= found - ports
+            ports |= found
+        return sorted(ports)
+
+    def _registered_ports(self, broker: int) -> set[int]:
+        """Return the ports in the broker's znode."""
+        with _ZooKeeper(self._zookeeper_connect) as zookeeper:
+            data = zookeeper.get(f"/brokers/ids/{broker}")
+        if data is None:
+            raise ActionRefused(
+                f"broker {broker} is not registered in ZooKeeper now, so the port of its control"
+                " plane is not known: try again when it is back"
+            )
+        end_points = json.loads(data)["endpoints"]
+        return {int(end_point.rpartition(":")[2]) for end_point in end_points}
 
     def heal_links_of(self, broker: int) -> None:
         """Heal the links of a broker that has ended, because at its next start it knows of no
@@ -398,6 +431,12 @@ class _ZooKeeper:
 
     def delete(self, path: str) -> None:
         self._client.delete(path)
+
+
+def _session(answer: Mapping[str, object]) -> str:
+    """Return the session's id as ZooKeeper and the dashboard write it."""
+    session_id = answer.get("session_id")
+    return f"{session_id:#x}" if isinstance(session_id, int) else "?"
 
 
 async def _control(

@@ -29,6 +29,7 @@ from kafka_edu.common.python_process import BROKER_MODULE
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
 from kafka_edu.common.user_files import write_private_json
+from kafka_edu.server.listener_settings import CONTROL_PLANE_KEY
 from kafka_edu.supervisor.act_table import ACTS, PROCESS_ACTS
 from kafka_edu.supervisor.action_client import NEXT_BROKER_AFTER_S, READY_TIMEOUT_S
 from kafka_edu.supervisor.action_server import ActionRefused, ActionServer, Answer, Request
@@ -104,6 +105,7 @@ class Supervisor:
             lambda broker: self._brokers[broker].state,
             self._link_changed,
             (lambda: relay.state) if (relay := self._relay) is not None else None,
+            [b.id for b in spec.brokers if {**spec.props, **b.props}.get(CONTROL_PLANE_KEY)],
         )
         self._restarting: set[asyncio.Future[None]] = set()
         self._locks = {child.source: asyncio.Lock() for child in self._children()}
@@ -482,11 +484,11 @@ _PROCESS_ACTS: Final = frozenset(act.name for act in PROCESS_ACTS)
 
 
 def _ports_of(spec: ClusterSpec, broker_id: int) -> tuple[int, ...]:
-    """Return the ports of all listeners of a broker."""
+    """Return the ports of a broker's listeners, without those that it chooses at each start."""
     broker = spec.broker(broker_id)
     listeners = {**spec.props, **broker.props}.get("listeners", "")
     relay = () if broker.relay is None else (broker.relay.clients, broker.relay.brokers)
-    return tuple(sorted({broker.port, *relay, *map(int, re.findall(r":(\d+)", listeners))}))
+    return tuple(sorted({broker.port, *relay, *map(int, re.findall(r":(\d+)", listeners))} - {0}))
 
 
 def _number(request: Request, key: str, default: float) -> float:

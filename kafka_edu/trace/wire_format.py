@@ -91,6 +91,7 @@ class Decoder:
         self.cluster: str = head.get("cluster", "")
         self._fields: Mapping[str, Sequence[str]] = fields
         self._readers: dict[_ValueType, Read] = {}
+        self._sources: dict[tuple[str, int], Source] = {}
         self._events: dict[str, Callable[[object], Event]] = {
             name: self._shape(EVENT_TYPES[name].cls) for name in fields if name in EVENT_TYPES
         }
@@ -145,16 +146,21 @@ class Decoder:
         """Return one event, or None for one that this program does not know."""
         try:
             (kind, number), seq, cause, wall_ms, mono_us, name, values = json.loads(line)
-            source = Source(_SOURCES[kind], number)
+            source = self._sources.get((kind, number)) or self._source(kind, number)
             make = self._events.get(name)
             if make is None:
                 return None
-            whole = type(seq) is type(cause) is type(wall_ms) is type(mono_us) is int
-            if not whole or type(number) is not int:
+            if not type(seq) is type(cause) is type(wall_ms) is type(mono_us) is int:
                 raise TypeError("the numbers of an event are whole numbers")
             return Envelope(source, seq, cause, wall_ms, mono_us, make(values))
         except (ValueError, LookupError, TypeError, AssertionError) as error:
             raise TraceFormatError(f"not an event: {line[:80]!r}") from error
+
+    def _source(self, kind: str, number: object) -> Source:
+        """Return the process of this kind and number, the same object for all of its events."""
+        if type(number) is not int:
+            raise TypeError("a process has a whole number")
+        return self._sources.setdefault((kind, number), Source(_SOURCES[kind], number))
 
 
 def name_of(line: bytes) -> str:

@@ -1,13 +1,13 @@
 """Each act of the table once, on one real cluster: what it does is seen in the cluster's events."""
 
+import re
 import time
 from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
+from kafka_edu.clients.admin.new_topic import make_assigned_topic
 from kafka_edu.instruments.trace_feed import now_us
 from kafka_edu.supervisor.act_table import CLUSTER_ACTS, PROCESS_ACTS
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
@@ -16,7 +16,7 @@ from kafka_edu.trace.events import controller, reassignment, replication, server
 from tests.cluster.watcher import Watcher
 from tests.waiting import PATIENCE_S, wait_for
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(280)]
+pytestmark = pytest.mark.cluster
 
 SLOW_MS = 150
 PROPS = {
@@ -29,13 +29,9 @@ PROPS = {
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     with running_cluster("acted", props=PROPS) as cluster:
-        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-        topics = [
-            NewTopic("t", 1, replica_assignment=[[0, 1, 2]]),
-            NewTopic("u", 1, replica_assignment=[[1, 2]], config={"min.insync.replicas": "1"}),
-        ]
-        for made in admin.create_topics(topics, operation_timeout=30).values():
-            made.result()
+        servers = cluster.bootstrap_servers
+        make_assigned_topic(servers, "t", {0: [0, 1, 2]})
+        make_assigned_topic(servers, "u", {0: [1, 2]}, {"min.insync.replicas": "1"})
         yield cluster
 
 
@@ -219,7 +215,8 @@ def test_a_partition_is_moved_and_its_preferred_leader_elected(
 
 def test_a_session_and_the_controller(cluster: Cluster, watcher: Watcher) -> None:
     since = now_us()
-    cluster.perform("expire-session", {"broker": 0})
+    said = cluster.perform("expire-session", {"broker": 0})
+    assert re.fullmatch("the session 0x[0-9a-f]+ of broker 0 has ended", said)
     watcher.wait(
         lambda e: isinstance(e.event, server.SessionLost) and e.event.broker_id == 0,
         "broker 0 lost its session",

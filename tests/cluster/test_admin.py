@@ -43,7 +43,7 @@ from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.cluster.processes import start_all
 from tests.waiting import PATIENCE_S, wait_for
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.cluster
 BROKERS = (0, 1, 2)
 ANSWER_MS = PATIENCE_S * 1000
 

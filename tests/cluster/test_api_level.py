@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.waiting import PATIENCE_S, wait_for
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.cluster
 
 
 @pytest.mark.parametrize("protocol", ["2.8", "2.0"])

@@ -27,7 +27,6 @@ from tests.waiting import wait_for
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.timeout(300),
     pytest.mark.skipif(
         not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc"
     ),

@@ -11,11 +11,10 @@ import pytest
 from kafka_edu.common.python_process import python_command, python_environment
 from tests.cluster.processes import processes_of
 from tests.demos import play
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_S, wait_for
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.timeout(300),
     pytest.mark.skipif(
         not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc"
     ),
@@ -67,6 +66,6 @@ def test_stopped_in_the_middle_it_leaves_nothing(
         )
         assert processes_of(str(tmp_path))
         demo.send_signal(number)
-        assert demo.wait(60) == code
+        assert demo.wait(PATIENCE_S) == code
     assert not processes_of(str(tmp_path))
     assert not (tmp_path / "clusters" / "demo").exists()

@@ -9,7 +9,6 @@ from tests.demos import play
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.timeout(240),
     pytest.mark.skipif(
         not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc"
     ),

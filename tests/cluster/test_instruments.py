@@ -25,7 +25,7 @@ from kafka_edu.trace.events.replication import BecameLeader
 from tests.cluster.processes import start_all
 from tests.waiting import PATIENCE_S, wait_for
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.cluster
 NAME = "instruments"
 
 

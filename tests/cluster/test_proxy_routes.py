@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
+from kafka_edu.clients.admin.new_topic import make_topic
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.supervisor.running_proxy import RunningProxy, running_proxy
 from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused, TargetStateChanged
@@ -27,7 +27,7 @@ client=web-*      to=east,west
 """
 WEB_CLIENTS: Final = tuple(f"web-{i}" for i in range(8))
 PROPS: Final = {"auto.create.topics.enable": "false"}
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.cluster
 
 
 class World(NamedTuple):
@@ -67,10 +67,7 @@ def shared() -> Iterator[World]:
         tempfile.TemporaryDirectory() as folder,
     ):
         for cluster, topic in ((east, "web"), (west, "web"), (west, "audit.log")):
-            admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
-            admin.create_topics(
-                [NewTopic(topic, num_partitions=1, replication_factor=1)], operation_timeout=20
-            )[topic].result()
+            make_topic(cluster.bootstrap_servers, topic, 1, 1)
         routes = Path(folder) / "routes.txt"
         routes.write_text(RULES)
         targets = (

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
+from kafka_edu.clients.admin.new_topic import make_assigned_topic
 from kafka_edu.instruments.trace_feed import now_us
 from kafka_edu.supervisor.act_table import RELAYED_ACTS
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
@@ -21,7 +20,7 @@ from kafka_edu.trace.events import controller, replication, server, supervisor
 from tests.cluster.watcher import Watcher
 from tests.waiting import PATIENCE_S, wait_for
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(280)]
+pytestmark = pytest.mark.cluster
 
 SLOW_MS = 150
 PROPS = {
@@ -34,10 +33,7 @@ PROPS = {
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     with running_cluster("relayed", brokers=2, props=PROPS, with_relays=True) as cluster:
-        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-        topic = NewTopic("t", 2, replica_assignment=[[0, 1], [1, 0]])
-        for made in admin.create_topics([topic], operation_timeout=30).values():
-            made.result()
+        make_assigned_topic(cluster.bootstrap_servers, "t", {0: [0, 1], 1: [1, 0]})
         yield cluster
 
 
@@ -209,6 +205,22 @@ def test_slow_and_reset_links(cluster: Cluster, watcher: Watcher) -> None:
     assert time.monotonic() - began >= 2 * SLOW_MS / 1000, "to the broker and back"
     cluster.perform("heal-clients", {"broker": 0})
     cluster.perform("heal-zookeeper", {"broker": 1})
+
+    since = now_us()
+    cluster.perform("slow-link", {"broker": 0, "other": 1, "delay_ms": 5})
+    slowed = [
+        watcher.wait(
+            lambda e, of=broker: isinstance(e.event, server.LinkFaultChanged) and e.broker == of,
+            "the broker's link is slow",
+            since,
+        )
+        for broker in (0, 1)
+    ]
+    ports = [e.event.ports for e in slowed if isinstance(e.event, server.LinkFaultChanged)]
+    assert [len(each) for each in ports] == [4, 4], (
+        "clients, directly and by the relay; brokers; control plane"
+    )
+    cluster.perform("heal-link", {"broker": 0, "other": 1})
 
     done = cluster.perform("reset-zookeeper", {"broker": 0})
     assert done == "1 connection between broker 0 and ZooKeeper ended"

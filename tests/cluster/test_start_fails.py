@@ -13,8 +13,9 @@ from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.supervisor.cluster import ClusterError, is_up, running_cluster, start_cluster
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish
+from tests.waiting import PATIENCE_S, wait_for
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture
@@ -67,9 +68,15 @@ def test_brokers_that_do_not_understand_each_other_are_told_with_what_they_refus
         cluster.stop(1)
         assert cluster.wait_ready() == 0, "the controller is the one that speaks 2.8"
         cluster.start(1, wait=False)
-        with pytest.raises(ClusterError) as failed:
-            cluster.wait_ready(timeout_s=10)
-    told = str(failed.value)
+
+        def refusal() -> str:
+            """Return what the cluster says once broker 1 is registered, and "" before."""
+            with pytest.raises(ClusterError) as failed:
+                cluster.wait_ready(timeout_s=10)
+            found = str(failed.value)
+            return found if "broker 1: it is registered" in found else ""
+
+        told = wait_for(refusal, "broker 1 is never registered")
     assert told.startswith(
         "not ready within 10 s:\n  broker 0: it is registered; its state is Running"
     )
@@ -104,7 +111,7 @@ def test_server_start_refuses_too_and_names_file_and_line(tmp_path: Path) -> Non
         python_command("kafka_edu", "server-start", str(path)),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         env=python_environment(),
         check=False,
     )

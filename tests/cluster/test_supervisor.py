@@ -31,7 +31,6 @@ from tests.waiting import PATIENCE_S, wait_for
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.timeout(240),
     pytest.mark.skipif(
         not Path("/proc/self/stat").exists(), reason="these tests look for processes in /proc"
     ),

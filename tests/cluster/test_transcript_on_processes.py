@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
+from kafka_edu.clients.admin.new_topic import make_assigned_topic
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import LeaderElected
@@ -24,6 +23,7 @@ from kafka_edu.trace.events.replication import (
 )
 from kafka_edu.trace.reader import merge, open_recording
 from kafka_edu.trace.trace_client import TraceClient
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.cluster
 
@@ -55,7 +55,7 @@ class AckedProducer:
         self._producer.poll(0)
 
     def wait(self) -> None:
-        assert self._producer.flush(60) == 0, "not acked in 60 s"
+        assert self._producer.flush(PATIENCE_S) == 0, f"not acked in {PATIENCE_S} s"
 
 
 def wait_for_isr(cluster: Cluster, leader: int, wanted: set[int], timeout_s: float = 60) -> None:
@@ -87,8 +87,8 @@ def consume_all(cluster: Cluster, wanted: int) -> list[tuple[int, str]]:
     consumer.assign([TopicPartition(TOPIC, 0, 0)])
     found: list[tuple[int, str]] = []
     while len(found) < wanted:
-        message = consumer.poll(30)
-        assert message is not None, f"only {found} within 30 s"
+        message = consumer.poll(PATIENCE_S)
+        assert message is not None, f"only {found} within {PATIENCE_S} s"
         assert message.error() is None, message.error()
         offset, value = message.offset(), message.value()
         assert offset is not None
@@ -98,7 +98,6 @@ def consume_all(cluster: Cluster, wanted: int) -> list[tuple[int, str]]:
     return found
 
 
-@pytest.mark.timeout(300)
 def test_pause_shrink_kill_elect_truncate_catch_up(tmp_path: Path, zookeeper: str) -> None:
     recordings = {broker: tmp_path / f"events-{broker}" for broker in range(3)}
     with running_cluster(
@@ -113,10 +112,7 @@ def test_pause_shrink_kill_elect_truncate_catch_up(tmp_path: Path, zookeeper: st
             broker: {"edu.record.file": str(path)} for broker, path in recordings.items()
         },
     ) as cluster:
-        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-        admin.create_topics(
-            [NewTopic(TOPIC, 1, replica_assignment=[[0, 1, 2]])], request_timeout=30
-        )[TOPIC].result(60)
+        make_assigned_topic(cluster.bootstrap_servers, TOPIC, {0: [0, 1, 2]})
         producer = AckedProducer(cluster)
         producer.send("a")
         producer.wait()

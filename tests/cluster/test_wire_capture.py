@@ -14,9 +14,9 @@ from kafka_edu.instruments.wire.capture import decode_captured, read_capture
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.supervisor.action_client import ActionAddress, ActionClient
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_S, wait_for
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.cluster
 
 ROOT = Path(__file__).parents[2]
 NAME = "captured"
@@ -47,12 +47,12 @@ def produce(cluster: Cluster, client: str, count: int) -> None:
     for number in range(count):
         producer.produce("web", f"record {number}")
         producer.poll(0)
-    assert producer.flush(60) == 0
+    assert producer.flush(PATIENCE_S) == 0
 
 
 def test_a_capture_is_followed_and_survives_a_kill(cluster: Cluster, tmp_path: Path) -> None:
     switch = wire(tmp_path, "capture", "shop")
-    output, _ = switch.communicate(timeout=60)
+    output, _ = switch.communicate(timeout=PATIENCE_S)
     assert "all brokers capture the frames of shop" in output
     (path,) = wait_for(cluster.folder.captures, "the file of frames")
 
@@ -64,7 +64,7 @@ def test_a_capture_is_followed_and_survives_a_kill(cluster: Cluster, tmp_path: P
         first = follower.stdout.readline()
     finally:
         follower.send_signal(signal.SIGINT)
-        follower.communicate(timeout=60)
+        follower.communicate(timeout=PATIENCE_S)
     assert "→ b0  Produce v9" in first
     assert "shop" in first
 

@@ -14,7 +14,6 @@ from tests.interop.external_programs import missing
 pytestmark = pytest.mark.interop
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("name", MODULES)
 def test_apache_kafka_answers_as_recorded(name: str) -> None:
     try:
@@ -27,7 +26,6 @@ def test_apache_kafka_answers_as_recorded(name: str) -> None:
     assert not differences, "\n".join(map(str, differences))
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("name", MODULES)
 def test_a_broker_process_answers_as_apache_kafka(name: str) -> None:
     cases = load(name)

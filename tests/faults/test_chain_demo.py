@@ -11,7 +11,6 @@ from tests.demos import play
 pytestmark = pytest.mark.faults
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("options", [(), ("--controller",)], ids=["a leader", "the controller"])
 def test_from_the_kill_to_the_ack(tmp_path: Path, options: tuple[str, ...]) -> None:
     said, found, targets = play(tmp_path, "chain", *options)

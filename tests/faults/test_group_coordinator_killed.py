@@ -101,7 +101,6 @@ def coordinator(cluster: Cluster, asked: int) -> int:
     return int(answer.node_id)
 
 
-@pytest.mark.timeout(240)
 def test_consumers_go_on_and_no_commit_is_lost(cluster: Cluster) -> None:
     admin = AdminClient(rd(cluster.bootstrap_servers))
     admin.create_topics([NewTopic(TOPIC, PARTITIONS, 3)])[TOPIC].result(PATIENCE_S)

@@ -12,7 +12,6 @@ from tests.demos import play
 pytestmark = pytest.mark.faults
 
 
-@pytest.mark.timeout(400)
 def test_a_second_start_is_refused_and_the_first_broker_is_unharmed(tmp_path: Path) -> None:
     said, found, targets = play(tmp_path, "two-starts")
     assert targets["refusals that name the process that holds the lock"] == 2
@@ -22,7 +21,6 @@ def test_a_second_start_is_refused_and_the_first_broker_is_unharmed(tmp_path: Pa
     assert found["acked"] == found["sent"]
 
 
-@pytest.mark.timeout(600)
 def test_a_log_dir_fails_in_five_ways_and_takes_only_its_replicas_offline(tmp_path: Path) -> None:
     said, found, targets = play(tmp_path, "bad-disk")
     for name, reason in found["skipped, and why"].items():

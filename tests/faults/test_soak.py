@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kafka_edu.common.python_process import python_command, python_environment
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.faults
 
@@ -29,7 +30,6 @@ def answered(state: Path) -> int:
     return int(json.loads(state.read_text())["parts"][-1]["requests_answered"])
 
 
-@pytest.mark.timeout(400)
 def test_a_soak_in_two_parts_finds_no_stuck_request_and_no_lost_record(tmp_path: Path) -> None:
     state, figures = tmp_path / "state.json", tmp_path / "figures.json"
     first = soak(tmp_path, "--minutes", "0.6", "--state", str(state))
@@ -37,13 +37,13 @@ def test_a_soak_in_two_parts_finds_no_stuck_request_and_no_lost_record(tmp_path:
         assert first.poll() is None, first.communicate()
         time.sleep(0.1)
     first.send_signal(signal.SIGINT)
-    said, complained = first.communicate(timeout=120)
+    said, complained = first.communicate(timeout=PATIENCE_S)
     assert first.returncode == 130, said + complained
     assert complained.count("\n") == 1
     assert "--resume" in complained
 
     refused = soak(tmp_path, "--minutes", "0.6", "--state", str(state))
-    assert "add --resume" in refused.communicate(timeout=60)[1]
+    assert "add --resume" in refused.communicate(timeout=PATIENCE_S)[1]
 
     second = soak(
         tmp_path, "--minutes", "0.6", "--state", str(state), "--resume", "--json", str(figures)

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 from kazoo.client import KazooClient
 
 from chapters.ch10_replication.kills import PARTITIONS, TOPIC
 from chapters.demo_parts.numbered_clients import ConfluentProducer
 from chapters.demo_parts.stored_records import compare, read_all
 from kafka_edu.cli.demo_topic import create_topic, wait_until_in_sync
+from kafka_edu.clients.admin.new_topic import make_topic
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.event import ZOOKEEPER, Source, SourceKind
 from kafka_edu.trace.events.supervisor import ZooKeeperModeChanged
@@ -48,8 +48,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     with running_cluster(
         "zk-faults", zookeeper=kind, zookeepers=3 if kind == "apache" else None
     ) as cluster:
-        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-        create_topic(admin, TOPIC, PARTITIONS)
+        create_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS)
         yield cluster
 
 
@@ -99,12 +98,10 @@ def acked_after(producer: ConfluentProducer, moment: float) -> bool:
 
 def create(cluster: Cluster, topic: str) -> None:
     """Make the broker and the controller write to ZooKeeper over the sessions they hold."""
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-    admin.create_topics([NewTopic(topic, 1, 3)])[topic].result(PATIENCE_S)
+    make_topic(cluster.bootstrap_servers, topic, 1, 3)
 
 
 @pytest.mark.parametrize("act", ["kill", "pause"])
-@pytest.mark.timeout(180)
 def test_no_acked_record_and_no_session_is_lost(
     cluster: Cluster, producer: ConfluentProducer, act: str
 ) -> None:

@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
 
+from kafka_edu.clients.admin.new_topic import make_topic
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.headers import decode_response, encode_request
@@ -175,9 +176,7 @@ def create_topic(servers: str, topic: str, partitions: int) -> None:
     kept = {
         "retention.ms": "-1"
     }  # FIRST_TIME is long ago: without this, a retention check could delete the records
-    admin.create_topics(
-        [NewTopic(topic, partitions, min(3, brokers), config=kept)], operation_timeout=PATIENCE_S
-    )[topic].result(PATIENCE_S)
+    make_topic(servers, topic, partitions, min(3, brokers), kept)
     known_by_all(servers, topic, partitions)
 
 
@@ -344,7 +343,6 @@ def codecs_in(servers: str, topic: str, partitions: int) -> set[str]:
     return found
 
 
-@pytest.mark.timeout(300)  # the first test fetches and builds the client
 class ClientContract:
     """The tests. A client's module has one subclass `Test…` with `client`."""
 

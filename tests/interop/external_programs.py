@@ -19,7 +19,7 @@ from kafka_edu.cli.maven_jars import PeerMissing, maven_jars
 from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
 
 HERE: Final = Path(__file__).parent
-BUILD_S: Final = 280
+BUILD_S: Final = 500
 
 
 def missing(why: str) -> NoReturn:

@@ -31,10 +31,10 @@ from kafka_edu.zk.jute.serialization import encode_acl
 from kafka_edu.zk.zk_client import Stat, WatchType, ZkErrorCode
 from tests.interop.external_programs import require_apache_zookeeper
 from tests.interop.frames import read_frame
+from tests.waiting import PATIENCE_S
 
 TICK_MS: Final = 500
 SESSION_MS: Final = 10_000
-PATIENCE_S: Final = 30.0
 
 
 class Server(Protocol):

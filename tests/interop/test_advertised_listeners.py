@@ -17,7 +17,7 @@ from tests.waiting import PATIENCE_S, wait_for
 
 TOPIC: Final = "doors"
 GIVE_UP_MS: Final = 2_000
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.interop
 
 
 class Doors(NamedTuple):

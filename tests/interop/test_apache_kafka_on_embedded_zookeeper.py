@@ -108,7 +108,6 @@ def znodes(zookeeper: int) -> Iterator[Znodes]:
     client.close()
 
 
-@pytest.mark.timeout(300)
 def test_three_java_brokers_live_on_the_embedded_zookeeper(
     java_brokers: ApacheKafka, znodes: Znodes
 ) -> None:

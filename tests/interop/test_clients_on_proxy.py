@@ -50,7 +50,7 @@ ASK_FOR_METADATA_ALONE: Final = ("confluent-kafka", "aiokafka")
 #: Settings for a slow machine: a target that takes long to answer is not down.
 PATIENT: Final = ("--refresh-ms", "200", "--timeout-ms", "30000")
 #: The first test of each client fetches and builds that client, so the time-out is long.
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.interop
 
 
 @pytest.fixture(scope="module")

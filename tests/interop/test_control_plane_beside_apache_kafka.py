@@ -56,7 +56,6 @@ def listeners_of_the_controllers_requests(recording: list[Envelope]) -> dict[str
     return found
 
 
-@pytest.mark.timeout(300)
 def test_either_controller_talks_to_the_other_broker_by_the_control_plane(tmp_path: Path) -> None:
     jars = apache_kafka_jars()
     record = tmp_path / "ours.record"

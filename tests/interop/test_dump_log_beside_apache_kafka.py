@@ -345,7 +345,6 @@ def all_of(root: Path, names: Sequence[str], *suffixes: str) -> str:
     )
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "options", [(), ("--deep-iteration",), ("--print-data-log",)], ids=["shallow", "deep", "print"]
 )
@@ -358,7 +357,6 @@ def test_logs(files: Path, version: str, options: tuple[str, ...]) -> None:
     )
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "options",
     [(), ("--verify-index-only",), ("--index-sanity-check",)],
@@ -372,7 +370,6 @@ def test_indexes(files: Path, version: str, options: tuple[str, ...]) -> None:
     compare(version, files, "--files", all_of(files, names, ".index", ".timeindex"), *options)
 
 
-@pytest.mark.timeout(300)
 def test_decoders(files: Path, version: str) -> None:
     logs = all_of(files / "v1", ["."], ".log")
     for option in ("--key-decoder-class", "--value-decoder-class"):
@@ -387,7 +384,6 @@ def test_decoders(files: Path, version: str) -> None:
         )
 
 
-@pytest.mark.timeout(300)
 def test_what_does_not_fit_together(files: Path, version: str) -> None:
     compare(version, files / "wrong", "--files", f"{0:020d}.log")
     compare(version, files / "wrong", "--files", f"{0:020d}.log", "--deep-iteration")
@@ -396,7 +392,6 @@ def test_what_does_not_fit_together(files: Path, version: str) -> None:
         compare(version, files / "wrong", "--files", f"{0:020d}.index,{0:020d}.timeindex")
 
 
-@pytest.mark.timeout(300)
 def test_what_ends_it(files: Path, version: str) -> None:
     for arguments in (
         ("--files", f"{0:020d}.log"),

@@ -149,7 +149,6 @@ def stage(scenery: Stage) -> Stage:
 ELECT = "leader-election --bootstrap-server {bootstrap} --election-type"
 
 
-@pytest.mark.timeout(300)
 def test_the_election_tools_say_and_do_what_kafkas_do(stage: Stage) -> None:
     java, ours = stage.outputs("2.8.2", f"{ELECT} preferred --topic a{{x}} --partition 0")
     assert java == Printed(
@@ -208,7 +207,6 @@ def test_the_election_tools_say_and_do_what_kafkas_do(stage: Stage) -> None:
     stage.until("a", 1, 2)
 
 
-@pytest.mark.timeout(300)
 def test_2_0_s_tool_by_znode(stage: Stage) -> None:
     stage.cluster.stop(1)
     stage.until("a", 0, 1)
@@ -231,7 +229,6 @@ def test_2_0_s_tool_by_znode(stage: Stage) -> None:
     stage.until("a", 1, 2)
 
 
-@pytest.mark.timeout(300)
 def test_an_unclean_election_on_demand(stage: Stage) -> None:
     """Broker 1 is the last member of c's ISR, and is down. Broker 0 is up, and may lack records."""
     stage.cluster.stop(0)

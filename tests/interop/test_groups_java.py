@@ -20,7 +20,6 @@ def program() -> list[str]:
     return list(java_program("java_groups", "Groups", "3.9.1"))
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("topic", "assignor", "instances"),
     [("eager", EAGER, ""), ("cooperative", COOPERATIVE, ""), ("static", EAGER, "i-")],
@@ -33,7 +32,7 @@ def test_members_come_commit_and_go(
         [*program, servers, f"groups-{topic}", assignor, instances],
         capture_output=True,
         text=True,
-        timeout=250,
+        timeout=500,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]

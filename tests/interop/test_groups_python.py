@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupState, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient, KafkaConsumer
 from kafka import TopicPartition as PyTopicPartition
 
+from kafka_edu.clients.admin.new_topic import make_topic
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.interop.client_contract import rd
 from tests.waiting import PATIENCE_S, wait_for
@@ -37,8 +38,7 @@ def cluster() -> Iterator[Cluster]:
 def topic(cluster: Cluster) -> str:
     """Return a topic of four partitions with 50 records each."""
     name = f"t-{uuid.uuid4().hex[:8]}"
-    admin = AdminClient(rd(cluster.bootstrap_servers))
-    admin.create_topics([NewTopic(name, PARTITIONS, 3)])[name].result(PATIENCE_S)
+    make_topic(cluster.bootstrap_servers, name, PARTITIONS, 3)
     producer = Producer(rd(cluster.bootstrap_servers))
     for i in range(RECORDS):
         producer.produce(name, value=b"%d" % i, partition=i % PARTITIONS)

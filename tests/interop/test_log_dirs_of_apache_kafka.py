@@ -42,7 +42,7 @@ def zookeeper(tmp_path: Path) -> Iterator[str]:
     assert process.stdout is not None
     yield f"127.0.0.1:{process.stdout.readline().split()[1]}"
     process.terminate()
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE_S) == 0
 
 
 def set_format(zookeeper: str, topic: str, release: str) -> None:
@@ -65,7 +65,6 @@ def tear(disk: Disk, topic: str) -> None:
     path.write_bytes(whole + first[:30])
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
 def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
     apache_kafka_jars(version)
@@ -105,7 +104,6 @@ def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make
     disk.check_clean_end()
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
 def test_brokers_of_two_makes_exclude_each_other(
     tmp_path: Path, zookeeper: str, version: Make
@@ -148,7 +146,6 @@ def transact(servers: str, turn: str, committed: list[str]) -> None:
             producer.abort_transaction(PATIENCE_S)
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
 def test_transactions_go_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
     """Producer snapshots, transaction indexes and `__transaction_state` work across the brokers:

@@ -30,7 +30,7 @@ from tests.waiting import wait_for
 
 HIGHEST: Final = {"2.0.1": 6, "2.8.2": 11}
 GROUPS: Final = "abcdefgh"
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]  # the first test fetches the jars
+pytestmark = pytest.mark.interop
 
 
 @pytest.fixture(scope="module", params=HIGHEST)

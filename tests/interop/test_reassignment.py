@@ -212,7 +212,6 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield Stage(cluster, tmp_path_factory.mktemp("reassign"))
 
 
-@pytest.mark.timeout(200)
 @pytest.mark.parametrize(
     "tool", ["java-2.0.1", "java-2.8.2", "java-2.8.2-by-zookeeper", "zookeeper", "brokers"]
 )
@@ -253,7 +252,6 @@ def test_a_topic_moves_under_its_producer(stage: Stage, tool: str) -> None:
         )  # type: ignore[misc]  # mypy does not type a lambda's default
 
 
-@pytest.mark.timeout(200)
 @pytest.mark.parametrize("tool", ["java-2.0.1", "zookeeper", "brokers"])
 def test_a_file_may_name_log_dirs(stage: Stage, tool: str) -> None:
     """Each replica must move into a given log dir of its broker, and the tool reports when it is
@@ -312,7 +310,6 @@ def differences(stage: Stage, version: str, ours: str, words: str) -> list[str]:
     )
 
 
-@pytest.mark.timeout(400)
 def test_by_brokers_it_prints_what_2_8_prints(stage: Stage) -> None:
     """Wrong command lines are in tests/unit/tools/test_reassign_partitions.py, because they need no
     broker.
@@ -363,7 +360,6 @@ def test_by_brokers_it_prints_what_2_8_prints(stage: Stage) -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.timeout(200)
 def test_what_waits_is_listed_retargeted_and_cancelled(stage: Stage) -> None:
     """A move waits for a broker. The broker was stopped (SIGSTOP) when the move began, and then
     killed. Both tools report the same.

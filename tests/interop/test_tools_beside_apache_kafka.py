@@ -60,14 +60,12 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         missing(str(error))
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("story", STORIES)
 def test_our_tools_on_a_broker_of_ours(ours: Cluster, story: str) -> None:
     found = differences(tell(of(story, ours), STORIES[story], java=False), golden(story))
     assert not found, "\n".join(map(str, found))
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "story", [story for story in STORIES if story not in OF_NOBODY]
 )  # wrong command lines need no broker, and each would start a JVM
@@ -137,7 +135,6 @@ def test_topics_by_brokers_prints_what_it_prints_by_zookeeper(ours: Cluster) -> 
     assert "Topic 'brokers' already exists." in again.out + again.err
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("story", ["console", "groups", "deletion", "brokers", "log-dirs"])
 def test_kafkas_tools_on_a_broker_of_ours(ours: Cluster, theirs: Cluster, story: str) -> None:
     """Kafka's own tools print the same on our broker as on theirs. This test covers only the

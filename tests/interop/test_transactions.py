@@ -152,7 +152,7 @@ class JavaTransactions:
             [*self._program(), *map(str, arguments)],
             capture_output=True,
             text=True,
-            timeout=250,
+            timeout=500,
             check=False,
         )
         assert done.returncode == 0, done.stderr[-3000:]
@@ -203,7 +203,6 @@ def topic(servers: str) -> str:
     return name
 
 
-@pytest.mark.timeout(300)
 def test_what_is_committed_is_seen_and_what_is_aborted_is_not(
     client: Client, servers: str, topic: str
 ) -> None:
@@ -215,7 +214,6 @@ def test_what_is_committed_is_seen_and_what_is_aborted_is_not(
     assert sorted(read_to_end(servers, topic, "read_uncommitted", PARTITIONS)) == sorted(WRITTEN)
 
 
-@pytest.mark.timeout(300)
 def test_offsets_and_output_count_together(client: Client, servers: str, topic: str) -> None:
     client.write(servers, topic, f"writer of {topic}")
     output, name = f"{topic}-out", f"transform {topic}"
@@ -250,7 +248,6 @@ def test_offsets_and_output_count_together(client: Client, servers: str, topic: 
     checker.close()
 
 
-@pytest.mark.timeout(300)
 def test_a_zombie_is_fenced(client: Client, servers: str, topic: str) -> None:
     assert client.zombie(servers, topic, f"zombie of {topic}") == "fenced"
     assert read_to_end(servers, topic, "read_committed", PARTITIONS, 1) == ["living"]

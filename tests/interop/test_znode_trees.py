@@ -55,7 +55,6 @@ def differences(expected: Tree, found: Tree) -> list[str]:
     ]
 
 
-@pytest.mark.timeout(300)
 def test_the_same_history_leaves_the_same_tree(story: Story, version: str) -> None:
     expected: dict[str, str | None] = {}
 

@@ -2,10 +2,10 @@
 four-letter words. The embedded ZooKeeper and Apache's behave the same.
 """
 
-import os
 import re
 import socket
 from collections.abc import Callable
+from random import Random
 
 import pytest
 
@@ -13,7 +13,8 @@ from kafka_edu.zk.apache import four_letter_word
 from kafka_edu.zk.jute.codec import Decoder, encode_buffer, encode_int, encode_long
 from kafka_edu.zk.jute.op_code import OpCode
 from kafka_edu.zk.zk_client import ZkErrorCode
-from tests.interop.raw_zookeeper import PATIENCE_S, SESSION_MS, TICK_MS, Raw, Server, create, read
+from tests.interop.raw_zookeeper import SESSION_MS, TICK_MS, Raw, Server, create, read
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.tools
 
@@ -69,7 +70,7 @@ def test_answers_come_in_the_order_of_the_requests(zk: Raw, root: str) -> None:
 
 def test_a_mebibyte_and_no_more(connect: Callable[..., Raw], zk: Raw, root: str) -> None:
     largest = 0xFFFFF - (8 + 4 + len(root) + 4 + 4)
-    data = os.urandom(largest)
+    data = Random(7).randbytes(largest)
     zk.set(root, data)
     assert zk.get(root)[0] == data
     other = connect()

@@ -25,7 +25,8 @@ from kafka_edu.zk.zk_client import (
     ZkError,
     ZkErrorCode,
 )
-from tests.interop.raw_zookeeper import PATIENCE_S, SESSION_MS, Raw, Server, make_server
+from tests.interop.raw_zookeeper import SESSION_MS, Raw, Server, make_server
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.tools
 
@@ -131,6 +132,24 @@ def test_kazoo_client_notifies_watches_once_and_before_later_reads(
         ]
         await client.close()
         await other.close()
+
+    asyncio.run(use())
+
+
+def test_kazoo_client_has_its_own_session_ended_as_if_it_had_expired(
+    server: Server, root: str
+) -> None:
+    async def use() -> None:
+        seen = Notifications()
+        client = await kazoo_client(server.port, root, seen)
+        before = client.session_id
+        await client.create("/e", b"", ephemeral=True)
+        assert await client.expire_session() == before
+        await seen.until(SessionState.EXPIRED)
+        await seen.times(SessionState.CONNECTED, 2)
+        assert client.session_id not in (0, before)
+        assert await client.exists("/e") is None
+        await client.close()
 
     asyncio.run(use())
 

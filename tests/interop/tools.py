@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_edu.common.python_process import python_command, python_environment
+from tests.interop.class_archive import archive_options
 from tests.interop.client_contract import known_by_all
 from tests.waiting import LOOK_EVERY_S, PATIENCE_S
 
@@ -112,6 +113,7 @@ class Cluster(NamedTuple):
         log4j.write_text(LOG4J)
         return [
             *JAVA,
+            *archive_options(JAVA, self.jars),
             f"-Dlog4j.configuration=file:{log4j}",
             "-cp",
             f"{self.jars}/*",

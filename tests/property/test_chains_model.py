@@ -64,7 +64,6 @@ def act(world: World, doing: str, broker: int, topic: str) -> None:
             pass
 
 
-@pytest.mark.timeout(300)
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     acts=st.lists(

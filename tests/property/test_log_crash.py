@@ -51,6 +51,7 @@ def values(log: Log) -> list[tuple[int, bytes | None]]:
     offset = log.log_start_offset
     while offset < log.log_end_offset:
         data = part_bytes(log.read(offset, 1_000_000).records)
+        assert data, f"no record is at {offset}, and the log ends at {log.log_end_offset}"
         for at, header in iter_headers(data):
             found += [(r.offset, r.key) for r in read_records(data[at : at + header.size_in_bytes])]
         offset = found[-1][0] + 1
@@ -118,6 +119,9 @@ def test_a_kill_anywhere_in_a_write_leaves_a_beginning_of_the_log(
 
 
 @given(sizes=batch_sizes, flush_at=st.integers(0, 25), seed=st.integers(0, 2**32))
+@example(
+    sizes=[1, 3, 4, 1, 5, 2, 5, 5, 4], flush_at=25, seed=9385
+)  # a first segment lost whole batches
 @QUICK
 def test_a_power_failure_takes_only_what_was_not_flushed(
     sizes: list[int], flush_at: int, seed: int

@@ -34,7 +34,6 @@ def test_the_pattern_finds_the_status_of_every_line() -> None:
         assert status_of(line.text) == str(line.status), line.text
 
 
-@pytest.mark.timeout(300)
 def test_spark_counts_what_was_written(cluster: Cluster) -> None:
     from kafka_edu.spark.status_codes import count_status_codes
 
@@ -43,32 +42,3 @@ def test_spark_counts_what_was_written(cluster: Cluster) -> None:
     assert count_status_codes(cluster.bootstrap_servers, "web", "local[2]") == {
         str(status): n for status, n in truth.by_status.items()
     }
-
-
-@pytest.mark.timeout(300)
-def test_rows_have_the_connectors_columns_and_a_range_gives_just_its_records(
-    cluster: Cluster,
-) -> None:
-    from kafka_edu.spark.status_codes import read_topic, spark_session
-
-    create_topic(cluster.bootstrap_servers, "rows", 1, 3)
-    fill_topic(cluster.bootstrap_servers, "rows", 100, seed=12)
-    with spark_session("rows", "local[1]") as spark:
-        assert read_topic(spark, cluster.bootstrap_servers, "rows").columns == [
-            "key",
-            "value",
-            "topic",
-            "partition",
-            "offset",
-            "timestamp",
-            "timestampType",
-        ]
-        part = (
-            spark.read.format("kafka-edu")
-            .option("kafka.bootstrap.servers", cluster.bootstrap_servers)
-            .option("assign", '{"rows": [0]}')
-            .option("startingOffsets", '{"rows": {"0": 10}}')
-            .option("endingOffsets", '{"rows": {"0": 25}}')
-            .load()
-        )
-        assert [row["offset"] for row in part.orderBy("offset").collect()] == list(range(10, 25))

@@ -7,29 +7,25 @@ from types import TracebackType
 
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+
+from kafka_edu.clients.admin.new_topic import make_assigned_topic
+from tests.waiting import PATIENCE_S
 
 LINE = b"203.0.113.7 - - [10/Oct/2026:13:55:36 +0000] GET /index.html HTTP/1.1 200 2326"
 
 
 def controller_of(bootstrap: str) -> int:
     """Return the id of the controller, as a client sees it."""
-    controller = AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=20).controller_id
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    controller = admin.list_topics(timeout=PATIENCE_S).controller_id
     assert isinstance(controller, int)
     return controller
 
 
 def create_topic(bootstrap: str, name: str, replicas: list[int], **config: str) -> None:
     """Create a topic of one partition with these replicas, the first of which will lead it."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    topic = NewTopic(
-        name,
-        num_partitions=1,
-        replica_assignment=[replicas],
-        config={key.replace("_", "."): value for key, value in config.items()},
-    )
-    for future in admin.create_topics([topic], operation_timeout=20, request_timeout=30).values():
-        future.result()
+    configs = {key.replace("_", "."): value for key, value in config.items()}
+    make_assigned_topic(bootstrap, name, {0: replicas}, configs)
 
 
 def produce(bootstrap: str, topic: str, batches: int, acks: str, per_batch: int = 10) -> None:
@@ -38,7 +34,7 @@ def produce(bootstrap: str, topic: str, batches: int, acks: str, per_batch: int 
     for _ in range(batches):
         for _ in range(per_batch):
             producer.produce(topic, LINE, partition=0)
-        assert producer.flush(30) == 0
+        assert producer.flush(PATIENCE_S) == 0
 
 
 class Background:
@@ -62,7 +58,7 @@ class Background:
         traceback: TracebackType | None,
     ) -> None:
         self.stop.set()
-        self._thread.join(30)
+        self._thread.join(PATIENCE_S)
 
 
 class AcksAll(Background):

@@ -27,7 +27,7 @@ def test_a_chapter_runs_live_and_its_page_holds(one: Chapter, tmp_path: Path) ->
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=500,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -13,9 +13,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
+from kafka_edu.clients.admin.new_topic import make_topic
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.tui.test_live_dashboard import ROOT, Terminal
 
@@ -35,9 +34,7 @@ def cluster(home: Path) -> Iterator[Cluster]:
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed: it is the terminal of this test")
     with running_cluster(NAME, home=home) as cluster:
-        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-        topic = NewTopic("web", PARTITIONS, len(cluster.broker_ids))
-        admin.create_topics([topic], operation_timeout=30)["web"].result(30)
+        make_topic(cluster.bootstrap_servers, "web", PARTITIONS, len(cluster.broker_ids))
         yield cluster
 
 
@@ -81,7 +78,6 @@ def has(screen: str, *patterns: str) -> bool:
     return all(any(re.search(pattern, line) for line in lines) for pattern in patterns)
 
 
-@pytest.mark.timeout(300)
 def test_the_controller_is_killed_and_the_next_one_says_whom_it_elected_and_why(
     cluster: Cluster, terminal: Terminal
 ) -> None:
@@ -155,7 +151,6 @@ def test_the_controller_is_killed_and_the_next_one_says_whom_it_elected_and_why(
     terminal.keys("q")
 
 
-@pytest.mark.timeout(300)
 def test_a_paused_brokers_session_counts_down_and_takes_its_znode_along(
     cluster: Cluster, terminal: Terminal
 ) -> None:

@@ -19,7 +19,7 @@ from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.tui.live_app import LiveApp, run_live
 from tui.guest_consumers import MODULE
 
-pytestmark = [pytest.mark.tui, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.tui
 
 TOPIC, GROUP = "web", "shop"
 

@@ -98,7 +98,6 @@ def terminal(cluster: Cluster, tmp_path: Path) -> Iterator[Terminal]:
         yield terminal
 
 
-@pytest.mark.timeout(300)
 def test_a_broker_is_killed_and_started_again_by_keys(cluster: Cluster, terminal: Terminal) -> None:
     terminal.wait_for(lambda s: "all brokers are up" in s or "all is well" in s, "that all is well")
     shown = ("▶ broker 0", "▶ live", f"cluster {NAME}")

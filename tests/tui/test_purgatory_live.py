@@ -23,7 +23,6 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.mark.timeout(300)
 def test_a_paused_follower_is_named_with_the_records_that_it_lacks(cluster: Cluster) -> None:
     bootstrap = cluster.bootstrap_servers
     controller = controller_of(bootstrap)
@@ -78,7 +77,6 @@ def test_a_paused_follower_is_named_with_the_records_that_it_lacks(cluster: Clus
         run_live(cluster, test)
 
 
-@pytest.mark.timeout(300)
 def test_a_consumer_that_wants_many_bytes_waits_for_them(cluster: Cluster) -> None:
     bootstrap = cluster.bootstrap_servers
     create_topic(bootstrap, "web", [0])

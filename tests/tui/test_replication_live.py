@@ -18,13 +18,13 @@ pytestmark = pytest.mark.tui
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    # A paused follower must stay in the ISR until its leader is killed, also on a slow machine.
-    props = {"zookeeper.session.timeout.ms": "10000", "replica.lag.time.max.ms": "60000"}
+    # A paused follower must keep its session, and stay in the ISR, until its leader is killed. On a
+    # busy machine that took more than 10 s.
+    props = {"zookeeper.session.timeout.ms": "30000", "replica.lag.time.max.ms": "60000"}
     with running_cluster("replication", home=tmp_path / "home", props=props) as cluster:
         yield cluster
 
 
-@pytest.mark.timeout(300)
 def test_what_a_killed_leader_throws_away_is_shown_in_numbers(cluster: Cluster) -> None:
     bootstrap = cluster.bootstrap_servers
     controller = controller_of(bootstrap)

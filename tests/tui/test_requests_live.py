@@ -16,7 +16,7 @@ from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.tui.live_app import LiveApp, run_live
 from tests.tui.record_groups import TOPIC, create_topics, produce
 
-pytestmark = [pytest.mark.tui, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.tui
 
 
 @pytest.fixture

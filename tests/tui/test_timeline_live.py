@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
+from kafka_edu.clients.admin.new_topic import make_topic
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from tests.tui import test_live_dashboard
 from tests.tui.test_live_dashboard import NAME, Terminal
@@ -27,9 +26,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed: it is the terminal of this test")
     with running_cluster(NAME, home=tmp_path / "home") as cluster:
-        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-        topic = NewTopic("web", 3, 3)
-        admin.create_topics([topic], operation_timeout=20, request_timeout=30)["web"].result()
+        make_topic(cluster.bootstrap_servers, "web", 3, 3)
         yield cluster
 
 
@@ -37,7 +34,6 @@ def controller_of(screen: str) -> int:
     return int(screen.split("♛ controller broker ")[1].split()[0])
 
 
-@pytest.mark.timeout(300)
 def test_the_arrows_lead_from_a_kill_to_the_new_leaders_and_time_stands_still(
     cluster: Cluster, terminal: Terminal
 ) -> None:

@@ -193,3 +193,25 @@ def test_the_time_of_a_line_that_has_just_come_can_be_read() -> None:
         assert set(glowing) == {lines.palette.text}
 
     look(KILLED, after_last(KILLED, LeaderElected), ask)
+
+
+def test_filtered_lines_keep_their_lanes_and_the_arrows_between_them() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("9")
+        await pilot.pause()
+        app.filter_words = ("web",)
+        text = shown(app).splitlines()
+        lines = app.screen.query_one("#timeline", TickerLines)
+        begin = lines.title().index("sup") + 1
+        words = begin + lines.lane_width * len(lines.lanes()) + 1
+        rows = [line for line in text if "┊" in line]
+        assert len(rows) > 30
+        assert {row[words : words + 2] for row in rows} <= {"b0", "b1", "zk"}, "below each other"
+        (written,) = (at for at, row in enumerate(rows) if "partitions/2/state set" in row)
+        (led,) = (at for at, row in enumerate(rows) if "leader of web-2 nobody" in row)
+        gutter = rows[led].index("└")
+        assert "▶●" in rows[led]
+        assert rows[written][gutter] == "┐"
+        assert {row[gutter] for row in rows[written + 1 : led]} == {"│"}
+
+    look(KILLED, after_last(KILLED, LeaderElected) + 3_000, ask)

@@ -45,7 +45,6 @@ def list_only(terminal: Terminal, client: str) -> None:
     raise AssertionError(f"no frame of {client} is listed:\n{terminal.screen()}")
 
 
-@pytest.mark.timeout(300)
 def test_what_an_old_client_says_and_which_byte_of_a_broken_frame_is_wrong(
     cluster: Cluster, terminal: Terminal
 ) -> None:

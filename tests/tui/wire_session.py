@@ -24,17 +24,16 @@ from kafka_edu.protocol.headers import encode_request
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafka_edu.supervisor.action_client import ActionAddress, ActionClient
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_S, wait_for
 
 CLIENTS = "shop,shop-reader,old-shop,stranger"
 TOPIC = "web"
-GROUP_PATIENCE_S = 30.0
 
 
 def create_topic(bootstrap: str) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap, "client.id": "admin"})
     for done in admin.create_topics([NewTopic(TOPIC, 1, 1)]).values():
-        done.result(30)
+        done.result(PATIENCE_S)
 
 
 def produce(bootstrap: str) -> None:
@@ -54,7 +53,7 @@ def produce(bootstrap: str) -> None:
             producer.produce(
                 TOPIC, value, key=f"order-{number}", partition=0, headers=[("trace", b"abc")]
             )
-        assert producer.flush(30) == 0
+        assert producer.flush(PATIENCE_S) == 0
 
 
 def consume(bootstrap: str) -> None:
@@ -71,7 +70,7 @@ def consume(bootstrap: str) -> None:
     consumer.subscribe([TOPIC])
     read = 0
     while read < 10:
-        message = consumer.poll(GROUP_PATIENCE_S)
+        message = consumer.poll(PATIENCE_S)
         assert message is not None, "no record came"
         assert message.error() is None, message.error()
         read += 1

@@ -23,7 +23,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 #: Folders whose modules users run.
 SHIPPED: Final = ("kafka_edu", "tui", "chapters", "exercises", "benchmarks")
 #: Groups that a command fetches itself when it needs them (`kafka_edu.common.package_group`).
-FETCHED_BY_COMMANDS: Final = ("spark", "apache-zookeeper")
+FETCHED_BY_COMMANDS: Final = ("spark", "apache-zookeeper", "docs")
 
 
 def name_of(requirement: str) -> str:
@@ -77,6 +77,7 @@ def test_no_shipped_module_imports_what_only_developers_install() -> None:
         "kafka_edu_labs",
         "kafka_edu_benchmarks",
         "learner_wall",  # beside learner_process, a program that is run by its path
+        "learner_process",  # beside learner_jail, as well
         "_typeshed",  # known to type checkers alone
     }
     wrong = []

@@ -122,6 +122,7 @@ def _run_plain(
 def _run_dashboard(
     presentation: Presentation, bookmark: Bookmark, scene: Scene, fast: bool
 ) -> bool:
+    from ..collector import settle_collector
     from .presenter_app import PresenterApp
 
     terminal = sys.stdout.isatty()
@@ -131,6 +132,7 @@ def _run_dashboard(
         presentation, bookmark, scene.name, folder=scene.folder, replay=scene.replay, fast=fast
     )
     if terminal:
+        settle_collector()
         app.run()
     else:
         app.run(headless=True, size=_SIZE)

@@ -8,6 +8,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Label
 
 from kafka_edu.instruments.replay import Replay
+from kafka_edu.instruments.trace_feed import now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
 from ..model import Model
@@ -48,6 +49,7 @@ _LEAST = 18
 """With a presenter's panel: below so many rows for the rest there is no time line."""
 
 
+_FLOODED_KEYS_US: Final = 1_000_000
 _PROCESSES: Final = frozenset({"running", "paused", "stopped"})
 _FITS: Final = {
     "kill": {"running", "paused"},
@@ -89,6 +91,7 @@ class DashboardScreen(Screen[None]):
         """Takes the acts that keys and the palette choose."""
         self._selected = ("", True)
         """What the keys in the footer depend on."""
+        self._selected_us = 0
 
     def compose(self) -> ComposeResult:
         yield Label(TOO_SMALL, id="too-small")
@@ -122,10 +125,7 @@ class DashboardScreen(Screen[None]):
         self.model.motion.tasks_first = self.declaration.name == "wheels"
         for motion in self.query(MotionStrip):
             motion.display = self.model.motion.on
-        selected = (self._process(), self.acts.pending is None)
-        if selected != self._selected:
-            self._selected = selected
-            self.refresh_bindings()
+        self._refresh_keys()
         panels = sum(panel.outer_size.height for panel in self.query("#presenter"))
         height = self.size.height - panels
         for strip in self.query(TickerLines):
@@ -137,6 +137,19 @@ class DashboardScreen(Screen[None]):
         for child in self.children:
             if isinstance(child, Ticks):
                 child.tick()
+
+    def _refresh_keys(self) -> None:
+        """Let the footer show the keys that have a meaning now.
+
+        Textual makes a new footer, and lays out the whole screen again. So in a flood, in which a
+        broker may come and go with each frame, this is done at most once a second.
+        """
+        now = now_us()
+        selected = (self._process(), self.acts.pending is None)
+        due = not self.model.flooded or now - self._selected_us >= _FLOODED_KEYS_US
+        if selected != self._selected and due:
+            self._selected, self._selected_us = selected, now
+            self.refresh_bindings()
 
     def redraw(self) -> None:
         """Draw everything again, because the theme changed."""

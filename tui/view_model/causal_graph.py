@@ -12,6 +12,8 @@ Arrows that cross share a cell: each cell is a set of the sides that it touches.
 """
 
 from collections.abc import Sequence
+from functools import cache
+from itertools import groupby
 from typing import Final, NamedTuple
 
 UP, DOWN, LEFT, RIGHT = 1, 2, 4, 8
@@ -37,35 +39,43 @@ class GraphRow(NamedTuple):
     """The number of the cause. It chooses the gutter, so that two arrows of a lane stay apart."""
 
 
-class Cell(NamedTuple):
-    """One character, and the lane whose colour it has; None for the dotted line of a life."""
+class Run(NamedTuple):
+    """Characters of one row that have the same look."""
 
-    glyph: str
+    glyphs: str
     lane: int | None
+    """The lane whose colour they have; None for the dotted line of a life, and for blanks."""
+    at_home: bool = False
+    """Whether it stands in the column of its own lane, as a sign does."""
 
 
 class _Grid:
-    """The sides that each cell touches, and whose arrow it is."""
+    """For each row the columns that an arrow touches: on which sides, and whose arrow it is."""
 
-    def __init__(self, rows: int, columns: int) -> None:
-        self.sides = [[0] * columns for _ in range(rows)]
-        self.lanes: list[list[int | None]] = [[None] * columns for _ in range(rows)]
+    def __init__(self, rows: int) -> None:
+        self.touched: list[dict[int, tuple[int, int]]] = [{} for _ in range(rows)]
+        """Column → sides and lane."""
         self.heads: dict[tuple[int, int], str] = {}
 
     def touch(self, row: int, column: int, sides: int, lane: int) -> None:
-        self.sides[row][column] |= sides
-        self.lanes[row][column] = lane
+        touched = self.touched[row]
+        before, _ = touched.get(column, (0, lane))
+        touched[column] = before | sides, lane
 
     def across(self, row: int, columns: range, lane: int) -> None:
         for column in columns:
             self.touch(row, column, LEFT | RIGHT, lane)
 
 
-def graph(rows: Sequence[GraphRow], lanes: int, width: int) -> list[list[Cell]]:
-    """Draw the rows. A lane is `width` ≥ 3 columns wide: the sign, its gutters, a blank. O(cells,
-    and the length of the arrows).
+def graph(
+    rows: Sequence[GraphRow], lanes: int, width: int, shown: int | None = None
+) -> list[list[Run]]:
+    """Draw the rows, or only the first `shown` of them. The others are looked at for their arrows.
+
+    A lane is `width` ≥ 3 columns wide: the sign, its gutters, a blank. O(rows × lanes, and the
+    length of the arrows).
     """
-    grid = _Grid(len(rows), lanes * width)
+    grid = _Grid(len(rows))
     for at, row in enumerate(rows):
         if row.cause is None:
             continue
@@ -73,10 +83,8 @@ def graph(rows: Sequence[GraphRow], lanes: int, width: int) -> list[list[Cell]]:
             _straight(grid, rows, at, row.cause, row.lane, width)
         else:
             _arrow(grid, at, row, width)
-    return [
-        [_cell(grid, at, column, row, width) for column in range(lanes * width)]
-        for at, row in enumerate(rows)
-    ]
+    lives = (ALIVE + " " * (width - 1)) * lanes
+    return [_runs(grid, at, row, lives, width) for at, row in enumerate(rows[:shown])]
 
 
 def _straight(
@@ -109,13 +117,27 @@ def _arrow(grid: _Grid, at: int, row: GraphRow, width: int) -> None:
         grid.heads[at, target + 1] = TO_LEFT
 
 
-def _cell(grid: _Grid, at: int, column: int, row: GraphRow, width: int) -> Cell:
-    if column == row.lane * width:
-        return Cell(row.sign, row.lane)
-    lane = grid.lanes[at][column]
-    if (head := grid.heads.get((at, column))) is not None:
-        return Cell(head, lane)
-    sides = grid.sides[at][column]
-    if not sides and column % width == 0:
-        return Cell(ALIVE, None)
-    return Cell(_LINES[sides], lane)
+def _runs(grid: _Grid, at: int, row: GraphRow, lives: str, width: int) -> list[Run]:
+    """Return one row: `lives`, and what lies over them."""
+    touched, sign = grid.touched[at], row.lane * width
+    runs: list[Run] = []
+    drawn = 0
+    for column in sorted({*touched, sign}):
+        runs += _between(lives[drawn:column])
+        drawn = column + 1
+        if column == sign:
+            runs.append(Run(row.sign, row.lane, at_home=True))
+            continue
+        sides, lane = touched[column]
+        run = Run(grid.heads.get((at, column)) or _LINES[sides], lane, column == lane * width)
+        if runs and runs[-1][1:] == run[1:]:
+            run = run._replace(glyphs=runs.pop().glyphs + run.glyphs)
+        runs.append(run)
+    runs += _between(lives[drawn:])
+    return runs
+
+
+@cache
+def _between(lives: str) -> tuple[Run, ...]:
+    """Return a piece of a row that no arrow touches."""
+    return tuple(Run("".join(same), None) for _, same in groupby(lives))

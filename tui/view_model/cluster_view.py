@@ -223,6 +223,10 @@ class ClusterView:
                 "warning",
                 f"! broker {joined(paused)} is paused; the cluster does not know it yet",
             )
+        if self.links or self.relay_ended:
+            # Followers may be behind already. The leaders say so only after
+            # replica.lag.time.max.ms.
+            return "warning", f"! {why[2:]}; every ISR is whole so far"
         if reasons:
             return "warning", f"! {why[2:]}; every partition has all its replicas"
         if self.controller < 0:

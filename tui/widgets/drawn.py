@@ -7,10 +7,12 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
+from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.events import Click
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -127,6 +129,12 @@ class Lines(ScrollView, can_focus=True):
         self._follow = follow
         self._count = 0
         self._seen: list[Text] = []
+        self._ready: dict[int, Text] = {}
+        """Lines that the last tick has drawn, and that wait to be painted. So each line is drawn
+        once a frame and not twice.
+        """
+        self._base = Style.null()
+        """The list's own style, in a paint."""
         self._words: tuple[str, ...] = ()
         self._shown_lines: Sequence[int] = range(0)
         """The indices of the lines that the filter lets through, in the order in which they are
@@ -196,9 +204,17 @@ class Lines(ScrollView, can_focus=True):
         a widget by itself, so `super().on_click` would count one click twice.
         """
 
-    def _visible(self) -> list[Text]:
-        top = self.scroll_offset.y
-        return [self.line(i) for i in self._shown_lines[top : top + self.size.height]]
+    def _visible(self) -> dict[int, Text]:
+        """Draw the lines in view."""
+        top, width = self.scroll_offset.y, self.scrollable_content_region.width
+        in_view = self._shown_lines[top : top + self.size.height]
+        return {index: self._fitted(index, width) for index in in_view}
+
+    def _fitted(self, index: int, width: int) -> Text:
+        """Draw a line. If it is wider than `width` it ends in an ellipsis."""
+        text = self.line(index)
+        text.truncate(width, overflow="ellipsis")
+        return text
 
     def _filter(self) -> tuple[str, ...]:
         """Return the words that a line must hold."""
@@ -262,9 +278,12 @@ class Lines(ScrollView, can_focus=True):
             self._height = self.size.height
             if self._follow and self.cursor >= self._last:
                 self.scroll_to(y=max(count - self._height, 0), animate=False, force=True)
-        seen = self._visible()
+        drawn = self._visible()
+        seen = list(drawn.values())
+        self._ready.clear()
         if seen != self._seen or changed:
             self._seen = seen
+            self._ready = drawn
             self.refresh()
 
     def redraw(self) -> None:
@@ -274,30 +293,52 @@ class Lines(ScrollView, can_focus=True):
         self.tick()
         self.refresh()
 
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """Put a scrollbar that appears at the list's position. Textual moves only one that is
+        shown, and a list may be scrolled in the tick that gives it its scrollbar.
+        """
+        if shown:
+            self.vertical_scrollbar.position = self.scroll_y
+
     def on_resize(self) -> None:
         self.redraw()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Paint lines. What is the same for all of them is looked up once."""
+        self._base = self.rich_style
+        return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         row = self.scroll_offset.y + y
         width = self.size.width
         index = self._shown_lines[row] if row < len(self._shown_lines) else -1
         if 0 <= index < self.count():
-            text = self.line(index).copy()
-            text.truncate(self.scrollable_content_region.width, overflow="ellipsis")
+            text = self._ready.pop(index, None)
+            if text is None:
+                text = self._fitted(index, self.scrollable_content_region.width)
             if index == self.cursor and self.has_focus:
+                text = text.copy()
                 text.pad_right(max(width - text.cell_len, 0))
                 text.stylize_before(f"on {self.palette.cursor}")
         else:
             nothing = f"no line holds: {' '.join(self._words)}" if self._words else self.empty()
             text = ink(nothing if row == 0 else "", self.palette.dim)
-        strip = Strip(text.render(self.app.console))
-        return strip.crop_extend(0, width, self.rich_style).apply_style(self.rich_style)
+            text.truncate(width, overflow="crop")
+        base = self._base
+        painted = [
+            Segment(piece.text, base + piece.style if piece.style else base)
+            for piece in text.render(self.app.console)
+        ]
+        if (room := width - text.cell_len) > 0:
+            painted.append(Segment(" " * room, base))
+        return Strip(painted, width)
 
     def action_move(self, by: int) -> None:
         self._shown_lines = self._let_through()  # lines may have come since the last tick
         rows = len(self._shown_lines)
         row = min(max(self._shown_row(self.cursor) + by, 0), max(rows - 1, 0))
         self.cursor = self._shown_lines[row] if rows else 0
+        self._ready.clear()
         self._reveal(row)
         self.refresh()
         self.cursor_moved()
@@ -332,6 +373,7 @@ class Lines(ScrollView, can_focus=True):
             index = self._shown_lines[row]
             again = index == self.cursor
             self.cursor = index
+            self._ready.clear()
             self.refresh()
             self.cursor_moved()
             if again or event.chain > 1:

@@ -29,6 +29,10 @@ class StatusLine(Drawn, can_focus=True):
         super().__init__(model)
         self._replay = replay
 
+    @property
+    def _is_late(self) -> bool:
+        return self._replay is None and self.model.late_us > LATE_US
+
     def _mode(self) -> Text:
         replay, colours, pause = self._replay, self.palette, self.model.pause
         if pause is not None and replay is None:
@@ -37,7 +41,7 @@ class StatusLine(Drawn, can_focus=True):
             words = f"{sign} {duration(pause.behind_us / 1000)} behind{lost}"
             return ink(f" {words} · z: now " if self.size.width >= 100 else f" {words} ",
                        f"bold reverse {colours.warning}")  # fmt: skip
-        if replay is None and self.model.late_us > LATE_US:
+        if self._is_late:
             return ink(f"▶ {duration(self.model.late_us / 1000)} late", f"bold {colours.warning}")
         if replay is None:
             up = self.model.cluster.supervised
@@ -57,6 +61,9 @@ class StatusLine(Drawn, can_focus=True):
     def draw(self) -> Text:
         view, colours, width = self.model.cluster, self.palette, self.size.width - 2
         kind, words = view.verdict()
+        if kind == "ok" and self._is_late:
+            ago = duration(self.model.late_us / 1000)
+            kind, words = "warning", f"… {ago} ago: {words.removeprefix('✓ ')}"
         if self.model.pause is not None and self.model.pause.stopped_by:
             kind, words = "warning", f"■ stopped: {self.model.pause.stopped_by}"
         mode = self._mode()

@@ -1,12 +1,15 @@
 """The time line: what happened, one lane a process, with arrows from causes to effects."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import datetime
 from typing import ClassVar, Final
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
+from textual.geometry import Region
+from textual.strip import Strip
 
 from kafka_edu.instruments.sentences import teller
 from kafka_edu.trace.event import Envelope, Source, SourceKind
@@ -14,7 +17,7 @@ from kafka_edu.trace.event import Envelope, Source, SourceKind
 from ..model import Model
 from ..palette import Palette
 from ..subjects import TICKER
-from ..view_model.causal_graph import ABOVE, Cell, GraphRow, graph
+from ..view_model.causal_graph import ABOVE, GraphRow, Run, graph
 from ..view_model.figures import duration
 from ..view_model.glow import GLOW_US
 from ..view_model.signs import sign_of
@@ -79,8 +82,10 @@ class TickerLines(Lines):
         self.model = model
         self.everything = everything
         """Whether to show every fact, and not only those that deserve a line for everybody."""
-        self._cells: list[list[Cell]] = []
+        self._graph: dict[int, list[Run]] = {}
+        """The lanes of the lines in view, by the line's index."""
         self._first = 0
+        """The row of the first of them."""
         self._lanes: list[Source] = []
 
     @property
@@ -107,7 +112,7 @@ class TickerLines(Lines):
         return sorted(known, key=lambda source: (_RANKS[source.kind], source.id))
 
     def tick(self) -> None:
-        self._draw_graph()
+        self._lanes = self.lanes()
         if self.border_title != (title := self.title()):
             self.border_title = title
         super().tick()
@@ -139,34 +144,40 @@ class TickerLines(Lines):
 
         self.app.push_screen(ChainScreen(self.model.ticker, envelope))
 
-    def _visible(self) -> list[Text]:
+    def _visible(self) -> dict[int, Text]:
         self._draw_graph()
         return super()._visible()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        if self._first != self.scroll_offset.y:
+            self._draw_graph()  # it was scrolled since the last tick
+        return super().render_lines(crop)
+
     def _draw_graph(self) -> None:
-        """Draw the lanes of the rows in view."""
-        lines, log = self.facts.lines, self.facts
+        """Draw the lanes of the rows in view. Lines that the filter hides have no arrows."""
+        log, shown, top = self.facts, self._shown_lines, self.scroll_offset.y
+        height, known = self.size.height, len(log.lines)
         self._lanes = self.lanes()
-        places = {source: at for at, source in enumerate(self._lanes)}
-        first = min(self.scroll_offset.y, len(lines))
+        near = [at for at in shown[top : top + height + _BELOW] if at < known]
         rows = []
-        for at in range(first, min(first + self.size.height + _BELOW, len(lines))):
-            line = lines[at]
-            cause = log.index(line.cause)
-            sign = sign_of(line.envelope.event)
-            if cause is None or cause >= at:
-                rows.append(GraphRow(places.get(line.source, 0), sign))
-                continue
-            rows.append(
-                GraphRow(
-                    places.get(line.source, 0),
-                    sign,
-                    cause - first if cause >= first else ABOVE,
-                    places.get(lines[cause].source, 0),
-                    line.cause,
-                )
-            )
-        self._first, self._cells = first, graph(rows, len(self._lanes), self.lane_width)
+        for at in near:
+            row, number = self._lone(at), log.lines[at].cause
+            cause = log.index(number)
+            if cause is not None and cause < at:
+                cause_at = bisect_left(shown, cause)
+                if shown[cause_at] == cause:
+                    lane = self.lines_lane(cause) or 0
+                    above = cause_at - top if cause_at >= top else ABOVE
+                    row = row._replace(cause=above, cause_lane=lane, thread=number)
+            rows.append(row)
+        drawn = graph(rows, len(self._lanes), self.lane_width, shown=height)
+        self._first, self._graph = top, dict(zip(near, drawn, strict=False))
+
+    def _lone(self, index: int) -> GraphRow:
+        """Return the row of a line, without its cause."""
+        return GraphRow(
+            self.lines_lane(index) or 0, sign_of(self.facts.lines[index].envelope.event)
+        )
 
     def title(self) -> str:
         """Return the names of the lanes, each above its lane."""
@@ -195,11 +206,10 @@ class TickerLines(Lines):
         line.append("  ")
         if self._has_since:
             line.append_text(self._since(index))
-        if not 0 <= index - self._first < len(self._cells):
-            self._draw_graph()  # it was scrolled since the last tick
-        row = index - self._first
-        if 0 <= row < len(self._cells):
-            line.append_text(self._lane_cells(self._cells[row]))
+        lanes = self._graph.get(index)
+        if lanes is None:
+            (lanes,) = graph([self._lone(index)], len(self._lanes), self.lane_width)
+        self._append_lanes(line, lanes)
         line.append(
             f" {teller(told.source):<4}", style=f"bold {colours.broker(told.source.broker)}"
         )
@@ -221,17 +231,14 @@ class TickerLines(Lines):
         words = f"+{duration(since_us / 1000)}" if since_us >= 1000 else ""
         return ink(f"{words:>{_SINCE - 2}}  ", f"bold {colours.warning}" if long else colours.dim)
 
-    def _lane_cells(self, cells: Sequence[Cell]) -> Text:
+    def _append_lanes(self, line: Text, runs: Sequence[Run]) -> None:
         colours = self.palette
-        text = Text()
-        for at, cell in enumerate(cells):
-            if cell.lane is None:
-                text.append(cell.glyph, style=colours.dim)
+        for run in runs:
+            if run.lane is None:
+                line.append(run.glyphs, style="" if run.glyphs.isspace() else colours.dim)
                 continue
-            colour = colours.broker(self._lanes[cell.lane].broker)
-            is_sign = at % self.lane_width == 0 and at // self.lane_width == cell.lane
-            text.append(cell.glyph, style=f"bold {colour}" if is_sign else colour)
-        return text
+            colour = colours.broker(self._lanes[run.lane].broker)
+            line.append(run.glyphs, style=f"bold {colour}" if run.at_home else colour)
 
 
 class ChainLines(Lines):

@@ -109,8 +109,8 @@ class SoakPart:
         """Work for `seconds`. `tick(doing)` is called every half second. After a KeyboardInterrupt
         the part ends in a hurry, and the exception is raised again.
         """
-        create_topic(self._admin, TOPIC, PARTITIONS)
-        create_topic(self._admin, PROBE_TOPIC, PROBE_PARTITIONS)
+        create_topic(self._cluster.bootstrap_servers, TOPIC, PARTITIONS)
+        create_topic(self._cluster.bootstrap_servers, PROBE_TOPIC, PROBE_PARTITIONS)
         self._start()
         hurried = True
         try:

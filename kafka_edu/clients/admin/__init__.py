@@ -2,9 +2,10 @@
 them act (Kafka: AdminClient.java; AdminClient.scala of 2.0).
 
 `brokers` holds the connections and finds the controller and coordinators. `group_service` asks
-about consumer groups. `topic_service` describes, creates, extends and deletes topics. All three
-speak Kafka's own messages and know nothing of command lines. A broker's refusal is a
-KafkaException, and a broken connection is an OSError.
+about consumer groups. `topic_service` describes, creates, extends and deletes topics. `new_topic`
+creates one also while there is no controller. All of them speak Kafka's own messages and know
+nothing of command lines. A broker's refusal is a KafkaException, and a broken connection is an
+OSError.
 """
 
 

@@ -55,7 +55,7 @@ def _lines(at: Presentation) -> Iterator[Line]:
     yield Line(Role.SAY, filled(step.say, at.names))
     reached = len(ORDER) if at.looking_back else ORDER.index(at.phase)
     if step.ask is not None and reached >= ORDER.index(Phase.QUESTION):
-        yield from _question(at, step.ask, reached > ORDER.index(Phase.QUESTION))
+        yield from _question(at, step.ask, reached)
     if reached >= ORDER.index(Phase.WATCHING):
         yield from _watched(at)
     if step.ask is not None and reached >= ORDER.index(Phase.ANSWER):
@@ -85,15 +85,19 @@ def _note(at: Presentation) -> str:
     return "an earlier step: the screen shows its recorded moment, while the cluster runs on"
 
 
-def _question(at: Presentation, ask: Question, answered: bool) -> Iterator[Line]:
+def _question(at: Presentation, ask: Question, reached: int) -> Iterator[Line]:
+    """Yield the question and its choices. The right one is marked when the answer is shown."""
     yield Line(Role.QUESTION, filled(ask.question, at.names))
     chosen = at.choices.get(at.shown)
+    right = ask.right if reached >= ORDER.index(Phase.ANSWER) else None
     for number, choice in enumerate(ask.choices, 1):
-        sign = "▶" if answered and number == chosen else " "
-        yield Line(
-            Role.CHOSEN if number == chosen else Role.CHOICE,
-            f"{sign} {number} {filled(choice, at.names)}",
-        )
+        if number == right:
+            sign, role = "✓", Role.SEEN
+        elif number == chosen:
+            sign, role = "▶" if reached > ORDER.index(Phase.QUESTION) else " ", Role.CHOSEN
+        else:
+            sign, role = " ", Role.CHOICE
+        yield Line(role, f"{sign} {number} {filled(choice, at.names)}")
 
 
 def _watched(at: Presentation) -> Iterator[Line]:
@@ -110,9 +114,9 @@ def _watched(at: Presentation) -> Iterator[Line]:
 def _answer(at: Presentation, ask: Question) -> str:
     chosen = at.choices.get(at.shown)
     if ask.right and chosen:
-        verdict = "Yes. " if chosen == ask.right else f"Not {chosen}, but {ask.right}. "
+        verdict = "Yes. " if chosen == ask.right else f"No, choice {ask.right}. "
     elif ask.right:
-        verdict = f"{ask.right}. "
+        verdict = f"Choice {ask.right}. "
     else:
         verdict = ""
     return verdict + filled(ask.answer, at.names)

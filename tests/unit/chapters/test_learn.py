@@ -18,7 +18,8 @@ def test_the_way_has_every_chapter_and_every_exercise_once() -> None:
     ]
     assert {each for each in ids if not each.startswith("chapter-")} == set(load_manifest())
     for exercise in load_manifest():
-        assert ids.index(exercise) > ids.index(f"chapter-{exercise.partition('-')[0]}")
+        if (chapter := exercise.partition("-")[0]) in find_chapters():
+            assert ids.index(exercise) > ids.index(f"chapter-{chapter}")
 
 
 def test_the_next_step_is_the_first_that_is_neither_passed_nor_given_up(tmp_path: Path) -> None:
@@ -31,8 +32,9 @@ def test_the_next_step_is_the_first_that_is_neither_passed_nor_given_up(tmp_path
     assert coming is not None
     assert coming.id == "chapter-00"
     assert coming.why
-    for step in ("chapter-00", "chapter-01", "chapter-02"):
-        pass_(step)
+    for step in way(tmp_path):
+        if step.id < "02" or step.id in ("chapter-00", "chapter-01", "chapter-02"):
+            pass_(step.id)
     coming = next_step(way(tmp_path))
     assert coming is not None
     assert (coming.id, coming.command) == ("02-1", "lab start 02-1")

@@ -49,3 +49,8 @@ def test_it_is_the_cut_that_hides_the_class() -> None:
     assert pids_by(SCRIPT, f"   77 ?        Sl     0:00 {' '.join(words)}\n") == {77}
     shorter = [*words[:4], words[4][: PAGE_SIZE - 300], *words[5:]]
     assert pids_by(SCRIPT, as_ps_printed_it([(77, shorter)])) == {77}
+
+
+def test_a_command_of_several_lines_takes_one() -> None:
+    script = ["sh", "-c", "true\njava -jar kafka.Kafka\n"]
+    assert pids_by(SCRIPT, as_ps_printed_it([(77, script)])) == {77}

@@ -7,6 +7,7 @@ import socket
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Final
 
 import pytest
@@ -190,7 +191,7 @@ def test_records_of_more_than_a_batch_never_enter_the_process(
     async def main() -> None:
         here, there = await Pair().open()
         file = OsFileSystem().open(str(tmp_path / "log"))
-        file.append([os.urandom(1_000) * (size // 1_000 + 1)])
+        file.append([Random(7).randbytes(1_000) * (size // 1_000 + 1)])
         kernel = ShortKernel(monkeypatch, [4, size - 40_000] if by_sendfile else [])
         here.wire.send([b"head", FileRegion(file, 0, size), b"tail"])
         await there.until_size(size + 8)

@@ -20,6 +20,7 @@ from exercises.runner.manifest import find_exercise
 from kafka_edu.common.python_process import python_environment
 from kafka_edu.learner.learner import Learner, LearnerFailure
 from kafka_edu.learner.learner_wall import landlock_version
+from tests.waiting import PATIENCE_S
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 
@@ -314,10 +315,11 @@ def forge(data):
         'b\'{"value": [1, 5, 0]}\\n{"value": [1, 5, 0]}\\n\'',
         "b'no answer\\n'",
         "b'[' * 60000 + b'\\n'",
+        "b'{\"value\": ' + b'[' * 700 + b']' * 700 + b'}\\n'",
         "b'x' * 200000",
         "b'3\\n'",
     ],
-    ids=["two answers", "no JSON", "deep", "endless", "a number"],
+    ids=["two answers", "no JSON", "deep", "deep but whole", "endless", "a number"],
 )
 def test_who_forges_answers_is_ended_and_told(tmp_path: Path, data: str) -> None:
     add = f"    def add(self, expiration_ms):\n        forge({data})\n        os._exit(0)\n"
@@ -358,11 +360,15 @@ def test_the_process_of_a_loop_ends_with_the_one_that_asks(tmp_path: Path) -> No
     learner = Learner(file, "TimingWheel", wall_limit_s=0.2)
     process = learner.start()
     assert process.stdin is not None
-    process.stdin.write(b'{"make": [1, 20, 0]}\n{"object": 0, "call": "add", "arguments": [350]}\n')
-    process.stdin.close()  # as the kernel does for a process that is killed
+    process.stdin.write(b'{"make": [1, [20], 0]}\n')
+    process.stdin.write(b'{"object": 0, "call": "add", "arguments": [350]}\n')
+    process.stdin.flush()
     assert process.stdout is not None
+    assert json.loads(process.stdout.readline()) == {"object": 0}, "next comes the loop"
+    process.stdin.close()  # as the kernel does for a process that is killed
     while process.stdout.read(65536):
         pass
+    process.wait(PATIENCE_S)  # its pipe is closed a moment before it has ended
     learner.close()
     assert process.returncode == 0, "it ended of itself"
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from exercises.command import lab
-from exercises.runner.manifest import find_exercise
+from exercises.runner.manifest import find_exercise, load_manifest
 from exercises.runner.progress import Progress, Record, parse, serialize
 from exercises.runner.workplace import Workplace
 from kafka_edu.common.files import OsFileSystem
@@ -119,14 +119,15 @@ def test_giving_up_is_confirmed_and_recorded(tmp_path: Path) -> None:
 
 def test_progress_says_how_far_and_what_is_next(tmp_path: Path) -> None:
     run = CliRunner(env={"COLUMNS": "200"})
-    work = Workplace(EXERCISE, tmp_path)
-    assert "lab start 02-1" in run.invoke(lab, ["progress", "--dir", str(tmp_path)]).output
+    first = next(iter(load_manifest().values()))
+    work = Workplace(first, tmp_path)
+    assert f"lab start {first.id}" in run.invoke(lab, ["progress", "--dir", str(tmp_path)]).output
     work.start()
     work.next_hint()
     shown = run.invoke(lab, ["progress", "--dir", str(tmp_path)]).output
     assert "1 of 3" in shown
-    assert "lab check 02-1" in shown
+    assert f"lab check {first.id}" in shown
     work.remember(True)
     shown = run.invoke(lab, ["progress", "--dir", str(tmp_path)]).output
     assert "1 of " in shown
-    assert "lab check 02-1" not in shown
+    assert f"lab check {first.id}" not in shown

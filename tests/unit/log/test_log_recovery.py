@@ -30,13 +30,14 @@ def load(
     clean: bool = False,
     recovery_point: int = 0,
     log_start_offset: int = 0,
+    config: LogConfig = CONFIG,
 ) -> tuple[Log, list[Event]]:
     return load_log(
         TopicPartition("t", 0),
         "/d",
         D,
         disk,
-        CONFIG,
+        config,
         clean_shutdown=clean,
         recovery_point=recovery_point,
         log_start_offset=log_start_offset,
@@ -156,6 +157,49 @@ def test_behind_a_bad_batch_nothing_counts_not_even_later_segments() -> None:
     assert log.leader_epoch_cache.entries == [(0, 0)], (
         "the second leader's records are gone, and so is its epoch"
     )
+
+
+def lose_the_end_of_the_first_segment(disk: MemoryFileSystem) -> None:
+    """Cut the file of offsets 0 to 13 behind offset 9, where a batch ends."""
+    (keep,) = [at for at, h in iter_headers(disk.read(FIRST + ".log")) if h.base_offset == 10]
+    disk.open(FIRST + ".log").truncate(keep)
+
+
+def test_behind_missing_offsets_no_later_segment_counts() -> None:
+    disk, before = written()
+    lose_the_end_of_the_first_segment(disk)
+    log, events = load(disk)
+    assert [s.base_offset for s in log.segments] == [0]
+    assert stored(log) == list(range(log.log_end_offset)) == list(range(10))
+    recovered = events[0]
+    assert isinstance(recovered, LogRecovered)
+    assert recovered.truncated_bytes == sum(s.size for s in before.segments[1:])
+    assert recovered.reason == "the offsets 10 to 13 are missing"
+    assert not [n for n in disk.list(D) if n.startswith(("00000000000000000014.", "0000000002"))]
+    assert log.leader_epoch_cache.entries == [(0, 0)]
+    assert log.producer_state_manager.producers[1].last_sequence == 9
+    batch = build_batch([Record(0, NOW, None, b"x")])
+    assert log.append_as_leader(batch, 2, NOW).first_offset == 10
+
+
+def test_missing_offsets_are_no_loss_in_a_compacted_log() -> None:
+    disk, _ = written()
+    lose_the_end_of_the_first_segment(disk)
+    compacted = LogConfig.parse(
+        {"segment.bytes": "640", "segment.index.bytes": "480", "cleanup.policy": "compact"}
+    )
+    log, _ = load(disk, config=compacted)
+    assert stored(log) == [*range(10), *range(14, 40)]
+    assert log.log_end_offset == 40
+
+
+def test_missing_offsets_below_the_recovery_point_are_not_looked_for() -> None:
+    disk, _ = written()
+    lose_the_end_of_the_first_segment(disk)
+    log, _ = load(disk, recovery_point=14)
+    assert stored(log) == [*range(10), *range(14, 40)]
+    cut, _ = load(disk, recovery_point=13)
+    assert cut.log_end_offset == 10
 
 
 def test_a_flipped_bit_below_the_recovery_point_is_not_looked_for() -> None:

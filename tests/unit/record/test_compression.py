@@ -4,6 +4,7 @@ import cramjam
 import pytest
 
 from kafka_edu.common.errors import Errors
+from kafka_edu.common.xxh32 import xxh32_short
 from kafka_edu.record import compression
 from kafka_edu.record.compression import (
     CompressionError,
@@ -83,8 +84,8 @@ def test_lz4_in_message_format_v0_has_the_wrong_checksum_that_its_readers_expect
     )
     with pytest.raises(CompressionError, match="descriptor"):
         decompress(CompressionType.LZ4, wrong, 1)
-    assert right[6] == (compression._xxh32_short(right[4:6]) >> 8) & 0xFF, (
+    assert right[6] == (xxh32_short(right[4:6]) >> 8) & 0xFF, (
         "the lz4 library and our xxHash agree on the right one"
     )
-    assert compression._xxh32_short(b"") == 0x02CC5D05
-    assert compression._xxh32_short(b"abc") == 0x32D153FF
+    assert xxh32_short(b"") == 0x02CC5D05
+    assert xxh32_short(b"abc") == 0x32D153FF

@@ -36,7 +36,7 @@ def fake_java(folder: Path, script: str) -> Path:
 def spark_home(tmp_path: Path) -> Path:
     jars = tmp_path / "spark" / "jars"
     jars.mkdir(parents=True)
-    (jars / "spark-core_2.13-4.1.4.jar").touch()
+    (jars / "spark-core_2.13-4.2.1.jar").touch()
     return jars.parent
 
 

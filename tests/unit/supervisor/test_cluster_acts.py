@@ -1,4 +1,4 @@
-"""Acts on links over a relay that is not there, and what is known after its end."""
+"""Acts on links: over a relay that is not there, and with a control plane."""
 
 import asyncio
 from pathlib import Path
@@ -89,3 +89,39 @@ def test_a_relay_does_what_the_acts_say_and_is_healed_at_the_end(tmp_path: Path)
     asyncio.run(story())
     assert acts.acts.links == {}
     assert acts.changes[-2:] == [(cut, WHOLE), (slow, WHOLE)]
+
+
+def test_a_link_covers_the_control_plane_whose_port_stands_in_the_brokers_znode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered = {1: {9093, 40_001}}
+    controls: list[tuple[int, dict[str, object]]] = []
+
+    async def control(_: ClusterActs, broker: int, request: dict[str, object]) -> dict[str, object]:
+        controls.append((broker, request))
+        return {"connections": 1}
+
+    monkeypatch.setattr(ClusterActs, "_registered_ports", lambda _, broker: registered[broker])
+    monkeypatch.setattr(ClusterActs, "_control", control)
+    acts = ClusterActs(
+        ClusterFolder(tmp_path),
+        "",
+        "",
+        {0: (9092,), 1: (9093,)},
+        lambda _: ProcessState.RUNNING,
+        lambda *_: None,
+        None,
+        with_control_plane=[1],
+    )
+    ends = {"broker": 0, "other": 1}
+    for name in ("cut-link", "reset-link"):
+        asyncio.run(acts.act(name, ends))
+        assert [(broker, r["ports"]) for broker, r in controls] == [
+            (0, [9093, 40_001]),
+            (1, [9092]),
+        ]
+        controls.clear()
+    registered.clear()  # its session has expired: healing needs no znode
+    asyncio.run(acts.act("heal-link", ends))
+    assert [(broker, r["ports"]) for broker, r in controls] == [(0, [9093, 40_001]), (1, [9092])]
+    assert acts.links == {}

@@ -4,7 +4,7 @@ from tui.view_model.causal_graph import ABOVE, GraphRow, graph
 
 
 def drawn(rows: list[GraphRow], lanes: int = 3, width: int = 4) -> list[str]:
-    return ["".join(cell.glyph for cell in row).rstrip() for row in graph(rows, lanes, width)]
+    return ["".join(run.glyphs for run in row).rstrip() for row in graph(rows, lanes, width)]
 
 
 def test_an_arrow_goes_down_beside_its_cause_and_turns_to_its_effect() -> None:

@@ -610,8 +610,7 @@ def test_a_link_with_a_fault_is_said_until_it_is_healed() -> None:
     reduced(story, view)
     assert view.verdict() == (
         "warning",
-        "! the link between brokers 1 and 2 is slow by 700 ms; every partition has all its"
-        " replicas",
+        "! the link between brokers 1 and 2 is slow by 700 ms; every ISR is whole so far",
     )
     story.tell(SUPERVISOR, slow._replace(delay_ms=0, cut=True))
     reduced(story, view)
@@ -636,7 +635,7 @@ def test_links_to_zookeeper_and_clients_are_said_each_for_itself() -> None:
     assert view.verdict() == (
         "warning",
         "! the link between broker 0 and ZooKeeper is cut; the link between broker 0 and its"
-        " clients is slow by 50 ms; every partition has all its replicas",
+        " clients is slow by 50 ms; every ISR is whole so far",
     )
     story.tell(SUPERVISOR, zookeeper._replace(cut=False))
     reduced(story, view)

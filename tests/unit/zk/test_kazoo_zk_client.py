@@ -8,8 +8,8 @@ import pytest
 
 from kafka_edu.zk.kazoo_zk_client import KazooZkClient, split_connect_string
 from kafka_edu.zk.zk_client import SessionState, ZkError, ZkErrorCode
+from tests.waiting import PATIENCE_S
 
-PATIENCE_S = 30.0
 SESSION_MS = 10_000
 
 

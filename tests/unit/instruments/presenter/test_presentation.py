@@ -104,7 +104,9 @@ def test_narration_load_question_acts_evidence_answer() -> None:
     at.act_done()
     at.after_seen(46)
     assert at.phase is Phase.ANSWER
-    assert texts(at, Role.ANSWER) == ["Not 1, but 2. It was broker 1."]
+    assert texts(at, Role.ANSWER) == ["No, choice 2. It was broker 1."]
+    assert [line.text[0] for line in page(at) if line.role is Role.CHOSEN] == ["▶"]
+    assert "✓ 2 " in "".join(texts(at, Role.SEEN)), "the right choice has a mark"
     assert at.go_on(50) == []
     assert at.phase is Phase.END
     assert texts(at, Role.SAY) == ["Broker 1 is dead."]

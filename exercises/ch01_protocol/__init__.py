@@ -1,0 +1,1 @@
+"""The exercises of chapter 01: the protocol."""

@@ -1,0 +1,1 @@
+"""Exercise 01-1: varints that arrive in pieces."""

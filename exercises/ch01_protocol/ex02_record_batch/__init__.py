@@ -1,0 +1,1 @@
+"""Exercise 01-2: a RecordBatch of format v2."""

@@ -1,0 +1,1 @@
+"""Exercise 01-3: a decoder that is wrong from one version on."""

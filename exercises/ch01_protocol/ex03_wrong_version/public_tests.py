@@ -1,0 +1,210 @@
+"""Public tests of exercise 01-3. Run them by `kafka-edu lab check 01-3`: the learner's class lives
+in another process, and `learner` asks it.
+"""
+
+from random import Random
+
+import pytest
+
+from kafka_edu.learner.learner import Learner
+from kafka_edu.protocol.messages.fetch import FetchResponse
+
+from ...runner.mismatch import Mismatch, Words
+from ..hexadecimal import point
+from .material import (
+    FIRST_WITH_SESSIONS,
+    VERSIONS,
+    Found,
+    asked,
+    frame_of,
+    response_of,
+    right_reading,
+    run,
+)
+
+ASKED_FOR = Words("(number of the response, version, name of a field, session id)")
+SIZES = {"error_code": 2, "size": 4, "correlation_id": 4, "throttle_time_ms": 4, "session_id": 4}
+
+
+class Diagnosis:
+    """What the learner has found, next to what there is to find."""
+
+    def __init__(self, learner: Learner, material: int) -> None:
+        self.exchanges, self.right = run(material)
+        self.came = learner.make().call("diagnosis")
+
+    @property
+    def found(self) -> Found:
+        """The learner's answer. Raises Mismatch if it has another form."""
+        match self.came:
+            case (int(number), int(version), str(name), int(session_id)):
+                return Found(number, version, name, session_id)
+        raise Mismatch("diagnosis()", ASKED_FOR, self.came, "four things are asked for")
+
+    def is_right(self) -> bool:
+        return self.came == tuple(self.right)
+
+
+@pytest.fixture
+def diagnosis(learner: Learner, material: int) -> Diagnosis:
+    return Diagnosis(learner, material)
+
+
+def test_number(diagnosis: Diagnosis) -> None:
+    """diagnosis names the first response that is read wrongly"""
+    number, right = diagnosis.found.number, diagnosis.right.number
+    if number == right:
+        return
+    why = f"frames.txt has the responses 1 to {len(diagnosis.exchanges)}"
+    if 1 <= number <= len(diagnosis.exchanges):
+        one = diagnosis.exchanges[number - 1]
+        why = f"in {number}, {asked(one).replace('A client', 'a client')}"
+        if number < right:
+            why += ", and every field of the response is read as the broker sent it"
+            failed = any(
+                result.error_code
+                for topic in one.response.responses
+                for result in topic.partition_responses
+            )
+            why += ", also the error of the partition" if failed else ""
+        else:
+            why += "; by then something was already wrong"
+    raise Mismatch("diagnosis()", ASKED_FOR, number, why, read="frames.txt, one after the other")
+
+
+def test_version(diagnosis: Diagnosis) -> None:
+    """diagnosis names the lowest version that is read wrongly"""
+    version = diagnosis.found.version
+    if version == diagnosis.right.version:
+        return
+    why = "Fetch has the versions 4 to 11 here"
+    if version in VERSIONS and version < FIRST_WITH_SESSIONS:
+        why = f"a response of version {version} can have nothing that is read wrongly"
+    elif version in VERSIONS:
+        why = (
+            f"a response of version {version} may be read wrongly, but a lower one, too. The"
+            " tables say since when each field is there"
+        )
+    raise Mismatch("diagnosis()", ASKED_FOR, version, why)
+
+
+def test_field(diagnosis: Diagnosis) -> None:
+    """diagnosis names the field that lies where the reading begins to go wrong"""
+    name = diagnosis.found.field
+    if name == diagnosis.right.field:
+        return
+    why = (
+        "go through the bytes of that response. Up to which byte are they read rightly? The"
+        " protocol says what lies behind it: figure 6-6 of chapter 01, or wire decode"
+    )
+    raise Mismatch("diagnosis()", ASKED_FOR, name, why)
+
+
+def test_session(diagnosis: Diagnosis) -> None:
+    """diagnosis names the session id that the broker really gave"""
+    session_id = diagnosis.found.session_id
+    if session_id == diagnosis.right.session_id:
+        return
+    why = "it is an int32: four bytes of that response, big-endian"
+    frame = diagnosis.exchanges[diagnosis.right.number - 1].frame
+    if session_id == int.from_bytes(frame[12:16], "big", signed=True):
+        why = "that is what the decoder reads, and it reads from the wrong place"
+    raise Mismatch("diagnosis()", ASKED_FOR, session_id, why)
+
+
+class Checked:
+    """The learner's decoder next to what the broker sent."""
+
+    def __init__(self, learner: Learner, diagnosis: Diagnosis) -> None:
+        self._made = learner.make()
+        self._diagnosis = diagnosis
+
+    def reads(self, response: FetchResponse, version: int, correlation_id: int = 7) -> None:
+        """Raise Mismatch unless a response is read as it was sent.
+
+        While the diagnosis is wrong, no field is named: that would give it away.
+        """
+        frame = frame_of(response, version, correlation_id)
+        came = self._made.call("decode", version, frame)
+        expected = right_reading(response, version, correlation_id)
+        asked_for = f"decode({version}, a response of {len(frame)} bytes)"
+        if not isinstance(came, tuple) or not all(
+            isinstance(pair, tuple) and len(pair) == 2 for pair in came
+        ):
+            raise Mismatch(
+                asked_for,
+                Words("a list of (name, value)"),
+                came,
+                "decode returned that at first; the mistake is not there",
+            )
+        pairs = [(str(name), value) for name, value in came]
+        # The order of the fields in the answer may be any; their values count.
+        got, wanted = dict(pairs), dict(expected)
+        if got == wanted and len(pairs) == len(expected):
+            return
+        if not self._diagnosis.is_right():
+            raise AssertionError(
+                f"a response of version {version} is read wrongly; the other tests say what is"
+                " missing in your diagnosis, and it says what to mend"
+            )
+        at = 0
+        for name, value in expected:
+            if got.get(name) != value or name not in got:
+                inner = "[" in name
+                raise Mismatch(
+                    f"{asked_for}: {name}",
+                    value,
+                    got.get(name, Words("no such field")),
+                    f"in version {version}, that is what the broker sent",
+                    drawing=() if inner else point(frame, at, name),
+                    read="the tables, and since which version a field is there",
+                )
+            at += SIZES.get(name, 0)
+        raise Mismatch(
+            asked_for,
+            sorted(wanted),
+            sorted(got),
+            "there are fields that the response does not have",
+        )
+
+
+@pytest.fixture
+def decoder(learner: Learner, diagnosis: Diagnosis) -> Checked:
+    """The learner's decoder."""
+    return Checked(learner, diagnosis)
+
+
+def test_without_session(decoder: Checked) -> None:
+    """responses outside of a session, of every version"""
+    random = Random(1)
+    for version in VERSIONS:
+        decoder.reads(response_of(random, partitions=2), version)
+
+
+@pytest.mark.parametrize("version", [v for v in VERSIONS if v >= FIRST_WITH_SESSIONS])
+def test_in_session(decoder: Checked, version: int, seed: int) -> None:
+    """responses of newer versions"""
+    random = Random(seed)
+    for session_id in (1, 70, 65_536, random.randint(1, 0x7FFF_FFFF)):
+        response = response_of(random)
+        response.session_id = session_id
+        decoder.reads(response, version)
+        decoder.reads(FetchResponse(session_id=session_id), version)
+
+
+def test_errors(decoder: Checked) -> None:
+    """responses that are an error as a whole"""
+    for error in (70, 71, 58, -1):
+        decoder.reads(FetchResponse(error_code=error), 11)
+
+
+def test_any(decoder: Checked, seed: int) -> None:
+    """any responses, as the seed chooses"""
+    random = Random(seed)
+    for _ in range(40):
+        version = random.choice(VERSIONS)
+        response = response_of(random, partitions=random.randrange(3))
+        if version >= FIRST_WITH_SESSIONS:
+            response.session_id = random.randrange(1 << 31)
+            response.error_code = random.choice((0, 0, 70))
+        decoder.reads(response, version, random.randrange(1 << 31))

@@ -1,0 +1,1 @@
+"""Exercise 01-4: predict the sizes of batches and frames."""

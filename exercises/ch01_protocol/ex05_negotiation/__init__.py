@@ -1,0 +1,1 @@
+"""Exercise 01-5: a client that negotiates versions."""

@@ -1,0 +1,1 @@
+"""Exercise 01-6: an incremental fetch session."""

@@ -1,0 +1,94 @@
+"""The brokers of exercise 01-5: what they answer to ApiVersions, and what a client may then use."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from kafka_edu.common.transport import part_bytes
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.api_versions_table import MAX_VERSIONS
+from kafka_edu.protocol.headers import encode_response
+from kafka_edu.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+
+NONE: Final = 0
+UNSUPPORTED_VERSION: Final = 35
+HEADER_BYTES: Final = 8
+"""Size and correlation id, which stand before the body of the response."""
+
+Known = Mapping[int, Sequence[int]]
+"""api key → the versions that a client knows."""
+Served = Mapping[int, tuple[int, int]]
+"""api key → the lowest and the highest version that a broker serves."""
+
+KAFKA_20: Final[Served] = {
+    key: (0, old) for key, (old, _) in MAX_VERSIONS.items() if old is not None
+}
+KAFKA_28: Final[Served] = {key: (0, new) for key, (_, new) in MAX_VERSIONS.items()}
+
+
+class Broker(NamedTuple):
+    """A broker that answers ApiVersions."""
+
+    served: Served
+    tells: bool = True
+    """Whether its error names the versions of ApiVersions itself (KIP-511, since Kafka 2.4)."""
+    refuses: bool = False
+    """Whether it answers every version with UNSUPPORTED_VERSION, against the protocol."""
+
+    def answer(self, version: int) -> bytes:
+        """Return the body of the response to ApiVersions of this version."""
+        low, high = self.served[ApiKey.API_VERSIONS]
+        if low <= version <= high and not self.refuses:
+            return body_of(version, NONE, self.served)
+        told = {int(ApiKey.API_VERSIONS): (low, high)} if self.tells else {}
+        return body_of(0, UNSUPPORTED_VERSION, told)
+
+
+def body_of(version: int, error_code: int, served: Served) -> bytes:
+    """Return the body of a response, as the broker's own codec writes it."""
+    rows = [
+        ApiVersion(api_key=key, min_version=low, max_version=high)
+        for key, (low, high) in sorted(served.items())
+    ]
+    response = ApiVersionsResponse(error_code=error_code, api_keys=rows)
+    parts = encode_response(ApiKey.API_VERSIONS, version, 1, response)
+    return b"".join(map(part_bytes, parts))[HEADER_BYTES:]
+
+
+def highest_common(known: Known, served: Served, api_key: int) -> int | None:
+    """Return the highest version that both sides know, or None."""
+    if api_key not in served:
+        return None
+    low, high = served[api_key]
+    return max((one for one in known.get(api_key, ()) if low <= one <= high), default=None)
+
+
+def right_course(known: Known, broker: Broker) -> tuple[list[int], bool]:
+    """Return the versions of ApiVersions that a client asks with, and whether it gets a table."""
+    first = max(known[ApiKey.API_VERSIONS])
+    low, high = broker.served[ApiKey.API_VERSIONS]
+    if broker.refuses or not low <= first <= high:
+        if first == 0:
+            return [0], False
+        second = (
+            highest_common(known, broker.served, ApiKey.API_VERSIONS)
+            if broker.tells
+            else (0 if 0 in known[ApiKey.API_VERSIONS] else None)
+        )
+        if second is None:
+            return [first], False
+        return [first, second], low <= second <= high and not broker.refuses
+    return [first], True
+
+
+def draw(known: Known, served: Served, api_key: int, came: object) -> tuple[str, ...]:
+    """Return the versions of both sides as lines, with a caret under the answer."""
+    low, high = served.get(api_key, (1, 0))
+    client = known.get(api_key, ())
+    last = max([high, *client, 1])
+    numbers = "".join(f"{one:>3}" for one in range(last + 1))
+    mine = "".join("  x" if one in client else "  ·" for one in range(last + 1))
+    theirs = "".join("  x" if low <= one <= high else "  ·" for one in range(last + 1))
+    lines = [f"version {numbers}", f"client  {mine}", f"broker  {theirs}"]
+    if isinstance(came, int) and 0 <= came <= last:
+        lines.append(" " * (10 + 3 * came) + "^ your answer")
+    return tuple(lines)

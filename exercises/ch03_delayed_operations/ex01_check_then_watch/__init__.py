@@ -1,0 +1,1 @@
+"""Exercise 03-1: write tryCompleteElseWatch, step by step."""

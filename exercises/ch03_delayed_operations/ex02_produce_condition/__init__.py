@@ -1,0 +1,1 @@
+"""Exercise 03-2: write the condition of DelayedProduce."""

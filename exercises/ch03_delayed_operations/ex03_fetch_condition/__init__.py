@@ -1,0 +1,1 @@
+"""Exercise 03-3: write the condition of DelayedFetch."""

@@ -1,0 +1,38 @@
+"""Exercise 03-3: write the condition of a fetch that waits. README.md says what is asked;
+`kafka-edu lab check 03-3` tries it, `kafka-edu lab hint 03-3` helps.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+Place = tuple[int, int, int]  # (offset, base offset of its segment, byte in that segment)
+Wanted = tuple[str, Place, int, int]  # (partition, where the reader stands, max_bytes, epoch)
+
+
+class State(TypedDict):
+    """What the broker knows of a partition at this moment."""
+
+    replica: bool  # False: the replica was moved away from this broker
+    online: bool  # False: its log dir has failed
+    leader: bool  # whether this broker is its leader
+    leader_epoch: int
+    end: Place  # the end up to which this reader may read
+    diverging: bool  # the reader's log and ours differ before its offset
+    throttled: bool  # the reader is a follower, and it has used up its share
+
+
+class DelayedFetch:
+    """A fetch that found too little at its first read."""
+
+    def __init__(self, min_bytes: int, wanted: Sequence[Wanted]) -> None:
+        self.min_bytes = min_bytes
+        self.wanted = wanted
+
+    def look(self, states: Mapping[str, State]) -> tuple[str, str | int]:
+        """Return the case that ends the wait, and the partition or the number of bytes; or "wait",
+        and how many bytes are missing.
+        """
+        raise NotImplementedError(
+            'DelayedFetch.look is not written yet: it returns (case, partition), ("G", bytes) or'
+            ' ("wait", missing bytes)'
+        )

@@ -1,0 +1,1 @@
+"""Exercise 03-6: predict what ends a wait, and when."""

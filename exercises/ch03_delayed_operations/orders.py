@@ -1,0 +1,276 @@
+"""Every order in which the steps of several threads can happen, and a picture of one of them.
+
+A thread of the learner's is a generator: it yields a step, and gets the step's answer. Its next
+step depends on the answers so far and on nothing else, so each history is asked for once.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Final, Generic, NamedTuple, Protocol, Self, TypeVar
+
+from kafka_edu.learner.learner import LearnerObject
+
+STEPS_LIMIT: Final = 60
+"""A thread that is not at its end after so many steps never will be."""
+COLUMN: Final = 38
+COLUMNS_LIMIT: Final = 4
+"""More threads than that are drawn in one column."""
+
+Step = object
+History = tuple[object, ...]
+
+
+class NextStep(NamedTuple):
+    """What a thread does after the answers so far."""
+
+    step: Step
+    """For a thread that is at its end, what it returned."""
+    line: int = 0
+    """The line of the learner's file; 0 if this is not the learner's code."""
+    ended: bool = False
+
+
+class Thread(Protocol):
+    """One of the threads whose steps are put into every order."""
+
+    @property
+    def title(self) -> str:
+        """Return the head of its column in a picture."""
+        ...
+
+    def next_step(self, history: History) -> NextStep:
+        """Return the step after these answers."""
+        ...
+
+
+class World(Protocol):
+    """What all threads share at one moment. It never changes: a step makes another one."""
+
+    def do(self, thread: int, step: Step) -> tuple[Self, object]:
+        """Return the world after a step, and the step's answer. Raises ValueError, which says what
+        is wrong with the step.
+        """
+        ...
+
+    def end(self, thread: int, returned: object) -> Self:
+        """Return the world after a thread has returned."""
+        ...
+
+
+WorldT = TypeVar("WorldT", bound=World)
+
+
+class ScriptedThread(NamedTuple):
+    """A thread whose steps are known. It does not look at the answers."""
+
+    title: str
+    steps: tuple[Step, ...]
+
+    def next_step(self, history: History) -> NextStep:
+        done = len(history)
+        if done == len(self.steps):
+            return NextStep(None, ended=True)
+        return NextStep(self.steps[done])
+
+
+class LearnersThread:
+    """A thread that does some known steps, and then those of the learner's generator."""
+
+    def __init__(
+        self,
+        title: str,
+        made: LearnerObject,
+        arguments: Sequence[object] = (),
+        first: Sequence[Step] = (),
+    ) -> None:
+        """`made` has a method `play(*arguments, answers)` that returns a tuple: "step" or "end",
+        the step or what the generator returned, and the line.
+        """
+        self.title = title
+        self._made = made
+        self._arguments = tuple(arguments)
+        self._first = tuple(first)
+        self._known: dict[History, NextStep] = {}
+
+    def next_step(self, history: History) -> NextStep:
+        """Return the step after these answers. Raises LearnerFailure."""
+        if len(history) < len(self._first):
+            return NextStep(self._first[len(history)])
+        answers = history[len(self._first) :]
+        known = self._known.get(answers)
+        if known is None:
+            if len(answers) > STEPS_LIMIT:
+                raise EndlessThreadError(
+                    f"your generator is not at its end after {STEPS_LIMIT} steps: is there a loop"
+                    " that never ends, while the other threads stand still?"
+                )
+            known = self._known[answers] = self._ask(answers)
+        return known
+
+    def _ask(self, answers: History) -> NextStep:
+        match self._made.call("play", *self._arguments, list(answers)):
+            case ("step", step, int(line)):
+                return NextStep(step, line)
+            case ("end", returned, int(line)):
+                return NextStep(returned, line, ended=True)
+            case other:
+                raise AssertionError(
+                    f"play returned {other!r}. It is given with the starter: put it back as it was"
+                )
+
+
+class Row(NamedTuple):
+    """One step of an order."""
+
+    thread: int
+    step: Step
+    answer: object
+    line: int
+    ended: bool
+
+
+class Order(NamedTuple, Generic[WorldT]):
+    """One order of all steps: what was done, and the world at the end."""
+
+    rows: tuple[Row, ...]
+    world: WorldT
+    fault: str
+
+
+class Found(NamedTuple, Generic[WorldT]):
+    """What was found in all orders."""
+
+    orders: int
+    faulty: int
+    first: Order[WorldT] | None
+    """The first faulty order. The first thread runs ahead in it as far as it can."""
+
+
+class EndlessThreadError(AssertionError):
+    """The learner's generator goes on and on."""
+
+
+class BadStepError(Exception):
+    """The learner's generator yielded something that is not a step."""
+
+    def __init__(self, step: Step, line: int, why: str) -> None:
+        super().__init__(why)
+        self.step = step
+        self.line = line
+
+
+def try_all_orders(
+    world: WorldT, threads: Sequence[Thread], fault_of: Callable[[WorldT], str]
+) -> Found[WorldT]:
+    """Do the steps of `threads` in every order. `fault_of` says what is wrong with the world at the
+    end; empty if nothing is.
+
+    Orders that lead to the same world, with the same answers, go on alike and are looked at once.
+    Raises BadStepError and LearnerFailure.
+    """
+    known: dict[Hashable, Found[WorldT]] = {}
+
+    def look(world: WorldT, histories: tuple[History, ...], ended: frozenset[int]) -> Found[WorldT]:
+        key = world, histories, ended
+        found = known.get(key)
+        if found is None:
+            found = known[key] = follow(world, histories, ended)
+        return found
+
+    def follow(
+        world: WorldT, histories: tuple[History, ...], ended: frozenset[int]
+    ) -> Found[WorldT]:
+        if len(ended) == len(threads):
+            fault = fault_of(world)
+            return Found(1, int(bool(fault)), Order((), world, fault) if fault else None)
+        going = [number for number in range(len(threads)) if number not in ended]
+        # Nobody sees a thread return, so it does so at once, before the others go on.
+        returns = [n for n in going if threads[n].next_step(histories[n]).ended]
+        orders = faulty = 0
+        first: Order[WorldT] | None = None
+        for number in returns[:1] or going:
+            row, after, histories_after = _do(world, number, threads[number], histories)
+            found = look(after, histories_after, ended | set(returns[:1]))
+            orders, faulty = orders + found.orders, faulty + found.faulty
+            if first is None and found.first is not None:
+                first = found.first._replace(rows=(row, *found.first.rows))
+        return Found(orders, faulty, first)
+
+    return look(world, ((),) * len(threads), frozenset())
+
+
+def one_order(
+    world: WorldT,
+    threads: Sequence[Thread],
+    choose: Callable[[Sequence[int]], int],
+    fault_of: Callable[[WorldT], str],
+) -> Order[WorldT]:
+    """Do the steps in the one order that `choose` makes: it is given the threads that can go on."""
+    histories: tuple[History, ...] = ((),) * len(threads)
+    rows: list[Row] = []
+    left = list(range(len(threads)))
+    while left:
+        number = choose(left)
+        row, world, histories = _do(world, number, threads[number], histories)
+        rows.append(row)
+        if row.ended:
+            left.remove(number)
+    return Order(tuple(rows), world, fault_of(world))
+
+
+def _do(
+    world: WorldT, number: int, thread: Thread, histories: tuple[History, ...]
+) -> tuple[Row, WorldT, tuple[History, ...]]:
+    """Do one step of a thread, and return it, the world after it, and the histories after it."""
+    step, line, ended = thread.next_step(histories[number])
+    if ended:
+        return Row(number, step, None, line, True), world.end(number, step), histories
+    try:
+        after, answer = world.do(number, step)
+    except ValueError as error:
+        raise BadStepError(step, line, str(error)) from None
+    longer = (*histories[number], answer)
+    return (
+        Row(number, step, answer, line, False),
+        after,
+        (*histories[:number], longer, *histories[number + 1 :]),
+    )
+
+
+def draw(
+    order: Order[WorldT], threads: Sequence[Thread], words: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """Draw the threads next to each other, a line a step, with the fault at the end.
+
+    No line is longer than 80 columns if keys have at most six characters.
+
+    `words` has another text for some steps of threads that are not the learner's.
+    """
+    width = COLUMN * 2 // max(len(threads), 2)
+    in_columns = len(threads) <= COLUMNS_LIMIT
+    lines = []
+    if in_columns:
+        lines.append(("    " + "".join(f"{one.title:<{width}}" for one in threads)).rstrip())
+    number = 0
+    for row in order.rows:
+        if row.ended and row.step is None:
+            continue  # a scripted thread has no more to say
+        number += 1
+        left = " " * (width * row.thread) if in_columns else f"{threads[row.thread].title:<18}"
+        lines.append(f"{number:>2}  {left}{shown(row, words or {})}")
+    lines.append(f"    ✗ {order.fault}")
+    return tuple(lines)
+
+
+def shown(row: Row, words: Mapping[str, str]) -> str:
+    """Return a step, its answer and its line in words."""
+    if row.ended:
+        return f"returns {row.step!r}"
+    step = (
+        " ".join(str(part) for part in row.step) if isinstance(row.step, tuple) else str(row.step)
+    )
+    text = words.get(step, step)
+    if isinstance(row.answer, bool):
+        text += f" → {row.answer}"
+    elif row.answer is not None:
+        text += f": {row.answer}"
+    return text + (f"  (line {row.line})" if row.line else "")

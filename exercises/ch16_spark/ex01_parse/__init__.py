@@ -1,0 +1,1 @@
+"""Exercise 16-1: parse and quarantine."""

@@ -1,0 +1,1 @@
+"""Exercise 16-2: late data and watermarks."""

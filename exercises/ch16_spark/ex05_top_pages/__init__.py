@@ -1,0 +1,1 @@
+"""Exercise 16-5: top pages, from partial results."""

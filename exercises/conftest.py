@@ -1,0 +1,61 @@
+"""Let `pytest exercises/ch02_timing_wheel/ex01_timing_wheel_add` test your own file, as in any
+course: that of `lab/02-1` below the current folder.
+
+Each exercise has its own `learner`. KAFKA_EDU_LEARNER_SEED chooses the random numbers. `lab check`
+and `lab grade` give these tests other fixtures (`runner.pytest_plugin`), and then this file does
+nothing.
+"""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_edu.common.python_process import command_line
+from kafka_edu.learner.learner import Learner
+
+from .runner.manifest import Exercise, load_manifest
+from .runner.material import new_seed
+from .runner.workplace import Workplace
+
+if "KAFKA_EDU_LEARNER_RESULTS" not in os.environ:
+    _SEED = int(os.environ.get("KAFKA_EDU_LEARNER_SEED") or new_seed())
+
+    def pytest_report_header() -> str:
+        """Say which seed to give, to have the same numbers again."""
+        return f"exercises: KAFKA_EDU_LEARNER_SEED={_SEED}"
+
+    @pytest.fixture(scope="module")
+    def workplace(request: pytest.FixtureRequest) -> Workplace:
+        """Your folder of the exercise whose tests these are."""
+        exercise = exercise_of(request)
+        work = Workplace(exercise)
+        if exercise.kind == "predict":
+            check = command_line(f"lab check {exercise.id}")
+            pytest.skip(f"its numbers are good for one try, which `{check}` counts")
+        if not work.started:
+            pytest.skip(f"begin with `{command_line(f'lab start {exercise.id}')}`")
+        return work
+
+    @pytest.fixture(scope="module")
+    def learner(workplace: Workplace) -> Iterator[Learner]:
+        """Your code, in a process of its own."""
+        learner = Learner(workplace.file, workplace.exercise.wanted, prints=True)
+        yield learner
+        learner.close()
+
+    @pytest.fixture
+    def seed() -> int:
+        """The seed of what a test chooses by chance."""
+        return _SEED
+
+    @pytest.fixture
+    def material(workplace: Workplace) -> int:
+        """The seed of the files that were made for you."""
+        return workplace.record.seed
+
+
+def exercise_of(request: pytest.FixtureRequest) -> Exercise:
+    """Return the exercise that a test module belongs to."""
+    folder = request.path.parent
+    return next(one for one in load_manifest().values() if one.folder == folder)

@@ -1,0 +1,332 @@
+"""Grade submissions: each in a jail of its own, by public tests, other seeds and hidden tests.
+
+The tests and their judge are ours and run outside; only the learner's process is in the jail
+(`kafka_edu.learner.learner_jail`). Answers come out of it, and nothing else.
+"""
+
+import hashlib
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from enum import StrEnum
+from pathlib import Path
+from random import Random
+from typing import Final, NamedTuple
+
+from kafka_edu.learner.learner import NAMESPACES, Jail, JailError, Learner, LearnerFailure
+
+from ..runner.check import cannot_load, objection
+from ..runner.manifest import Exercise
+from ..runner.public_tests import (
+    CheckError,
+    Grading,
+    Outcome,
+    TooSlowError,
+    run_public_tests,
+)
+from .submissions import Roster, Submission
+
+OTHER_SEEDS: Final = 2
+LIMIT_S: Final = 30.0
+"""The time for all tests of one submission, by the clock. Whoever needs more is tried once more, as
+the machine may have been busy. One call that does not come back ends the tests before this.
+"""
+TRIES: Final = 2
+PARTS: Final = ("public", "seeds", "hidden")
+
+
+class Result(StrEnum):
+    """What came of one submission."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    MISSING = "missing"
+    NOT_GRADED = "not graded"
+    """The grader's fault, or no numbers to grade by. It says nothing about the work."""
+
+
+class Kind(StrEnum):
+    """How the learner's process is kept."""
+
+    NAMESPACES = NAMESPACES
+    USER = "user"
+    TRUSTED = "trusted"
+    """Only the walls that `lab check` has."""
+
+
+class Row(NamedTuple):
+    """One test of one grade."""
+
+    part: str
+    test: str
+    says: str
+    points: float
+    """What it is worth."""
+    passed: bool
+    message: str
+
+    @property
+    def earned(self) -> float:
+        return self.points if self.passed else 0.0
+
+
+class Grade(NamedTuple):
+    """One student's grade."""
+
+    student: str
+    path: str
+    result: Result
+    rows: tuple[Row, ...]
+    reason: str
+    """Why it is not the whole of the points, in one line."""
+    seconds: float
+    note: str = ""
+    """What a teacher should look at: the same work as another's, a name not in the roster."""
+
+    @property
+    def earned(self) -> float:
+        return sum(row.earned for row in self.rows)
+
+    @property
+    def possible(self) -> float:
+        return sum(row.points for row in self.rows)
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.earned / self.possible if self.rows else 0.0
+
+
+class RefusedError(Exception):
+    """This system cannot grade as asked; the message says why, and what to do."""
+
+
+def jail_of(number: int, kind: Kind) -> Jail | None:
+    """Return a jail whose user id nobody else has, or None for trusted work."""
+    if kind is Kind.TRUSTED:
+        return None
+    first, size = 1_000_000_000, 1_000_000_000
+    with open("/proc/self/uid_map", encoding="ascii") as table:  # a container may know fewer
+        known = sum(int(line.split()[2]) for line in table)
+    if known < first + size:
+        first, size = known // 2, known // 4
+    return Jail(first + (os.getpid() * 1000 + number) % size, kind)
+
+
+def why_no_jail(kind: Kind) -> str:
+    """Return why this system has no jail of that kind; empty if it has."""
+    if kind is Kind.TRUSTED:
+        return ""
+    if not sys.platform.startswith("linux"):
+        return "its walls are those of Linux"
+    if os.geteuid() != 0:
+        return "only root can give each submission a user id of its own"
+    with tempfile.TemporaryDirectory(prefix="kafka-edu-grade-") as folder:
+        file = Path(folder) / "probe.py"
+        file.write_text("def probe():\n    return {}\n", encoding="utf-8")
+        with open(Path(folder) / "output", "w+b") as output:
+            learner = Learner(file, "probe", jail=jail_of(0, kind), output=output)
+            try:
+                learner.make()
+            except (JailError, LearnerFailure, OSError) as error:
+                output.seek(0)
+                said = output.read().decode("utf-8", "replace").strip().splitlines()
+                return said[-1] if said else str(error)
+            finally:
+                learner.close()
+    return ""
+
+
+class Grader:
+    """Grades submissions of one exercise."""
+
+    def __init__(self, exercise: Exercise, seed: int, kind: Kind) -> None:
+        """`seed` chooses all random numbers, so that the same work has the same grade. Raises
+        RefusedError.
+        """
+        if why := why_no_jail(kind):
+            raise RefusedError(
+                f"this system cannot keep submissions from each other ({why}). Grade as root on"
+                " Linux, or in a container that may make namespaces; --trusted grades people whose"
+                " code you would run yourself"
+            )
+        random = Random(f"{exercise.id} {seed}")
+        self.exercise = exercise
+        self._seeds = [random.randrange(1, 1_000_000) for _ in range(1 + OTHER_SEEDS)]
+        self._kind = kind
+        self._all = self._reference()
+
+    @property
+    def possible(self) -> float:
+        """The points of all tests."""
+        return sum(row.points for row in self._all)
+
+    def _reference(self) -> tuple[Row, ...]:
+        """Return all tests, in which the reference solution must have all points. Raises
+        RefusedError.
+        """
+        if not self.exercise.solution.is_file():
+            raise RefusedError(
+                "this copy of the course has no solutions and no hidden tests: grade with the whole"
+                " course"
+            )
+        try:
+            rows = self._rows(self._run(self.exercise.solution, 0, 0))
+        except (CheckError, JailError) as error:
+            raise RefusedError(f"the tests cannot run here: {error}") from error
+        failed = [row for row in rows if not row.passed]
+        if failed:
+            raise RefusedError(
+                f"the reference solution of {self.exercise.id} fails {failed[0].test}"
+                f" ({failed[0].message}), so the tests cannot be trusted here"
+            )
+        return rows
+
+    def _run(self, file: Path, number: int, material: int) -> list[Outcome]:
+        return run_public_tests(
+            self.exercise,
+            file,
+            self._seeds[0],
+            material=material,
+            grading=Grading(tuple(self._seeds[1:]), jail_of(number, self._kind), LIMIT_S),
+        )
+
+    def _rows(self, outcomes: Iterable[Outcome]) -> tuple[Row, ...]:
+        """Return a row for each test; a test with several seeds must pass with all of them."""
+        rows: dict[tuple[str, str], Row] = {}
+        for outcome in outcomes:
+            row = Row(
+                outcome.part,
+                outcome.test,
+                outcome.says,
+                self.exercise.points_of(outcome.test),
+                outcome.passed,
+                outcome.message.partition("\n")[0],
+            )
+            before = rows.get((row.part, row.test))
+            if before is None or before.passed:
+                rows[row.part, row.test] = row
+        return tuple(sorted(rows.values(), key=lambda row: PARTS.index(row.part)))
+
+    def grade(self, submission: Submission, number: int) -> Grade:
+        """Return the grade of one submission. `number`, from 1, chooses its user id."""
+        began = time.monotonic()
+
+        def made(result: Result, rows: Sequence[Row], reason: str) -> Grade:
+            seconds = time.monotonic() - began
+            return Grade(submission.student, submission.path, result, tuple(rows), reason, seconds)
+
+        if submission.content is None:
+            return made(Result.FAILED, self._none_of_it(""), submission.problem)
+        if self.exercise.material and not submission.material:
+            return made(
+                Result.NOT_GRADED,
+                (),
+                "the numbers of this student are unknown: hand in progress.json too, or give the"
+                " roster a column `material`",
+            )
+        wrong, slow = "", True
+        for _ in range(TRIES):
+            try:
+                rows, reason = self._try(submission.content, submission.material, number)
+            except (CheckError, JailError, OSError) as error:
+                wrong = str(error).partition("\n")[0]
+                slow &= isinstance(error, TooSlowError)
+                continue
+            passed = all(row.passed for row in rows)
+            return made(Result.PASSED if passed else Result.FAILED, rows, reason)
+        if slow:
+            return made(Result.FAILED, self._none_of_it(wrong), wrong)
+        return made(Result.NOT_GRADED, (), f"the grader failed {TRIES} times: {wrong}")
+
+    def _try(self, content: bytes, material: int, number: int) -> tuple[tuple[Row, ...], str]:
+        """Return the rows and why points are missing. Raises what the grader itself fails by."""
+        with tempfile.TemporaryDirectory(prefix="kafka-edu-grade-") as folder:
+            file = Path(folder) / self.exercise.file
+            file.write_bytes(content)
+            against = re.split(r": `|\. ", objection(self.exercise, file))[0] or cannot_load(
+                self.exercise, file, jail_of(number, self._kind)
+            )
+            if against:
+                reason = against.partition("\n")[0].replace(f"{folder}{os.sep}", "")
+                return self._none_of_it(reason), reason
+            outcomes = self._run(file, number, material)
+        ran = {(row.part, row.test): row for row in self._rows(outcomes)}
+        stopped = "not run, because the tests ended before"
+        rows = tuple(
+            ran.get((row.part, row.test), row._replace(passed=False, message=stopped))
+            for row in self._all
+        )
+        first = next((row for row in rows if not row.passed), None)
+        return rows, f"{first.test}: {first.message}" if first else ""
+
+    def _none_of_it(self, reason: str) -> tuple[Row, ...]:
+        return tuple(row._replace(passed=False, message=reason) for row in self._all)
+
+    def missing(self, student: str) -> Grade:
+        """Return the grade of somebody who handed in nothing."""
+        reason = "nothing was handed in"
+        return Grade(student, "", Result.MISSING, self._none_of_it(reason), reason, 0.0)
+
+
+def grade_class(
+    grader: Grader,
+    submissions: Sequence[Submission],
+    roster: Roster | None,
+    *,
+    jobs: int,
+    told: Callable[[Grade], None] = lambda _: None,
+) -> list[Grade]:
+    """Return the grades of a class by student, missing ones too. `told` gets each as it comes."""
+    work = [roster.named(one) if roster is not None else one for one in submissions]
+    notes = list(_notes(grader.exercise, work, roster))
+
+    def one(index: int) -> Grade:
+        grade = grader.grade(work[index], index + 1)._replace(note=notes[index])
+        told(grade)
+        return grade
+
+    with ThreadPoolExecutor(jobs) as pool:
+        grades = list(pool.map(one, range(len(work))))
+    if roster is not None:
+        there = {submission.student for submission in work}
+        absent = [one.student for one in roster.students if one.student not in there]
+        grades += [grader.missing(student) for student in absent]
+    return sorted(grades, key=lambda grade: grade.student.casefold())
+
+
+def _notes(
+    exercise: Exercise, submissions: Sequence[Submission], roster: Roster | None
+) -> Iterator[str]:
+    """Return what is odd about each submission: work, numbers or name."""
+    reference = fingerprint(exercise.solution.read_bytes())
+    starter = fingerprint(exercise.starter.read_bytes())
+    known = {one.student for one in roster.students} if roster is not None else set()
+    prints = [fingerprint(one.content or b"") for one in submissions]
+    for submission, mine in zip(submissions, prints, strict=True):
+        others = [
+            (other, theirs)
+            for other, theirs in zip(submissions, prints, strict=True)
+            if other is not submission
+        ]
+        same = [
+            one.student for one, theirs in others if mine == theirs and mine not in ("", starter)
+        ]
+        numbers = [one.student for one, _ in others if one.material == submission.material != 0]
+        said = [
+            f"the same work as {', '.join(same)}" if same else "",
+            f"the same numbers as {', '.join(numbers)}" if numbers else "",
+            "the reference solution" if mine == reference else "",
+            "not in the roster" if roster is not None and submission.student not in known else "",
+        ]
+        yield "; ".join(filter(None, said))
+
+
+def fingerprint(content: bytes) -> str:
+    """Return a hash that comments, blank lines and indentation do not change; empty for nothing."""
+    lines = [b"".join(line.partition(b"#")[0].split()) for line in content.splitlines()]
+    joined = b"\n".join(filter(None, lines))
+    return hashlib.sha256(joined).hexdigest() if joined else ""

@@ -1,0 +1,105 @@
+"""Make up a class of 30, to rehearse `lab grade` before it counts: right, wrong, empty, copied and
+hostile submissions, named as four systems name them, and a roster of 32.
+"""
+
+import csv
+import zipfile
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ..runner.manifest import ROOT, Exercise
+from .attacks import ATTACKS
+
+ROSTER: Final = "roster.csv"
+NAMES: Final = (
+    *("Ada Berg", "Bo Chen", "Cleo Diaz", "Dan Evans", "Eva Frank", "Finn Gray", "Gita Hale"),
+    *("Hugo Ito", "Ines Jung", "Jan Kowal", "Kim Lund", "Lea Marsh", "Max Nagy", "Nora Otto"),
+    *("Omar Pace", "Pia Quinn", "Quan Rossi", "Rosa Stern", "Sam Tran", "Tess Udall", "Uma Vogel"),
+    *("Vera Wolf", "Will Xu", "Xenia York", "Yan Zhou", "Zoe Adler", "Abel Brandt", "Bea Costa"),
+    *("Carl Dietz", "Dora Engel", "Emil Falk", "Fay Gomez"),
+)
+HOSTILE: Final = (
+    *("forged_report", "patched_pytest", "early_exit", "endless_loop", "fork_bomb", "memory"),
+    *("deleted_folders", "hidden_tests", "others_work", "network", "output", "sys_modules"),
+    "signals",
+)
+
+
+class MadeUp(NamedTuple):
+    """One made-up submission."""
+
+    kind: str
+    """right, wrong, empty, copied or hostile."""
+    content: str
+
+
+def made_up(exercise: Exercise) -> list[MadeUp]:
+    """Return 30 submissions: 6 right, 6 wrong, 2 empty, 3 copied, 13 hostile."""
+    right = exercise.solution.read_text(encoding="utf-8")
+    wrong = [one.file.read_text(encoding="utf-8") for one in exercise.wrong]
+    shipped = ROOT.parent / "kafka_edu" / "timer" / "timing_wheel.py"
+    attacks = {attack.name: attack for attack in ATTACKS}
+    return [
+        *(MadeUp("right", f"{right}\n\nVERSION = {number}\n") for number in range(6)),
+        *(MadeUp("wrong", f"{wrong[n % len(wrong)]}\n\nVERSION = {n}\n") for n in range(6)),
+        MadeUp("empty", ""),
+        MadeUp("empty", exercise.starter.read_text(encoding="utf-8")),
+        MadeUp("copied", right),
+        MadeUp("copied", "# all my own work\n" + f"{wrong[1 % len(wrong)]}\n\nVERSION = 1\n"),
+        MadeUp("copied", shipped.read_text(encoding="utf-8")),
+        *(
+            MadeUp("hostile", attacks[name].source.replace("PORT", "9092") + wrong[0])
+            for name in HOSTILE
+        ),
+    ]
+
+
+def rehearse(folder: Path, exercise: Exercise) -> list[MadeUp]:
+    """Make up a class in `folder`, which must be new or empty, and return what each handed in, by
+    the roster's order. The last two of the roster hand in nothing. Raises OSError.
+    """
+    work = folder / "submissions"
+    work.mkdir(parents=True)
+    submissions = made_up(exercise)
+    for index, one in enumerate(submissions):
+        other = work / f"{login(NAMES[0])}.py"
+        content = one.content.replace("COURSE", str(ROOT.parent)).replace("OTHER", str(other))
+        _put(work, index, content.encode(), exercise)
+    with (folder / ROSTER).open("w", encoding="utf-8", newline="") as output:
+        writer = csv.writer(output)
+        writer.writerow(("student", "name", "number", "email"))
+        for index, name in enumerate(NAMES):
+            writer.writerow((login(name), name, 1000 + index, f"{login(name)}@school.example"))
+    return submissions
+
+
+def login(name: str) -> str:
+    """Return the login of a made-up student: aberg."""
+    first, _, last = name.casefold().partition(" ")
+    return first[0] + last
+
+
+def _put(work: Path, index: int, content: bytes, exercise: Exercise) -> None:
+    """Write one submission under a name of its own kind: each system in turn."""
+    name, file = NAMES[index], exercise.file
+    first, _, last = name.partition(" ")
+    match index % 6:
+        case 0:
+            (work / f"{login(name)}.py").write_bytes(content)
+        case 1:
+            lab = work / login(name) / "lab" / exercise.id
+            lab.mkdir(parents=True)
+            (lab / file).write_bytes(content)
+        case 2:
+            moodle = work / f"{name}_{1000 + index}_assignsubmission_file_"
+            moodle.mkdir()
+            (moodle / file).write_bytes(content)
+        case 3:
+            canvas = f"{last}{first}".casefold()
+            (work / f"{canvas}_LATE_{1000 + index}_{5000 + index}_{file}").write_bytes(content)
+        case 4:
+            blackboard = f"Lab 2_{login(name)}_attempt_2026-11-20-10-15-{index:02}_{file}"
+            (work / blackboard).write_bytes(content)
+        case _:
+            with zipfile.ZipFile(work / f"{login(name)}.zip", "w") as archive:
+                archive.writestr(file, content)

@@ -1,0 +1,349 @@
+"""Find the submissions of a class: plain files, folders by student, or what an LMS downloads.
+
+| where from | name | student |
+| --- | --- | --- |
+| files | `anna.py` | anna |
+| folders | `anna/timing_wheel.py`, `anna/lab/02-1/timing_wheel.py` | anna |
+| Moodle | `Anna Berg_123456_assignsubmission_file_/timing_wheel.py`, or all that as one file name | Anna Berg |
+| Canvas | `berganna_LATE_1234_56789_timing_wheel-2.py`, with or without `LATE_` and `-2` | berganna |
+| Blackboard | `Lab 1_aberg_attempt_2026-11-23-10-15-20_timing_wheel.py` | aberg |
+
+Each of these may be a zip file, and so may the whole folder. Of several attempts the latest counts.
+A submission is somebody else's: links, pipes and files above 1 MB are not read, and of a zip file
+only what counts is unpacked.
+"""  # noqa: E501  # a table
+
+import csv
+import io
+import lzma
+import os
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Final, NamedTuple
+
+from ..runner.manifest import Exercise
+from ..runner.progress import FILE as PROGRESS
+from ..runner.progress import parse
+
+MAX_FILE_BYTES: Final = 1 << 20
+MAX_ZIP_BYTES: Final = 4 << 20
+"""Of a student's zip file."""
+MAX_DOWNLOAD_BYTES: Final = 256 << 20
+"""Of the zip file of a whole class."""
+MAX_ZIP_ENTRIES: Final = 20_000
+MAX_PATHS: Final = 5_000
+"""How many entries of one student's folder are looked at."""
+
+_MOODLE: Final = re.compile(r"(?P<student>[^_]+)_(?P<id>\d+)_assignsubmission_file_?(?P<file>.*)")
+_CANVAS: Final = re.compile(
+    r"(?P<student>[^_]+)_(?:LATE_)?(?P<id>\d+)_(?P<attempt>\d+)_(?P<file>.+)"
+)
+_BLACKBOARD: Final = re.compile(
+    r".+_(?P<student>[^_]+)_attempt_(?P<attempt>\d{4}(?:-\d\d){5})(?:_(?P<file>.+))?"
+)
+_IGNORED: Final = re.compile(r"\..*|__MACOSX|__pycache__|.*_assignsubmission_onlinetext_.*")
+
+
+#: How a zip file that is broken, locked or packed in an unknown way may fail.
+ZIP_FAULTS: Final = (
+    *(zipfile.BadZipFile, ValueError, KeyError, RuntimeError, EOFError, OverflowError),
+    *(zlib.error, lzma.LZMAError, struct.error),
+)
+
+
+class SubmissionsError(Exception):
+    """The folder or the roster cannot be used; the message says why, and what to do."""
+
+
+class Submission(NamedTuple):
+    """What one student handed in."""
+
+    student: str
+    path: str
+    """Where it was found, for people to read."""
+    content: bytes | None
+    """The learner's file; None if there was none."""
+    problem: str = ""
+    """Why there is no content."""
+    material: int = 0
+    """The seed of the student's own numbers; 0 if unknown."""
+    ids: tuple[str, ...] = ()
+    """Other names of the same student."""
+    attempt: str = ""
+
+
+class _Source(NamedTuple):
+    """A file, or an entry of a zip file."""
+
+    file: Path
+    entry: str = ""
+    limit: int = MAX_FILE_BYTES
+    """Of the file's bytes; an entry has MAX_FILE_BYTES at most."""
+
+    def read(self) -> bytes:
+        """Return the content. Raises OSError, and ValueError, which says why it is not read."""
+        if self.entry:
+            with zipfile.ZipFile(io.BytesIO(_read(self.file, self.limit))) as archive:
+                if archive.getinfo(self.entry).file_size > MAX_FILE_BYTES:
+                    raise ValueError(f"{self.entry} has more than {MAX_FILE_BYTES >> 20} MB")
+                with archive.open(self.entry) as packed:
+                    content = packed.read(MAX_FILE_BYTES + 1)
+            if len(content) > MAX_FILE_BYTES:
+                raise ValueError(f"{self.entry} has more than {MAX_FILE_BYTES >> 20} MB")
+            return content
+        return _read(self.file, self.limit)
+
+
+def _read(file: Path, limit: int) -> bytes:
+    """Return the content of a regular file. It may be a student's trap, so no link is followed and
+    no pipe waited for. Raises OSError and ValueError.
+    """
+    opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(opened, "rb") as content:
+        found = os.fstat(opened)
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError(f"{file.name} is not a regular file")
+        if found.st_size > limit:
+            raise ValueError(f"{file.name} has more than {limit >> 20} MB")
+        return content.read(limit)
+
+
+def find_submissions(folder: Path, exercise: Exercise) -> list[Submission]:
+    """Return the submissions in `folder`, or in a zip file, sorted by student. Raises
+    SubmissionsError.
+    """
+    if not folder.exists():
+        raise SubmissionsError(f"there is no {folder}: name the folder that holds the submissions")
+    trees: dict[str, dict[str, _Source]] = {}
+    for path, source in _expand(folder):
+        top, _, rest = path.partition("/")
+        if not _IGNORED.fullmatch(top):
+            trees.setdefault(top, {})[rest] = source
+    found: dict[tuple[str, ...], Submission] = {}
+    for name, files in sorted(trees.items()):
+        submission = _submission(name, files, exercise)
+        of = (submission.student, *submission.ids)
+        if of not in found or _order(submission) > _order(found[of]):
+            found[of] = submission
+    if not found:
+        raise SubmissionsError(
+            f"{folder} holds no submission: a file NAME.py for each student, a folder for each"
+            " student, or an unpacked download of Moodle, Canvas or Blackboard"
+        )
+    return sorted(found.values(), key=lambda one: one.student.casefold())
+
+
+def find_one(folder: Path, exercise: Exercise) -> Submission:
+    """Return the only submission, whose files are in `folder`."""
+    return _submission("submission", dict(_expand(folder)), exercise)
+
+
+def _order(one: Submission) -> tuple[bool, tuple[tuple[int, str], ...]]:
+    """What has a file comes after what has none; then the later attempt, numbers as numbers."""
+    digits = re.findall(r"\d+", one.attempt)
+    return one.content is not None, tuple((len(text.lstrip("0")), text) for text in digits)
+
+
+def _expand(folder: Path) -> Iterator[tuple[str, _Source]]:
+    """Return paths from `folder` on, into zip files too, and how to read them. The folder of an
+    empty submission counts as the path `name/`.
+    """
+    if folder.is_file():
+        yield from _entries(folder, "", MAX_DOWNLOAD_BYTES)
+        return
+    for entry in sorted(folder.iterdir()):
+        if entry.is_symlink() or not entry.is_dir():
+            yield from _file_or_entries(entry, entry.name)
+            continue
+        yield f"{entry.name}/", _Source(entry)
+        seen = 0
+        for top, folders, files in os.walk(entry):
+            folders[:] = sorted(name for name in folders if not _IGNORED.fullmatch(name))
+            for name in sorted(files):
+                seen += 1
+                if seen > MAX_PATHS:
+                    break
+                path = Path(top) / name
+                yield from _file_or_entries(path, path.relative_to(folder).as_posix())
+            if seen > MAX_PATHS:
+                break
+
+
+def _file_or_entries(file: Path, name: str) -> Iterator[tuple[str, _Source]]:
+    yield name, _Source(file)
+    if file.suffix.casefold() == ".zip" and not file.is_symlink() and file.is_file():
+        prefix = f"{name}/" if "/" not in name else name.rpartition("/")[0] + "/"
+        yield from _entries(file, prefix, MAX_ZIP_BYTES)
+
+
+def _entries(file: Path, prefix: str, limit: int) -> Iterator[tuple[str, _Source]]:
+    """Return the files in a zip file; none if it is no zip file."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(_read(file, limit))) as archive:
+            names = [one.filename for one in archive.infolist()[:MAX_ZIP_ENTRIES]]
+    except (OSError, *ZIP_FAULTS):
+        return
+    for name in names:
+        parts = PurePosixPath(name).parts
+        if not name.endswith("/") and not any(_IGNORED.fullmatch(part) for part in parts):
+            path = "/".join(part for part in parts if part not in ("/", ".."))
+            yield prefix + path, _Source(file, name, limit)
+
+
+def _submission(name: str, files: Mapping[str, _Source], exercise: Exercise) -> Submission:
+    """Return what lies under one name of the folder."""
+    student, ids, attempt, original = parse_name(name, exercise)
+    is_file = files.keys() == {""} and bool(original)
+    if is_file:
+        files = {original: files[""]}  # its name here is longer, and says whose it is
+    files = {path: source for path, source in files.items() if path}
+    if not files or list(files) == [""]:
+        return Submission(
+            student,
+            name,
+            None,
+            "there is nothing in it: an empty folder, or a zip file that is broken",
+            0,
+            ids,
+            attempt,
+        )
+    wanted, problem = _wanted(list(files), exercise)
+    if not wanted:
+        return Submission(student, name, None, problem, 0, ids, attempt)
+    shown = name if is_file else f"{name}/{wanted}"
+    try:
+        content = files[wanted].read()
+    except (OSError, *ZIP_FAULTS) as error:
+        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return Submission(student, shown, None, f"cannot be read: {text}", 0, ids, attempt)
+    material = _material(files, exercise)
+    return Submission(student, shown, content, "", material, ids, attempt)
+
+
+def parse_name(name: str, exercise: Exercise) -> tuple[str, tuple[str, ...], str, str]:
+    """Return what a name in the folder says: student, other ids, attempt, name of the file."""
+    for pattern in (_BLACKBOARD, _MOODLE, _CANVAS):
+        if match := pattern.fullmatch(name):
+            found = match.groupdict()
+            ids = (found["id"],) if found.get("id") else ()
+            original = found.get("file") or ""
+            attempt = found.get("attempt") or ""
+            if pattern is _CANVAS:  # a later attempt has -1, -2 … behind its name
+                stem, number, suffix = _resubmission(original)
+                original, attempt = stem + suffix, f"{attempt} {number or 0}"
+            return found["student"].strip(), ids, attempt, original
+    stem, suffix = os.path.splitext(name)
+    if suffix.casefold() not in (".py", ".zip"):
+        return name, (), "", ""
+    for joint in "_-":  # anna_timing_wheel.py
+        stem = stem.removesuffix(joint + Path(exercise.file).stem)
+    return stem, (), "", exercise.file if suffix.casefold() == ".py" else ""
+
+
+def _resubmission(original: str) -> tuple[str, str, str]:
+    stem, suffix = os.path.splitext(original)
+    match = re.fullmatch(r"(.+?)-(\d+)", stem)
+    return (match[1], match[2], suffix) if match else (stem, "", suffix)
+
+
+def _wanted(paths: Sequence[str], exercise: Exercise) -> tuple[str, str]:
+    """Return which of a student's files counts, or why none does."""
+    named = [path for path in paths if path.rpartition("/")[2] == exercise.file]
+    here = [path for path in named if f"/{exercise.id}/" in f"/{path}"]
+    if here or named:
+        return min(here or named, key=lambda path: (path.count("/"), path)), ""
+    python = [path for path in paths if path.endswith(".py")]
+    if len(python) == 1:
+        return python[0], ""
+    if not python:
+        return "", f"no {exercise.file} was handed in"
+    return "", f"none of the {len(python)} files is called {exercise.file}"
+
+
+def _material(files: Mapping[str, _Source], exercise: Exercise) -> int:
+    """Return the seed in the student's progress.json; 0 if there is none."""
+    if not exercise.material:
+        return 0
+    for path, source in files.items():
+        if path.rpartition("/")[2] == PROGRESS:
+            try:
+                record = parse(source.read()).get(exercise.id)
+            except (OSError, RecursionError, *ZIP_FAULTS):
+                continue
+            if record is not None and 0 < record.seed < 1_000_000:
+                return record.seed
+    return 0
+
+
+class Student(NamedTuple):
+    """A row of the roster."""
+
+    student: str
+    """The first cell."""
+    names: frozenset[str]
+    """What a submission may be called by, folded."""
+    material: int
+
+
+class Roster:
+    """The list of a class: a CSV file with a header. Its first column names the student in the
+    results; any other column may hold another name, an id or an e-mail address.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Read it. Raises SubmissionsError."""
+        try:
+            text = file.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SubmissionsError(
+                f"the roster {file} cannot be read ({error}): save it as CSV in UTF-8"
+            ) from None
+        rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
+        if len(rows) < 2:
+            raise SubmissionsError(
+                f"the roster {file} has no students: it needs a line of headings, for example"
+                " student,name,email, and then a line for each student"
+            )
+        headings = [cell.strip().casefold() for cell in rows[0]]
+        self.students = [self._student(headings, row) for row in rows[1:]]
+
+    def _student(self, headings: list[str], row: list[str]) -> Student:
+        cells = dict(zip(headings, (cell.strip() for cell in row), strict=False))
+        material = cells.pop("material", "")
+        number = int(material) if material.isdecimal() else 0
+        names = {name for cell in cells.values() for name in _names(cell)}
+        return Student(row[0].strip(), frozenset(names), number)
+
+    def find(self, submission: Submission) -> Student | None:
+        """Return whose submission it is: by an id, else by a name that only one student has."""
+        for name in (*submission.ids, submission.student):
+            same = [student for student in self.students if _fold(name) in student.names]
+            if len(same) == 1:
+                return same[0]
+        return None
+
+    def named(self, submission: Submission) -> Submission:
+        """Return a submission with the name and the numbers that the roster has for it."""
+        student = self.find(submission)
+        if student is None:
+            return submission
+        material = student.material or submission.material
+        return submission._replace(student=student.student, material=material)
+
+
+def _names(cell: str) -> Iterator[str]:
+    """Return the ways in which an LMS may write a name: `Anna Berg` is `berganna` in Canvas."""
+    words = cell.replace(",", " ").split()
+    for first in range(len(words)):
+        yield _fold("".join(words[first:] + words[:first]))
+    if "@" in cell:
+        yield _fold(cell.partition("@")[0])
+
+
+def _fold(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())

@@ -1,0 +1,138 @@
+"""`lab mutate`: try each mutant of a reference solution with the public tests of its exercise.
+
+Results are kept as they come, in the state folder, so a run that was stopped can go on.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from .mutants import Mutant, mutants
+from .mutation_table import GIVEN, SEED, Row, Survivor, hash_of_solution, hash_of_tests
+from .runner.check import check_public
+from .runner.manifest import Exercise
+from .runner.public_tests import CheckError, TooSlowError
+
+SURVIVED: Final = ""
+
+
+class Result(NamedTuple):
+    """What came of one mutant."""
+
+    killed_by: str
+    """The first test that failed, or why the file was not tried; SURVIVED if all passed."""
+    timed_out: bool = False
+
+
+class Memory:
+    """Results of earlier runs with the same solution and tests, in one file an exercise."""
+
+    def __init__(self, folder: Path, exercise: Exercise, *, resume: bool) -> None:
+        hashes = f"{hash_of_solution(exercise)}-{hash_of_tests(exercise)}"
+        self._path = folder / "mutation" / f"{exercise.id}-{hashes}.jsonl"
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        if not resume:
+            self._path.unlink(missing_ok=True)
+        self.results: dict[str, Result] = {}
+        if self._path.is_file():
+            for line in self._path.read_text(encoding="utf-8").splitlines():
+                try:
+                    key, killed_by, timed_out = json.loads(line)
+                except ValueError:
+                    continue  # the run was stopped while it wrote this line
+                self.results[key] = Result(killed_by, timed_out)
+
+    def result(self, mutant: Mutant) -> Result | None:
+        """Return what came of a mutant, or None if it was not tried."""
+        return self.results.get(_key(mutant))
+
+    def keep(self, mutant: Mutant, result: Result) -> None:
+        """Write a result down at once."""
+        self.results[_key(mutant)] = result
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps([_key(mutant), *result], ensure_ascii=False) + "\n")
+
+
+def _key(mutant: Mutant) -> str:
+    return f"{mutant.line} {mutant.change}"
+
+
+def try_mutant(exercise: Exercise, mutant: Mutant, folder: Path) -> Result:
+    """Check one mutant as `lab check` does, with its time limits, until the first failure."""
+    file = folder / exercise.file
+    file.write_text(mutant.source, encoding="utf-8")
+    try:
+        verdict = check_public(exercise, file, SEED, stop_at_failure=True)
+    except TooSlowError:
+        return Result("the time limit", timed_out=True)
+    if verdict.objection:
+        return Result(f"it cannot be loaded: {verdict.objection.splitlines()[0]}")
+    for outcome in verdict.public:
+        if not outcome.passed:
+            return Result(outcome.test, outcome.timed_out)
+    return Result(SURVIVED)
+
+
+def mutants_of(exercise: Exercise) -> list[Mutant]:
+    """Return the mutants of an exercise's reference solution."""
+    return mutants(
+        exercise.solution.read_text(encoding="utf-8"),
+        exercise.starter.read_text(encoding="utf-8"),
+    )
+
+
+def mutate(
+    exercise: Exercise, memory: Memory, say: Callable[[int, int], None], jobs: int | None = None
+) -> Row:
+    """Try all mutants of an exercise, and return its row, without reasons.
+
+    A mutant whose code did not come back in time is tried once more, alone: the machine may have
+    been busy. `say` hears how many mutants are done, of how many. Raises CheckError.
+    """
+    everything = mutants_of(exercise)
+    reference = check_public(exercise, exercise.solution, SEED)
+    if not reference.public_passed:
+        raise CheckError(f"the reference solution of {exercise.id} does not pass its public tests")
+    left = [mutant for mutant in everything if memory.result(mutant) is None]
+    done = len(everything) - len(left)
+    say(done, len(everything))
+    with tempfile.TemporaryDirectory(prefix="kafka-edu-mutants-") as folder:
+
+        def run(mutant: Mutant) -> Result:
+            with tempfile.TemporaryDirectory(dir=folder) as own:
+                return try_mutant(exercise, mutant, Path(own))
+
+        late = []
+        with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+            for mutant, result in zip(left, pool.map(run, left), strict=True):
+                if result.timed_out:
+                    late.append(mutant)
+                    continue
+                memory.keep(mutant, result)
+                done += 1
+                say(done, len(everything))
+        for mutant in late:
+            memory.keep(mutant, run(mutant))
+            done += 1
+            say(done, len(everything))
+    survivors = tuple(
+        Survivor(
+            mutant.line,
+            mutant.code,
+            mutant.change,
+            f"{GIVEN}the starter has this code too" if mutant.given else "",
+        )
+        for mutant in everything
+        if memory.result(mutant) == Result(SURVIVED)
+    )
+    return Row(
+        exercise.id,
+        hash_of_solution(exercise),
+        hash_of_tests(exercise),
+        len(everything),
+        survivors,
+    )

@@ -1,0 +1,117 @@
+"""Build the site with MkDocs, in a folder beside its place, and put it there when it is whole."""
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_edu.cli.docs_site.check import broken_links
+from kafka_edu.cli.docs_site.staging import BrokenLinksError, stage
+from kafka_edu.cli.docs_site.tree import Tree
+from kafka_edu.common.python_process import python_command, python_environment
+
+#: This file lies in each site that we built. It holds the hash of what the site was built from.
+STAMP: Final = ".kafka-edu-site"
+
+
+class SiteError(Exception):
+    """The site cannot be built. The message says why and what to do."""
+
+
+class Site(NamedTuple):
+    """A site that was built."""
+
+    folder: Path
+    pages: int
+    bytes: int
+    built: bool
+    """False if the site in the folder was already made from the same pages."""
+
+
+def build(root: Path, target: Path) -> Site:
+    """Build the site of a checkout into `target`. Raises SiteError.
+
+    What lies in `target` is replaced if we built it, and otherwise refused.
+    """
+    _refuse_what_is_not_ours(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as work:
+            return _build(Tree(root), target, Path(work))
+    except BrokenLinksError as error:
+        raise SiteError("the pages have broken links:\n" + "\n".join(error.problems)) from None
+    except OSError as error:
+        raise SiteError(
+            f"cannot write the site to {target}: {error.strerror}. Name another folder with --to."
+        ) from None
+
+
+def _build(tree: Tree, target: Path, work: Path) -> Site:
+    staging, made = work / "staging", work / "site"
+    digest = stage(tree, staging)
+    if _stamp(target) == digest:
+        return _site(target, built=False)
+    run_mkdocs(staging, made)
+    _search_worker(made)
+    if problems := broken_links(made):
+        raise SiteError("the site has broken links:\n" + "\n".join(problems))
+    (made / STAMP).write_text(digest, encoding="ascii")
+    if target.exists():
+        target.rename(work / "old")
+    made.rename(target)
+    return _site(target, built=True)
+
+
+def run_mkdocs(staging: Path, made: Path) -> None:
+    """Run MkDocs on a staging folder. A warning of MkDocs is an error."""
+    command = python_command(
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--config-file",
+        str(staging / "site.yml"),
+        "--site-dir",
+        str(made),
+    )
+    environment = python_environment() | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, cwd=staging
+    )
+    if done.returncode != 0:
+        raise SiteError(f"MkDocs refuses the pages:\n{(done.stdout + done.stderr).strip()}")
+
+
+def _search_worker(made: Path) -> None:
+    """Copy the source of the search into a script: browsers start no worker from a file."""
+    workers = made / "assets" / "javascripts" / "workers"
+    (worker,) = workers.glob("search.*.min.js")
+    source = json.dumps(worker.read_text(encoding="utf-8"))
+    script = made / "assets" / "search-worker.js"
+    script.write_text(f"window.searchWorkerSource = {source};\n", encoding="utf-8")
+
+
+def _refuse_what_is_not_ours(target: Path) -> None:
+    if target.is_dir() and any(target.iterdir()) and _stamp(target) is None:
+        raise SiteError(
+            f"{target} holds files that are no site of ours, so it is left as it is. Name an empty"
+            " folder with --to."
+        )
+    if target.exists() and not target.is_dir():
+        raise SiteError(f"{target} is a file. Name a folder with --to.")
+
+
+def _stamp(target: Path) -> str | None:
+    stamp = target / STAMP
+    return stamp.read_text(encoding="ascii") if stamp.is_file() else None
+
+
+def _site(folder: Path, *, built: bool) -> Site:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return Site(
+        folder=folder,
+        pages=sum(path.suffix == ".html" for path in files),
+        bytes=sum(path.stat().st_size for path in files),
+        built=built,
+    )

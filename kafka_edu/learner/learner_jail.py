@@ -1,0 +1,282 @@
+"""Run a learner's process in a jail: `python -I -S learner_jail.py UID KIND LEARNER_PROCESS FILE
+WANTED CPU_LIMIT_S`. It needs root.
+
+`lab grade` runs the code of people whom nobody trusts. So the learner's process gets, in this
+order, before a line of the learner's code is read:
+
+* *limits*: CPU time, memory, processes, the size and number of files;
+* *namespaces* (KIND `namespaces`): no process but its own is there to be signalled, the network is
+  a loopback that nobody else uses, and the file system is a new one that holds the learner's file,
+  Python's library, and a working folder of 16 MB. Whatever else the machine has is not there;
+* *a user id of its own*, which owns nothing else, without any right of root;
+* the walls of `learner_wall`, as in every check.
+
+KIND `user` leaves the namespaces out. It is for a container that holds one submission only.
+
+Three processes: this one, which is outside and waits; the first of the new process namespace, which
+is root and collects the dead; and the learner's. When the first or the second ends, for
+whatever reason, the kernel kills everything in the namespace. Thus nothing survives a grade.
+
+Exit codes: that of the learner's process, 128 + N if signal N ended it, and 97 if the jail could
+not be built. The learner's process cannot cause a 97: it becomes 96.
+"""
+
+import ctypes
+import fcntl
+import os
+import platform
+import resource
+import shutil
+import signal
+import socket
+import struct
+import sys
+import sysconfig
+from contextlib import suppress
+from typing import Final
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import learner_process  # type: ignore[import-not-found]
+from learner_wall import ADDED_PACKAGES, library_paths  # type: ignore[import-not-found]
+
+del sys.path[0]
+
+NO_JAIL: Final = 97
+NAMESPACES: Final = "namespaces"
+USER: Final = "user"
+FOLDER_BYTES: Final = 16 << 20
+#: What one submission may use in the whole of its grade.
+LIMITS: Final = (
+    (resource.RLIMIT_CPU, 20),
+    (resource.RLIMIT_AS, 512 << 20),
+    (resource.RLIMIT_FSIZE, 4 << 20),
+    (resource.RLIMIT_CORE, 0),
+    (resource.RLIMIT_NOFILE, 64),
+)
+#: Threads count too; the learner's process has two.
+PROCESSES: Final = 4
+
+#: Settings of the new IPC namespace: no limit above counts System V's shared memory and messages.
+NO_SHARED_MEMORY: Final = ("shmall", "shmmni", "msgmni")
+
+# linux/sched.h, linux/mount.h, linux/prctl.h, linux/sockios.h
+_NEW_NAMESPACES: Final = 0x00020000 | 0x04000000 | 0x08000000 | 0x20000000 | 0x40000000
+_MS_RDONLY: Final = 1
+_MS_NOSUID: Final = 2
+_MS_NODEV: Final = 4
+_MS_NOEXEC: Final = 8
+_MS_REMOUNT: Final = 32
+_MS_BIND: Final = 4096
+_MS_REC: Final = 16384
+_MS_PRIVATE: Final = 1 << 18
+_MNT_DETACH: Final = 2
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_NO_NEW_PRIVS: Final = 38
+_PIVOT_ROOT: Final = {"x86_64": 155, "aarch64": 41, "riscv64": 41}
+_SIOCGIFFLAGS: Final = 0x8913
+_SIOCSIFFLAGS: Final = 0x8914
+_IFF_UP: Final = 1
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def demand(result: int, what: str) -> None:
+    """Raise OSError, which says `what` failed, unless a system call returned 0."""
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
+    """Mount. Raises OSError."""
+    demand(
+        _libc.mount(source.encode(), target.encode(), kind.encode(), flags, options.encode()),
+        f"mount {kind} {target}",
+    )
+
+
+def bind(root: str, path: str) -> None:
+    """Show the file or folder `path` under `root`, to be read only. A path that is not there is
+    left out. Raises OSError.
+    """
+    real = os.path.realpath(path)
+    if not os.path.exists(real):
+        return
+    for name in {path, real}:
+        target = root + name
+        if os.path.isdir(real):
+            os.makedirs(target, exist_ok=True)
+        else:
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "a"):
+                pass
+        mount(real, target, "", _MS_BIND)
+        device = 0 if path.startswith("/dev/") else _MS_NODEV
+        mount("", target, "", _MS_BIND | _MS_REMOUNT | _MS_RDONLY | _MS_NOSUID | device)
+
+
+def raise_loopback() -> None:
+    """Switch this network namespace's loopback on."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        request = struct.pack("16sH14x", b"lo", 0)
+        (flags,) = struct.unpack("16xH14x", fcntl.ioctl(asking, _SIOCGIFFLAGS, request))
+        fcntl.ioctl(asking, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | _IFF_UP))
+
+
+def enter_new_root(top: str, file: str, uid: int) -> str:
+    """Replace the file system by a new one, and return where the learner's file is in it.
+
+    The old one is not only hidden but gone from this namespace. The last step is a chroot, because
+    the kernel gives nobody in a chroot a user namespace, which would be a way to more rights.
+    """
+    mount("", "/", "", _MS_REC | _MS_PRIVATE)
+    options = f"size={FOLDER_BYTES},nr_inodes=4096,mode=755"
+    mount("tmpfs", top, "tmpfs", _MS_NOSUID, options)
+    root = os.path.join(top, "root")
+    os.mkdir(root)
+    for name in os.listdir("/"):
+        if os.path.islink("/" + name):  # /lib may be a link to /usr/lib
+            os.symlink(os.readlink("/" + name), os.path.join(root, name))
+    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+    for folder in sorted(folders):
+        bind(root, folder)
+        for name in ADDED_PACKAGES:
+            added = root + os.path.join(os.path.realpath(folder), name)
+            if os.path.isdir(added):
+                mount("tmpfs", added, "tmpfs", _MS_RDONLY, "size=4096")
+    of_library = tuple(os.path.realpath(folder) + os.sep for folder in folders)
+    for path in library_paths():
+        if not os.path.realpath(path).startswith(of_library):
+            bind(root, path)
+    for path in ("/etc/ld.so.cache", "/dev/null", "/dev/urandom"):
+        bind(root, path)
+    os.mkdir(root + "/proc")
+    mount("proc", root + "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    for name in NO_SHARED_MEMORY:
+        with open(f"{root}/proc/sys/kernel/{name}", "w", encoding="ascii") as setting:
+            setting.write("0")
+    os.mkdir(root + "/work")
+    os.chown(root + "/work", uid, uid)
+    os.mkdir(root + "/submission")
+    inside = "/submission/" + os.path.basename(file)
+    shutil.copyfile(file, root + inside)
+    os.chdir(top)
+    demand(_libc.syscall(_PIVOT_ROOT[platform.machine()], b".", b"."), "pivot_root")
+    demand(_libc.umount2(b".", _MNT_DETACH), "umount of the old root")
+    os.chdir("/")
+    os.chroot("/root")
+    os.chdir("/work")
+    return inside
+
+
+def become(uid: int) -> None:
+    """Set the limits, and give up root for `uid`. There is no way back."""
+    for what, limit in LIMITS:
+        resource.setrlimit(what, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    demand(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user has cleared it
+    os.environ.clear()
+    os.environ.update({"HOME": os.getcwd(), "TMPDIR": os.getcwd(), "LC_CTYPE": "C.UTF-8"})
+    os.setsid()
+
+
+def first_process(uid: int, kind: str, program: list[str]) -> int:
+    """Build the jail, run the learner's process in it, and return its exit code."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    file, *rest = program[1:]
+    if kind == NAMESPACES:
+        raise_loopback()
+        file = enter_new_root(os.getcwd(), file, uid)
+    else:
+        kill_all_of(
+            uid
+        )  # nothing ends what a try before has left, when it was stopped in the middle
+        os.chown(".", uid, uid)
+        # the course is root's alone; the file is copied to where the learner's process may read it
+        copy = os.path.join(os.getcwd(), os.path.basename(file))
+        shutil.copyfile(file, copy)
+        file = copy
+    os.umask(0o022)
+    reading, writing = os.pipe()
+    learner = os.fork()
+    if learner == 0:
+        os.close(reading)
+        try:
+            become(uid)
+        except (OSError, ValueError) as error:
+            os.write(writing, str(error).encode())
+            os._exit(NO_JAIL)
+        os.close(writing)
+        sys.argv = [program[0], file, *rest]
+        try:
+            learner_process.main()
+        except BaseException as error:
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)
+            os._exit(1)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as complaint:
+        if failed := complaint.read():
+            raise OSError(failed)
+    while True:
+        pid, status = os.wait()
+        if pid == learner:
+            if kind == USER:
+                kill_all_of(uid)
+            return min(code_of(status), 255)
+
+
+def kill_all_of(uid: int) -> None:
+    """Kill what the learner's process has left behind: as its user, because that may signal nobody
+    else.
+    """
+    killer = os.fork()
+    if killer == 0:
+        os.setresuid(uid, uid, uid)
+        with suppress(OSError):
+            os.kill(-1, signal.SIGKILL)
+        os._exit(0)
+    os.waitpid(killer, 0)
+
+
+def code_of(status: int) -> int:
+    """Return an exit code of a shell's kind for a wait status."""
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def main() -> None:
+    """Fork into new namespaces, and end as the learner's process does."""
+    uid, kind, *program = sys.argv[1:]
+    parent = os.getppid()
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(NO_JAIL)
+    try:
+        if kind == NAMESPACES:
+            demand(_libc.unshare(_NEW_NAMESPACES), "unshare")
+        first = os.fork()
+        if first == 0:
+            code = NO_JAIL
+            try:
+                code = first_process(int(uid), kind, program)
+                code = NO_JAIL - 1 if code == NO_JAIL else code
+            except BaseException as error:
+                print(f"the jail could not be built: {error}", file=sys.stderr)
+            finally:
+                with suppress(OSError):
+                    sys.stderr.flush()
+                os._exit(code)
+        _, status = os.waitpid(first, 0)
+    except OSError as error:
+        print(f"the jail could not be built: {error}", file=sys.stderr)
+        sys.stderr.flush()
+        os._exit(NO_JAIL)
+    os._exit(code_of(status))
+
+
+if __name__ == "__main__":
+    main()

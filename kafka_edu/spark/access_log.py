@@ -1,0 +1,231 @@
+r"""Read the lines of a web server's access log: plain Python, which executors can import alone.
+
+A line has Apache's Combined Log Format and one field more, the request time in µs (`%D`):
+
+    10.4.7.9 - ann [01/Aug/2018:20:15:07 +0000] "GET /cart HTTP/1.1" 200 512 "-" "curl/7.61" 1834
+    client   user  time                          method path        status size referrer agent µs
+
+`parse` never raises and never drops a line. It returns the fields, or the first thing from the left
+that is wrong, so that a pipeline can keep the bad lines apart (quarantine) and count them.
+
+The other functions are the arithmetic of the pipeline: windows, exact percentiles, sessions. They
+hold for a list in memory. Spark does the same for more than fits there.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta, timezone
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+class Reason(StrEnum):
+    """Why a line is in quarantine. Each value is the text that tables and topics show."""
+
+    EMPTY = "empty"
+    NOT_TEXT = "not text"
+    """A byte outside printable ASCII. A web server writes those as \\xhh."""
+    CUT = "cut off"
+    """The line ends before its last field, or inside a quoted field."""
+    BAD_TIME = "bad time"
+    BAD_REQUEST = "bad request line"
+    """Not METHOD TARGET PROTOCOL: a TLS handshake sent to the plain port, for example."""
+    BAD_STATUS = "bad status"
+    BAD_SIZE = "bad size"
+    BAD_QUOTES = "bad quotes"
+    """The referrer or the agent is not in quotes, or a quote inside it has no backslash."""
+    BAD_REQUEST_TIME = "bad request time"
+    EXTRA = "more after the last field"
+
+
+class AccessLine(NamedTuple):
+    """The fields of one line."""
+
+    client: str
+    user: str
+    """Empty if the log has `-`."""
+    time_s: int
+    """Seconds since 1970, UTC. A log has no finer time."""
+    method: str
+    path: str
+    protocol: str
+    status: int
+    size: int
+    """Bytes of the response's body; 0 if the log has `-`."""
+    referrer: str
+    """Empty if the log has `-`."""
+    agent: str
+    duration_us: int
+
+
+class Quarantined(NamedTuple):
+    """A line that cannot be read, and why. `line` is kept as it came, byte for byte."""
+
+    line: bytes
+    reason: Reason
+
+
+_NOT_TEXT: Final = re.compile(rb"[^ -~]")
+#: Inside quotes a web server writes \" for a quote, and \\ for a backslash.
+_IN_QUOTES: Final = r'(?:[^"\\]|\\.)*'
+_REQUEST: Final = r'([A-Z]+) ((?:[^ "\\]|\\[^ ])+) (HTTP/\d(?:\.\d)?)'
+_TIME: Final = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)")
+_STATUS: Final = r"[1-5]\d\d"
+_NUMBER: Final = r"\d{1,15}"
+
+_GOOD: Final = re.compile(
+    rf'([^ ]+) [^ ]+ ([^ ]+) \[([^\]]*)\] "{_REQUEST}" ({_STATUS}) (-|{_NUMBER})'
+    rf' "({_IN_QUOTES})" "({_IN_QUOTES})" ({_NUMBER})'
+)
+
+_PLAIN: Final = re.compile(r"([^ ]+)(?: |$)")
+_BRACKETS: Final = re.compile(r"\[([^\]]*)\](?: |$)")
+_QUOTED: Final = re.compile(rf'"({_IN_QUOTES})"(?: |$)')
+_ANY: Final = re.compile(".*")
+_CLOSED_BY: Final = {"[": r"\[[^\]]*\]", '"': f'"{_IN_QUOTES}"'}
+
+#: Field by field from the left: where it ends, what it may hold, and the fault if it does not.
+#: Words in the place of the time mean that the three fields before it were not those of a log.
+_FIELDS: Final = (
+    (_PLAIN, _ANY, Reason.BAD_TIME),
+    (_PLAIN, _ANY, Reason.BAD_TIME),
+    (_PLAIN, _ANY, Reason.BAD_TIME),
+    (_BRACKETS, _ANY, Reason.BAD_TIME),
+    (_QUOTED, re.compile(_REQUEST), Reason.BAD_REQUEST),
+    (_PLAIN, re.compile(_STATUS), Reason.BAD_STATUS),
+    (_PLAIN, re.compile(f"-|{_NUMBER}"), Reason.BAD_SIZE),
+    (_QUOTED, _ANY, Reason.BAD_QUOTES),
+    (_QUOTED, _ANY, Reason.BAD_QUOTES),
+    (_PLAIN, re.compile(_NUMBER), Reason.BAD_REQUEST_TIME),
+)
+
+
+def parse(line: bytes) -> AccessLine | Quarantined:
+    """Return the fields of a line without its line break, or why it cannot be read. O(length)."""
+    if not line:
+        return Quarantined(line, Reason.EMPTY)
+    if _NOT_TEXT.search(line):
+        return Quarantined(line, Reason.NOT_TEXT)
+    text = line.decode("ascii")
+    good = _GOOD.fullmatch(text)
+    if good is None:
+        return Quarantined(line, first_fault(text))
+    client, user, time, method, path, protocol, status, size, referrer, agent, duration = (
+        good.groups()
+    )
+    time_s = read_time(time)
+    if time_s is None:
+        return Quarantined(line, Reason.BAD_TIME)
+    return AccessLine(
+        client,
+        _or_empty(user),
+        time_s,
+        method,
+        path,
+        protocol,
+        int(status),
+        0 if size == "-" else int(size),
+        _or_empty(referrer),
+        agent,
+        int(duration),
+    )
+
+
+def first_fault(text: str) -> Reason:
+    """Return the first thing from the left that is wrong with a line that is not a good one.
+
+    A field that the end of the line cuts short is CUT. Only a cut inside the last field cannot be
+    seen, because the digits that are left are a number too.
+    """
+    position = 0
+    for pattern, allowed, fault in _FIELDS:
+        match = pattern.match(text, position)
+        rest = text[position:]
+        if match is None:
+            is_cut = not rest or (rest[0] in _CLOSED_BY and not _is_closed(rest))
+            return Reason.CUT if is_cut else fault
+        if not allowed.fullmatch(match[1]):
+            return fault
+        if fault is Reason.BAD_TIME and pattern is _BRACKETS and read_time(match[1]) is None:
+            return fault
+        position = match.end()
+    return Reason.EXTRA
+
+
+def _is_closed(rest: str) -> bool:
+    """Return whether a field in quotes or brackets ends anywhere."""
+    return re.match(_CLOSED_BY[rest[0]], rest) is not None
+
+
+def _or_empty(field: str) -> str:
+    return "" if field == "-" else field
+
+
+@lru_cache(maxsize=4096)  # lines of the same second follow each other
+def read_time(text: str) -> int | None:
+    """Return the seconds since 1970 of `01/Aug/2018:20:15:07 +0000`, or None if no such time is.
+
+    Month names are English in every locale, so `strptime` is not used.
+    """
+    match = _TIME.fullmatch(text)
+    if match is None or match[2] not in MONTHS:
+        return None
+    day, month, year = int(match[1]), MONTHS.index(match[2]) + 1, int(match[3])
+    offset = timedelta(hours=int(match[8]), minutes=int(match[9]))
+    try:
+        zone = timezone(offset if match[7] == "+" else -offset)
+        moment = datetime(
+            year, month, day, int(match[4]), int(match[5]), int(match[6]), tzinfo=zone
+        )
+        return int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds())
+    except (ValueError, OverflowError):
+        return None
+
+
+def window_start(time_s: int, window_s: int) -> int:
+    """Return when the window that holds a time begins. Windows are counted from 1970, as Spark's
+    `window` counts them. A window holds its begin and does not hold its end.
+    """
+    return time_s - time_s % window_s
+
+
+def nearest_rank(values: Iterable[int], percent: int) -> int:
+    """Return the exact percentile by nearest rank: the smallest value that at least `percent` % of
+    the values do not exceed. O(n log n).
+
+    Of 200 values, p99 is the 198th. No value is invented between two others, so the result is the
+    same in any order of the values. Raises ValueError if there are no values.
+    """
+    ordered = sorted(values)
+    if not ordered:
+        raise ValueError("a percentile of no values does not exist")
+    rank = max(1, -(-percent * len(ordered) // 100))  # rounded up, in whole numbers
+    return ordered[rank - 1]
+
+
+class Session(NamedTuple):
+    """A run of requests of one client without a long pause."""
+
+    first_s: int
+    last_s: int
+    lines: int
+
+
+def sessions(times_s: Iterable[int], gap_s: int) -> list[Session]:
+    """Return the sessions of one client, the first first. The times may come in any order.
+
+    A pause of more than `gap_s` ends a session. A pause of exactly `gap_s` does not: Spark's
+    `session_window` decides in the same way. O(n log n).
+    """
+    return list(_sessions_in_order(sorted(times_s), gap_s))
+
+
+def _sessions_in_order(times_s: Sequence[int], gap_s: int) -> Iterator[Session]:
+    begin = 0
+    for index in range(1, len(times_s) + 1):
+        if index == len(times_s) or times_s[index] - times_s[index - 1] > gap_s:
+            yield Session(times_s[begin], times_s[index - 1], index - begin)
+            begin = index

@@ -1,0 +1,120 @@
+"""Write a generated web log to a topic, by an unmodified producer (confluent-kafka)."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from kafka_edu.spark.web_log_topic import TopicNotFilled
+
+if TYPE_CHECKING:
+    from kafka_edu.spark.log_generator import LogBlock
+
+TIMEOUT_S: Final = 30.0
+FLUSH_S: Final = 120.0
+ANSWER_S: Final = 10.0
+QUIET: Final = {"log_level": 0}
+"""librdkafka writes no lines of its own: what goes wrong is in the one message of this module."""
+
+
+class LogRecord(NamedTuple):
+    """A line as a record. The first word of a line is its client, and keeps a session in order."""
+
+    value: bytes
+    key: bytes | None
+    timestamp_ms: int
+
+
+def records(block: "LogBlock", lines: bytes) -> Iterator[LogRecord]:
+    """Yield a block line by line. The timestamp is when the line was written, not when the request
+    came: the difference is how late the line is.
+    """
+    for value, arrival_ms in zip(lines.split(b"\n")[:-1], block.arrival_ms.tolist(), strict=True):
+        yield LogRecord(value, value.partition(b" ")[0] or None, arrival_ms)
+
+
+def require_brokers(bootstrap_servers: str) -> None:
+    """Return if a broker answers. Raises TopicNotFilled."""
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers, **QUIET})
+    try:
+        admin.list_topics(timeout=ANSWER_S)
+    except KafkaException as error:
+        raise TopicNotFilled(
+            f"no broker answers at {bootstrap_servers} within {ANSWER_S:.0f} s."
+            " Is the cluster up, and is this its address?"
+        ) from error
+
+
+def records_in_topic(bootstrap_servers: str, topic: str) -> int:
+    """Return how many records a topic has. Raises TopicNotFilled."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap_servers, "group.id": "kafka-edu-counts", **QUIET}
+    )
+    try:
+        found = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic].partitions
+        ends = [
+            consumer.get_watermark_offsets(TopicPartition(topic, one), timeout=TIMEOUT_S)
+            for one in found
+        ]
+        return sum(high - low for low, high in filter(None, ends))
+    except KafkaException as error:
+        raise TopicNotFilled(f"topic {topic} could not be read: {error.args[0]}") from error
+    finally:
+        consumer.close()
+
+
+class TopicWriter:
+    """Sends records with acks=all. The first record that is refused ends it."""
+
+    def __init__(self, bootstrap_servers: str, topic: str) -> None:
+        self._topic = topic
+        self._failed = ""
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap_servers,
+                "acks": "all",
+                "linger.ms": 20,
+                "batch.num.messages": 10_000,
+                "queue.buffering.max.messages": 200_000,
+                "compression.type": "lz4",
+                **QUIET,
+            }
+        )
+
+    def send(self, batch: Iterable[LogRecord]) -> None:
+        """Send records. Returns when they are in the producer's buffer. Raises TopicNotFilled."""
+        produce, poll = self._producer.produce, self._producer.poll
+        for value, key, timestamp_ms in batch:
+            while True:
+                try:
+                    produce(
+                        self._topic,
+                        value,
+                        key,
+                        timestamp=timestamp_ms,
+                        on_delivery=self._delivered,
+                    )
+                    break
+                except BufferError:  # the producer's own buffer is full: let it send
+                    poll(0.1)
+                    self._raise_if_failed()
+        poll(0)
+        self._raise_if_failed()
+
+    def flush(self) -> None:
+        """Return when every record is acknowledged. Raises TopicNotFilled."""
+        left = self._producer.flush(FLUSH_S)
+        self._raise_if_failed()
+        if left:
+            raise TopicNotFilled(
+                f"{left:,} lines were not acknowledged within {FLUSH_S:.0f} s: are all brokers up?"
+            )
+
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None and not self._failed:
+            self._failed = f"{message.topic()}-{message.partition()} refused a line: {error.str()}"
+
+    def _raise_if_failed(self) -> None:
+        if self._failed:
+            raise TopicNotFilled(self._failed)

@@ -1,0 +1,113 @@
+"""Decompress a record batch with what an executor has: pyarrow and the standard library.
+
+The framing of each codec is described in `kafka_edu.record.compression`, which the brokers use. It
+needs cramjam, and Spark's executors may lack that. So this module reads the same bytes with
+pyarrow's codecs.
+"""
+
+import struct
+import zlib
+from typing import Final
+
+import pyarrow as pa
+
+from kafka_edu.common.xxh32 import xxh32_short
+
+GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
+NAMES: Final = {GZIP: "gzip", SNAPPY: "snappy", LZ4: "lz4", ZSTD: "zstd"}
+MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
+
+_XERIAL: Final = b"\x82SNAPPY\x00"
+_XERIAL_HEADER_BYTES: Final = 16
+_LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
+_INT32: Final = struct.Struct(">i")
+
+
+class CodecError(ValueError):
+    """Bytes that their codec cannot read, or that would be too large."""
+
+
+def decompress(codec: int, data: bytes, magic: int) -> bytes:
+    """Decompress `data` of a batch of message format `magic`.
+
+    Raises CodecError for an unknown codec, for bytes that it cannot read, and for a result above
+    MAX_DECOMPRESSED_BYTES. O(size of the result).
+    """
+    try:
+        match codec:
+            case 1:
+                return _gzip(data)
+            case 2:
+                return _snappy(data)
+            case 3:
+                return _stream("lz4", data if magic else _with_right_checksum(data))
+            case 4:
+                return _stream("zstd", data)
+    except (pa.ArrowException, OSError, zlib.error, struct.error, IndexError) as error:
+        raise CodecError(f"{NAMES[codec]}: {' '.join(str(error).split())}") from None
+    raise CodecError(f"unknown compression type id {codec}")
+
+
+def _check_size(size: int, codec: str) -> None:
+    if size > MAX_DECOMPRESSED_BYTES:
+        raise CodecError(f"{codec}: more than {MAX_DECOMPRESSED_BYTES} bytes when decompressed")
+
+
+def _gzip(data: bytes) -> bytes:
+    gunzip = zlib.decompressobj(wbits=31)
+    out = gunzip.decompress(data, MAX_DECOMPRESSED_BYTES)
+    if gunzip.unconsumed_tail:
+        _check_size(MAX_DECOMPRESSED_BYTES + 1, "gzip")
+    if not gunzip.eof:
+        raise CodecError("gzip: the stream ends too early")
+    return out
+
+
+def _stream(codec: str, data: bytes) -> bytes:
+    with pa.input_stream(pa.py_buffer(data), compression=codec) as stream:
+        out: bytes = stream.read(MAX_DECOMPRESSED_BYTES + 1)
+    _check_size(len(out), codec)
+    return out
+
+
+def _snappy(data: bytes) -> bytes:
+    """Read xerial chunks, or one raw block, which librdkafka writes."""
+    if data[: len(_XERIAL)] != _XERIAL:
+        return _snappy_block(data)
+    parts = []
+    total, position = 0, _XERIAL_HEADER_BYTES
+    while position < len(data):
+        (size,) = _INT32.unpack_from(data, position)
+        position += 4
+        if not 0 < size <= len(data) - position:
+            raise CodecError(f"snappy: a chunk of {size} bytes, and {len(data) - position} left")
+        parts.append(_snappy_block(data[position : position + size]))
+        total += len(parts[-1])
+        _check_size(total, "snappy")
+        position += size
+    return b"".join(parts)
+
+
+def _snappy_block(block: bytes) -> bytes:
+    size = shift = 0
+    for byte in block[:5]:  # the block begins with the size of the result, a varint
+        size |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    _check_size(size, "snappy")
+    if not size:
+        return b""
+    out: bytes = pa.Codec("snappy").decompress(block, decompressed_size=size, asbytes=True)
+    return out
+
+
+def _with_right_checksum(frame: bytes) -> bytes:
+    """Return an lz4 frame of message format v0 with the descriptor checksum of the lz4 format.
+
+    The first version of Kafka's lz4 computed it over the magic number too.
+    """
+    if frame[:4] != _LZ4_MAGIC:
+        raise CodecError("lz4: this is not an lz4 frame")
+    end = 6 + (8 if frame[4] & 0x08 else 0)
+    return frame[:end] + bytes((xxh32_short(frame[4:end]) >> 8 & 0xFF,)) + frame[end + 1 :]

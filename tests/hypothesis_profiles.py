@@ -1,0 +1,26 @@
+"""How hypothesis chooses its examples: always the same in CI, and elsewhere at random."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from hypothesis import HealthCheck, settings
+
+LOCAL: Final = "kafka-edu"
+CI: Final = "ci"
+
+
+def load(environment: Mapping[str, str]) -> None:
+    """Load the profile `ci` if the variable CI is `true`, and otherwise `kafka-edu`."""
+    # The time of an example says more about the machine than about the code. A test that hangs is
+    # ended by its time-out.
+    settings.register_profile(
+        LOCAL,
+        settings.get_profile("default"),
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    # A change must not fail because of an old bug that its run was the first to find.
+    settings.register_profile(
+        CI, settings.get_profile(LOCAL), derandomize=True, database=None, print_blob=True
+    )
+    settings.load_profile(CI if environment.get("CI") == "true" else LOCAL)

@@ -1,0 +1,13 @@
+"""Settings for the tests of the exercises."""
+
+from itertools import count
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hand out the seeds 1, 2, 3… where a check, or a learner's own files, would draw one."""
+    drawn = count(1)
+    monkeypatch.setattr("exercises.runner.check.new_seed", lambda: next(drawn))
+    monkeypatch.setattr("exercises.runner.workplace.new_seed", lambda: next(drawn))

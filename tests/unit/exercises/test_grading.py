@@ -1,0 +1,339 @@
+"""`lab grade`: which files count, what a grade is, and what is written. No jail is needed here."""
+
+import csv
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from exercises.command import lab
+from exercises.grading import grade as grading
+from exercises.grading.grade import (
+    Grade,
+    Grader,
+    Kind,
+    RefusedError,
+    Result,
+    Row,
+    fingerprint,
+    grade_class,
+)
+from exercises.grading.outputs import cell, one_line, write_csv, write_json, write_junit
+from exercises.grading.rehearse import NAMES, login, rehearse
+from exercises.grading.submissions import (
+    Roster,
+    Submission,
+    SubmissionsError,
+    find_submissions,
+)
+from exercises.runner.manifest import find_exercise
+from exercises.runner.progress import Record, serialize
+from exercises.runner.public_tests import CheckError, Outcome, TooSlowError
+from kafka_edu.learner.learner import JailError
+
+EXERCISE: Final = find_exercise("02-1")
+PREDICT: Final = find_exercise("02-5")
+WORK: Final = b"class TimingWheel: pass\n"
+
+
+def put(folder: Path, *names: str, content: bytes = WORK) -> None:
+    for name in names:
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+
+
+def students(folder: Path) -> list[str]:
+    return [one.student for one in find_submissions(folder, EXERCISE) if one.content == WORK]
+
+
+@pytest.mark.parametrize(
+    ("name", "student"),
+    [
+        ("anna.py", "anna"),
+        ("anna_timing_wheel.py", "anna"),
+        ("anna/timing_wheel.py", "anna"),
+        ("anna/lab/02-1/timing_wheel.py", "anna"),
+        ("anna/mine.py", "anna"),
+        ("Anna Berg_123456_assignsubmission_file_/timing_wheel.py", "Anna Berg"),
+        ("Anna Berg_123456_assignsubmission_file_timing_wheel.py", "Anna Berg"),
+        ("berganna_1234_56789_timing_wheel.py", "berganna"),
+        ("berganna_LATE_1234_56789_timing_wheel-2.py", "berganna"),
+        ("Lab 1_aberg_attempt_2026-11-23-10-15-20_timing_wheel.py", "aberg"),
+    ],
+)
+def test_names_of_files_of_folders_and_of_three_systems(
+    tmp_path: Path, name: str, student: str
+) -> None:
+    put(tmp_path, name)
+    assert students(tmp_path) == [student]
+
+
+def test_zip_files_are_looked_into(tmp_path: Path) -> None:
+    for name in ("anna.zip", "Bo Chen_7_assignsubmission_file_/work.zip"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("lab/02-1/timing_wheel.py", WORK)
+            archive.writestr("__MACOSX/timing_wheel.py", b"not this")
+    assert students(tmp_path) == ["anna", "Bo Chen"]
+    whole = tmp_path / "download.zip"
+    with zipfile.ZipFile(whole, "w") as archive:
+        archive.writestr("chenbo_1_2_timing_wheel.py", WORK)
+        archive.writestr("Cleo_3_assignsubmission_file_/timing_wheel.py", WORK)
+    assert students(whole) == ["chenbo", "Cleo"]
+
+
+def test_the_latest_attempt_counts(tmp_path: Path) -> None:
+    put(tmp_path, "Lab_aberg_attempt_2026-11-09-10-15-20_timing_wheel.py", content=b"old")
+    put(tmp_path, "Lab_aberg_attempt_2026-11-10-10-15-20_timing_wheel.py")
+    put(tmp_path, "Lab_aberg_attempt_2026-11-10-10-15-20.txt", content=b"what was handed in")
+    put(tmp_path, "chenbo_1_22_timing_wheel-9.py", content=b"old")
+    put(tmp_path, "chenbo_1_22_timing_wheel-10.py")
+    assert students(tmp_path) == ["aberg", "chenbo"]
+
+
+def test_traps_are_not_read(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(WORK)
+    folder = tmp_path / "work"
+    put(folder, "big/timing_wheel.py", content=bytes(2 << 20))
+    (folder / "link.py").symlink_to(secret)
+    (folder / "pipe").mkdir()
+    os.mkfifo(folder / "pipe" / "timing_wheel.py")
+    (folder / "nothing").mkdir()
+    put(folder, "two/a.py", "two/b.py", "text/essay.txt", ".DS_Store")
+    put(folder, "broken.zip", content=b"PK no zip")
+    with zipfile.ZipFile(folder / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("timing_wheel.py", bytes(50 << 20))
+    found = {one.student: one for one in find_submissions(folder, EXERCISE)}
+    assert [one for one in found.values() if one.content is not None] == []
+    said = {student: one.problem for student, one in found.items()}
+    nothing = "there is nothing in it: an empty folder, or a zip file that is broken"
+    assert said == {
+        "big": "cannot be read: timing_wheel.py has more than 1 MB",
+        "bomb": "cannot be read: timing_wheel.py has more than 1 MB",
+        "broken": nothing,
+        "link": "cannot be read: Too many levels of symbolic links",
+        "nothing": nothing,
+        "pipe": "cannot be read: timing_wheel.py is not a regular file",
+        "text": "no timing_wheel.py was handed in",
+        "two": "none of the 2 files is called timing_wheel.py",
+    }
+
+
+def test_a_zip_file_may_be_broken_in_any_way(tmp_path: Path) -> None:
+    """Each byte of a good one is changed, and nothing worse happens than an unread file."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("timing_wheel.py", WORK)
+    good = whole.getvalue()
+    unread = 0
+    for place in range(len(good)):
+        for value in (0, 0xFF, good[place] ^ 1):
+            broken = good[:place] + bytes([value]) + good[place + 1 :]
+            put(tmp_path, "anna.zip", content=broken)
+            (one,) = find_submissions(tmp_path, EXERCISE)
+            assert (one.content is None) == bool(one.problem)
+            unread += one.content is None
+    assert unread > len(good)
+
+
+def test_no_folder_and_no_submission_are_said(tmp_path: Path) -> None:
+    with pytest.raises(SubmissionsError, match="name the folder"):
+        find_submissions(tmp_path / "nowhere", EXERCISE)
+    with pytest.raises(SubmissionsError, match="holds no submission"):
+        find_submissions(tmp_path, EXERCISE)
+
+
+def test_the_numbers_of_a_student_come_from_the_store_of_progress(tmp_path: Path) -> None:
+    put(tmp_path, "anna/lab/02-5/answers.py", "bo/answers.py", "eve/answers.py")
+    put(tmp_path, "anna/lab/progress.json", content=serialize({"02-5": Record(seed=77)}))
+    put(tmp_path, "eve/progress.json", content=b"[" * 100_000)
+    found = {one.student: one.material for one in find_submissions(tmp_path, PREDICT)}
+    assert found == {"anna": 77, "bo": 0, "eve": 0}
+
+
+def roster(folder: Path, text: str) -> Roster:
+    file = folder / "roster.csv"
+    file.write_text(text, encoding="utf-8")
+    return Roster(file)
+
+
+def test_a_roster_knows_a_student_by_any_name_but_not_by_one_of_two(tmp_path: Path) -> None:
+    text = 'student,name,id,material\naberg,"Berg, Anna",12,5\nb1,Bo Chen,13\nb2,Bo Chen,14\n'
+    known = roster(tmp_path, text)
+
+    def found(student: str, *ids: str) -> str:
+        named = known.named(Submission(student, "", WORK, ids=ids))
+        return f"{named.student} {named.material}"
+
+    assert found("Anna Berg") == found("berganna", "99") == found("aberg") == "aberg 5"
+    assert found("Bo Chen", "14") == "b2 0"
+    assert found("Bo Chen") == "Bo Chen 0"
+    for bad in ("", "student\n"):
+        with pytest.raises(SubmissionsError, match="line of headings"):
+            roster(tmp_path, bad)
+
+
+class Fake(Grader):
+    """A grader whose tests come out as told: rows, or an exception, one after the other."""
+
+    def __init__(self, *comes: list[Outcome] | Exception) -> None:
+        self.exercise = EXERCISE
+        self._seeds = [1, 2]
+        self._kind = Kind.TRUSTED
+        self._all = self._rows([Outcome("test_a", "", True), Outcome("test_many", "", True)])
+        self._comes = list(comes)
+        self.runs = 0
+
+    def _run(self, file: Path, number: int, material: int) -> list[Outcome]:
+        self.runs += 1
+        came = self._comes.pop(0)
+        if isinstance(came, Exception):
+            raise came
+        return came
+
+
+def graded(*comes: list[Outcome] | Exception) -> tuple[Grade, int]:
+    grader = Fake(*comes)
+    return grader.grade(Submission("anna", "anna.py", WORK), 1), grader.runs
+
+
+A, MANY = Outcome("test_a", "", True), Outcome("test_many", "", True)
+
+
+def test_points_come_from_the_manifest_and_every_seed_must_hold() -> None:
+    assert EXERCISE.points_of("test_many") == EXERCISE.points_of("test_many[3]") == 3
+    grade, _ = graded([A, MANY])
+    assert (grade.result, grade.earned, grade.possible) == (Result.PASSED, 4, 4)
+    unlucky = MANY._replace(passed=False, message="with this seed")
+    grade, _ = graded([A, MANY, unlucky, MANY])
+    assert (grade.result, grade.earned, grade.percent) == (Result.FAILED, 1, 25)
+    assert grade.reason == "test_many: with this seed"
+
+
+def test_a_test_that_was_not_run_has_no_points() -> None:
+    grade, _ = graded([A._replace(passed=False, message="did not come back")])
+    assert (grade.result, grade.earned, grade.possible) == (Result.FAILED, 0, 4)
+    assert "not run" in grade.rows[1].message
+
+
+@pytest.mark.parametrize("fault", [CheckError("pytest is gone"), JailError("no"), OSError("full")])
+def test_a_fault_of_the_grader_is_tried_once_more(fault: Exception) -> None:
+    grade, runs = graded(fault, [A, MANY])
+    assert (grade.result, runs) == (Result.PASSED, 2)
+    grade, runs = graded(fault, fault)
+    assert (grade.result, runs, grade.rows) == (Result.NOT_GRADED, 2, ())
+    assert str(fault) in grade.reason
+
+
+def test_who_is_too_slow_twice_has_failed() -> None:
+    slow = TooSlowError("the tests were not through within 30 s")
+    grade, runs = graded(slow, slow)
+    assert (grade.result, runs, grade.earned) == (Result.FAILED, 2, 0)
+    assert "30 s" in grade.reason
+    grade, _ = graded(slow, CheckError("pytest is gone"))
+    assert grade.result is Result.NOT_GRADED
+
+
+def test_answers_without_their_numbers_are_not_graded() -> None:
+    grader = Fake()
+    grader.exercise = PREDICT
+    grade = grader.grade(Submission("anna", "anna.py", WORK), 1)
+    assert grade.result is Result.NOT_GRADED
+    assert "progress.json" in grade.reason
+
+
+def test_the_same_work_is_noted_and_who_is_missing_too(tmp_path: Path) -> None:
+    known = roster(tmp_path, "student\nanna\nbo\ncleo\n")
+    copy = b"# mine\n\nclass TimingWheel:   pass  # all mine\n"
+    submissions = [
+        Submission("anna", "anna.py", WORK),
+        Submission("bo", "bo.py", copy),
+        Submission("eve", "eve.py", EXERCISE.solution.read_bytes() + b"\n# eve\n"),
+    ]
+    grades = grade_class(Fake(*[[A, MANY]] * 3), submissions, known, jobs=1)
+    assert [(one.student, one.result.value, one.note) for one in grades] == [
+        ("anna", "passed", "the same work as bo"),
+        ("bo", "passed", "the same work as anna"),
+        ("cleo", "missing", ""),
+        ("eve", "passed", "the reference solution; not in the roster"),
+    ]
+    assert fingerprint(b"\n# nothing\n") == ""
+
+
+def test_what_is_written_is_harmless(tmp_path: Path) -> None:
+    row = Row("hidden", "test_a", "", 2.0, False, "\x00\ud800<&>")
+    grades = [
+        Grade("=cmd|' /C calc'!A0", "x.py", Result.FAILED, (row,), "two\nlines \ud800", 1.0),
+        Grade("bo", "bo.py", Result.NOT_GRADED, (), "the disk is full", 0.0),
+    ]
+    write_csv(tmp_path / "a.csv", grades)
+    with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
+        first, second = csv.DictReader(file)
+    assert first["student"].startswith("'=cmd")
+    assert (first["points"], first["possible"], first["reason"]) == ("0", "2", "two lines �")
+    assert (second["points"], second["result"]) == ("", "not graded")
+    assert cell("-1") == "'-1"
+    assert one_line("\x1b[2J red\r\n") == "�[2J red"
+    write_json(tmp_path / "a.json", EXERCISE, 1, grades)
+    assert json.loads((tmp_path / "a.json").read_bytes())["grades"][0]["possible"] == 2
+    write_junit(tmp_path / "a.xml", EXERCISE, grades)
+    top = ElementTree.parse(tmp_path / "a.xml").getroot()
+    assert [(one.get("failures"), one.get("errors")) for one in top] == [("1", "0"), ("0", "1")]
+
+
+def test_grade_of_trusted_work_writes_all(tmp_path: Path) -> None:
+    put(tmp_path / "work", "anna.py", content=EXERCISE.solution.read_bytes())
+    files = [f"--{kind}={tmp_path / kind}" for kind in ("csv", "json", "junit")]
+    arguments = ["grade", str(tmp_path / "work"), "--exercise", "02-1", "--trusted", *files]
+    run = CliRunner(env={"COLUMNS": "200"}).invoke(lab, arguments)
+    assert run.exit_code == 0, run.output
+    assert "24 of 24" in run.output
+    assert "anna,passed,24,24,100,,the reference solution,anna.py" in (tmp_path / "csv").read_text()
+    tests = json.loads((tmp_path / "json").read_bytes())["grades"][0]["tests"]
+    parts = {
+        row["test"]: {one["part"] for one in tests if one["test"] == row["test"]} for row in tests
+    }
+    assert parts["test_many"] == {"public", "seeds"}
+    assert parts["test_due"] == {"public"}
+    assert parts["test_wall_clock"] == {"hidden"}
+
+
+def test_a_system_without_jails_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    put(tmp_path, "anna.py")
+    run = CliRunner().invoke(lab, ["grade", str(tmp_path), "--exercise", "02-1"])
+    assert run.exit_code == 1
+    assert "only root" in run.output
+    assert "--trusted" in run.output
+
+
+def test_a_reference_that_fails_grades_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*_: object, **__: object) -> Iterable[Outcome]:
+        return [A._replace(passed=False, message="boom")]
+
+    monkeypatch.setattr(grading, "run_public_tests", run)
+    with pytest.raises(RefusedError, match=r"reference solution of 02-1 fails test_a \(boom\)"):
+        Grader(EXERCISE, 1, Kind.TRUSTED)
+
+
+def test_a_made_up_class_is_found_as_its_roster_has_it(tmp_path: Path) -> None:
+    made = rehearse(tmp_path / "class", EXERCISE)
+    known = Roster(tmp_path / "class" / "roster.csv")
+    found = find_submissions(tmp_path / "class" / "submissions", EXERCISE)
+    by_login = {known.named(one).student: one for one in found}
+    assert set(by_login) == {login(name) for name in NAMES[:30]}
+    for name, one in zip(NAMES, made, strict=False):
+        content = (by_login[login(name)].content or b"").decode()
+        assert len(content) >= len(one.content) if one.kind == "hostile" else content == one.content
+    again = CliRunner().invoke(lab, ["rehearse", str(tmp_path / "class")])
+    assert again.exit_code == 1
+    assert "name a new folder" in again.output
