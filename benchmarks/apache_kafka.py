@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from kafka_edu.cli.maven_jars import PeerMissing as PeerMissing  # For callers too.
-from kafka_edu.cli.maven_jars import maven_jars, require_java
+from kafka_edu.common.maven_jars import PeerMissing as PeerMissing  # For callers too.
+from kafka_edu.common.maven_jars import maven_jars, require_java
 from kafka_edu.common.ports import free_ports
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.supervisor.child_process import rss_anon

@@ -41,7 +41,7 @@ class Scenes(Protocol):
 
 
 class Presenter(Protocol):
-    """What the module `run` beside the command `present` offers."""
+    """The functions that the module `run` next to the command `present` offers."""
 
     @property
     def Scene(self) -> Scenes: ...

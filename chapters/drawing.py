@@ -1,4 +1,4 @@
-"""What the pictures of all chapters have in common."""
+"""The parts that the pictures of all chapters share."""
 
 import io
 import shutil

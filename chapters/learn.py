@@ -33,7 +33,7 @@ class Step(NamedTuple):
     minutes: int
     why: str
     command: str
-    """What goes there."""
+    """The command that goes there."""
     record: "Record"
 
     @property

@@ -45,7 +45,7 @@ class Held(NamedTuple):
 
     value: PageValue
     seen: str
-    """What the run has bound; empty if nothing."""
+    """The values that the run has bound; empty if none."""
     objection: str
     """Why the page does not hold; empty if it does."""
 

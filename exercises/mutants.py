@@ -86,7 +86,7 @@ class Mutant(NamedTuple):
     code: str
     """The line of the solution, without its indentation."""
     change: str
-    """What was changed, as in `< becomes <=`. Equal changes of one line are numbered."""
+    """The change, as in `< becomes <=`. Equal changes of one line are numbered."""
     source: str
     """The changed program. It has no comments."""
     given: bool

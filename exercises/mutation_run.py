@@ -21,7 +21,7 @@ SURVIVED: Final = ""
 
 
 class Result(NamedTuple):
-    """What came of one mutant."""
+    """The outcome of one mutant."""
 
     killed_by: str
     """The first test that failed, or why the file was not tried; SURVIVED if all passed."""

@@ -18,7 +18,7 @@ from .runner.verdict import Step
 
 
 class Proof(NamedTuple):
-    """What came of checking one file whose result is known beforehand."""
+    """The outcome of checking one file whose result is known beforehand."""
 
     exercise: Exercise
     file: str

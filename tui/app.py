@@ -137,7 +137,7 @@ class DashboardApp(App[None]):
         self.chinese = False
         """Whether titles are in Chinese."""
         self.filter_words: tuple[str, ...] = ()
-        """What a line of a list must hold to be shown."""
+        """The text that a line of a list must hold to be shown."""
         self._light = light
         self.ascii_filter = AsciiFilter(enabled=ascii_only)
         self.model = Model(name)

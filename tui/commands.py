@@ -24,7 +24,7 @@ class _Entry(NamedTuple):
 
 
 class DashboardCommands(Provider):
-    """What the palette offers on the present screen. The screen's own acts come first."""
+    """List the palette's commands on the present screen. The screen's own acts come first."""
 
     @property
     def _dashboard(self) -> "DashboardApp":

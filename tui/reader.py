@@ -14,7 +14,7 @@ class Reader(Protocol):
     chinese: bool
     """Whether titles are in Chinese."""
     filter_words: tuple[str, ...]
-    """What a line of a list must hold to be shown."""
+    """The text that a line of a list must hold to be shown."""
     declarations: tuple[ScreenDeclaration, ...]
     """All screens, for the line of jump keys."""
 

@@ -74,7 +74,7 @@ class Measured(NamedTuple):
 
 
 class ControllerWatch:
-    """What the controller tells of its requests to one broker."""
+    """The controller's requests to one broker, as its events report them."""
 
     def __init__(self, cluster: Cluster, controller: int, broker: int) -> None:
         self._broker = broker

@@ -100,8 +100,8 @@ def _first_page(arguments: list[str]) -> str:
 
 
 def pids_by(pipeline: str, lines: str | None = None, columns: int | None = None) -> set[int]:
-    """What the shell's pipeline prints; it reads `lines`, or else what `ps ax` prints now, with or
-    without COLUMNS in the environment.
+    """The output of the shell's pipeline. It reads `lines`, or else what `ps ax` prints now, with
+    or without COLUMNS in the environment.
     """
     command = pipeline if lines is not None else f"ps ax | {pipeline}"
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | (

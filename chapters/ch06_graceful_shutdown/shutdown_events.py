@@ -1,4 +1,4 @@
-"""What the brokers' own recordings tell of a broker's end and of its next start: leaderships that
+"""The brokers' recordings of a broker's end and of its next start: leaderships that
 moved, how long nobody led, what was read again.
 """
 

@@ -1,4 +1,4 @@
-"""What bootstrap.servers means (book §6.5.2): a producer boots on a server that is no broker, and
+"""The meaning of bootstrap.servers (book §6.5.2): a producer boots on a server that is no broker, and
 goes on when that server is gone.
 
     confluent-kafka ── bootstrap ──▶ proxy ── copy of the metadata ──▶ three brokers ◀── bootstrap ── kafka-python
@@ -50,7 +50,7 @@ _LOOK_EVERY_S: Final = 0.05
 
 
 class ProxySide(NamedTuple):
-    """What the proxy told of itself in the end, and what it left on its disk."""
+    """The proxy's last report, and the files it left on its disk."""
 
     connections: int
     requests: dict[str, int]
@@ -84,7 +84,7 @@ class Outcome(NamedTuple):
 
 
 def bytes_into(cluster: Cluster) -> int:
-    """What has come in by all brokers' sockets so far."""
+    """The bytes that came in by all brokers' sockets so far."""
     total = 0
     for broker in cluster.broker_ids:
         with TraceClient(cluster.events_address(broker), gauges=True) as events:

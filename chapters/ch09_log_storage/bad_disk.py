@@ -154,7 +154,7 @@ class Case(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What came of one case."""
+    """The outcome of one case."""
 
     name: str
     seconds: float

@@ -60,7 +60,7 @@ KILLS: Final = (
 
 
 class Outcome(NamedTuple):
-    """What became of the run."""
+    """The outcome of the run."""
 
     sent: int
     acked: int

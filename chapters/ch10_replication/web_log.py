@@ -41,7 +41,7 @@ _LOOK_EVERY_S: Final = 0.05
 
 
 class Killing(NamedTuple):
-    """What happened to the leaders."""
+    """The changes of the leaders."""
 
     broker: int
     partitions: tuple[int, ...]
@@ -90,7 +90,7 @@ class Narrator:
         self.console.print(text, soft_wrap=True)
 
     def doing(self, text: str) -> None:
-        """What is being waited for now."""
+        """The thing that is waited for now."""
         self._progress.update(self._task, description=text)
 
     def count(self, producer: LogProducer, consumer: LogConsumer) -> None:

@@ -27,8 +27,8 @@ from rich.console import Console
 
 from kafka_edu.cli.demo_frame import demo_command, wait_until, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic, wait_until_in_sync
-from kafka_edu.cli.maven_jars import PeerMissing, compiled, maven_jars
 from kafka_edu.cli.report import Report
+from kafka_edu.common.maven_jars import PeerMissing, compiled, maven_jars
 from kafka_edu.common.python_process import command_line, python_command, python_environment
 from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME
 from kafka_edu.coordinator.coordinator_type import partition_for
@@ -71,7 +71,7 @@ class Application:
         self.topic = f"out-{name}"
         self.kills = 0
         self.ends: list[str] = []
-        """What it said when it ended by itself: a fencing, a time-out."""
+        """The message with which it ended by itself: a fencing, a time-out."""
         self._command = command
         self._stopping = threading.Event()
         self._process = self._spawn()
@@ -113,7 +113,7 @@ class Application:
 
 
 class Counted(NamedTuple):
-    """What became of the input records in one application's output."""
+    """The fate of the input records in one application's output."""
 
     application: str
     committed: int

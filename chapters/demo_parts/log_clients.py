@@ -189,7 +189,7 @@ class LogConsumer:
 
 
 class Verdict(NamedTuple):
-    """What was acked beside what was read."""
+    """The acknowledged records compared with those read."""
 
     produced: int
     acked: int

@@ -31,7 +31,7 @@ _CAP_DAC_READ_SEARCH: Final = 2
 
 
 class PrivateMounts(NamedTuple):
-    """What this process may do. `refused` is empty, or why it may not mount."""
+    """The rights of this process. `refused` is empty, or why it may not mount."""
 
     refused: str
     modes_bind: bool

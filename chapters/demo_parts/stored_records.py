@@ -1,4 +1,4 @@
-"""What lies in the partitions when the producers of `numbered_clients` are done, beside what was
+"""The records in the partitions when the producers of `numbered_clients` are done, next to those
 acked to them.
 
 Each acked record must be there once, where the ack said, and the records of one producer in one
@@ -42,7 +42,7 @@ class Stored(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What lies in the partitions beside what was acked."""
+    """The records in the partitions compared with those acknowledged."""
 
     consumed: int
     lost: int

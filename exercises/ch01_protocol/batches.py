@@ -23,7 +23,7 @@ class Place(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What a BatchBuilder is made with."""
+    """The arguments of a BatchBuilder."""
 
     max_bytes: int = 1_000_000
     producer_id: int = -1

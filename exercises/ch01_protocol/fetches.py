@@ -16,7 +16,7 @@ Row = tuple[str, int]
 
 
 class Fetch(NamedTuple):
-    """What a fetch says."""
+    """The contents of a fetch request."""
 
     session_id: int
     epoch: int
@@ -36,7 +36,7 @@ class Course:
 
     @property
     def listed(self) -> dict[str, int]:
-        """What the broker has in its list, before the next fetch."""
+        """The partitions in the broker's list, before the next fetch."""
         return {} if self._epoch == FULL else dict(self._listed)
 
     def next_fetch(self, wanted: Sequence[Row]) -> Fetch:

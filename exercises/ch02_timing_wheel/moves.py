@@ -1,4 +1,4 @@
-"""What happens to each task of a timer as its clock goes on, and a picture of it."""
+"""The moves of each task of a timer as its clock goes on, and a picture of them."""
 
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush

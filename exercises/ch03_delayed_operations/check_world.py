@@ -25,7 +25,7 @@ class CheckWorld(NamedTuple):
     late_watches: int = 0
     """How often the learner's thread put it into a list after it was completed."""
     after_news: Step = None
-    """What the learner's thread still did after it knew that the operation was completed."""
+    """The steps of the learner's thread after it knew that the operation was completed."""
     knows: bool = False
     """Whether the learner's thread has been answered that the operation is completed."""
     returned: object = None

@@ -29,7 +29,7 @@ class Wanted(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the broker knows of a partition at one moment."""
+    """The broker's knowledge of a partition at one moment."""
 
     end: Place
     leader_epoch: int = 3

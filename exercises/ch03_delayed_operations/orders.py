@@ -20,7 +20,7 @@ History = tuple[object, ...]
 
 
 class NextStep(NamedTuple):
-    """What a thread does after the answers so far."""
+    """The next step of a thread after the answers so far."""
 
     step: Step
     """For a thread that is at its end, what it returned."""
@@ -43,7 +43,7 @@ class Thread(Protocol):
 
 
 class World(Protocol):
-    """What all threads share at one moment. It never changes: a step makes another one."""
+    """The state that all threads share at one moment. It never changes: a step makes a new one."""
 
     def do(self, thread: int, step: Step) -> tuple[Self, object]:
         """Return the world after a step, and the step's answer. Raises ValueError, which says what
@@ -137,7 +137,7 @@ class Order(NamedTuple, Generic[WorldT]):
 
 
 class Found(NamedTuple, Generic[WorldT]):
-    """What was found in all orders."""
+    """The findings of all orders."""
 
     orders: int
     faulty: int

@@ -20,7 +20,7 @@ class Appended(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the broker knows of a partition at one moment."""
+    """The broker's knowledge of a partition at one moment."""
 
     online: bool = True
     leader: bool = True

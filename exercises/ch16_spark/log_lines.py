@@ -69,7 +69,7 @@ NAMES: Final = (
 
 
 class Parts(NamedTuple):
-    """What a good line is made of."""
+    """The parts of a good line."""
 
     client: str = "10.4.7.9"
     user: str = "-"

@@ -52,7 +52,7 @@ class Zombie(NamedTuple):
 
 
 class Transaction(NamedTuple):
-    """What is written and not committed."""
+    """The rows that are written and not committed."""
 
     rows: list[str]
     marks: dict[str, int]
@@ -90,7 +90,7 @@ class World:
         self.planned: list[tuple[int, list[int]]] = []
         self.committed: list[int] = []
         self.result: list[str] = []
-        """What a read_committed consumer sees."""
+        """The rows that a read_committed consumer sees."""
         self.marks: dict[str, int] = {}
         self.trace: list[str] = []
         self._who: tuple[str, str, int, list[Step]] | None = None

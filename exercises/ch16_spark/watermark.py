@@ -10,7 +10,7 @@ NOT_YET: Final = -(10**9)
 
 
 class Fate(NamedTuple):
-    """What becomes of one line: its time, its window's begin, and whether it is dropped."""
+    """The fate of one line: its time, its window's begin, and whether it is dropped."""
 
     time_s: int
     begin_s: int

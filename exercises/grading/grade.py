@@ -40,7 +40,7 @@ PARTS: Final = ("public", "seeds", "hidden")
 
 
 class Result(StrEnum):
-    """What came of one submission."""
+    """The outcome of one submission."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -65,7 +65,7 @@ class Row(NamedTuple):
     test: str
     says: str
     points: float
-    """What it is worth."""
+    """The points it is worth."""
     passed: bool
     message: str
 
@@ -85,7 +85,7 @@ class Grade(NamedTuple):
     """Why it is not the whole of the points, in one line."""
     seconds: float
     note: str = ""
-    """What a teacher should look at: the same work as another's, a name not in the roster."""
+    """The points for a teacher to look at: the same work as another's, a name not in the roster."""
 
     @property
     def earned(self) -> float:

@@ -61,7 +61,7 @@ class SubmissionsError(Exception):
 
 
 class Submission(NamedTuple):
-    """What one student handed in."""
+    """The work of one student."""
 
     student: str
     path: str
@@ -144,7 +144,7 @@ def find_one(folder: Path, exercise: Exercise) -> Submission:
 
 
 def _order(one: Submission) -> tuple[bool, tuple[tuple[int, str], ...]]:
-    """What has a file comes after what has none; then the later attempt, numbers as numbers."""
+    """Attempts with a file come after those without; then the later attempt, numbers as numbers."""
     digits = re.findall(r"\d+", one.attempt)
     return one.content is not None, tuple((len(text.lstrip("0")), text) for text in digits)
 
@@ -286,7 +286,7 @@ class Student(NamedTuple):
     student: str
     """The first cell."""
     names: frozenset[str]
-    """What a submission may be called by, folded."""
+    """The names of a submission, folded."""
     material: int
 
 

@@ -1,1 +1,1 @@
-"""What runs the exercises: manifest, workplace and progress, the checks and their parts."""
+"""The engine of the exercises: manifest, workplace and progress, the checks and their parts."""

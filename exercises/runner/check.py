@@ -19,7 +19,7 @@ from .verdict import Step
 
 
 class LivePart(Protocol):
-    """What the module named `live` in the manifest has."""
+    """The functions of the module named `live` in the manifest."""
 
     def check_live(
         self, exercise: Exercise, file: Path, say: Callable[[str], None]

@@ -9,7 +9,7 @@ from .manifest import Exercise
 
 
 class Material(Protocol):
-    """What the module named `material` in the manifest has."""
+    """The functions of the module named `material` in the manifest."""
 
     def make(self, seed: int) -> Mapping[str, str]:
         """Return file names and contents. Seed 0 is that of the reference solution."""

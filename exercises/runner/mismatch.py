@@ -1,4 +1,4 @@
-"""What a check says when the learner's code gave another answer than expected."""
+"""The message of a check when the learner's code gave another answer than expected."""
 
 
 class Words(str):

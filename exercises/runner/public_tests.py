@@ -28,7 +28,7 @@ class TooSlowError(CheckError):
 
 
 class Outcome(NamedTuple):
-    """What came of one test: `says` is what it tests, `message` why it failed, in one line.
+    """The outcome of one test: `says` is what it tests, `message` why it failed, in one line.
 
     The other fields are the parts of that message, for whoever shows them apart; each may be empty.
     """
@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
     passed: bool
     message: str = ""
     asked: str = ""
-    """What the learner's code was asked."""
+    """The call of the learner's code."""
     expected: str = ""
     came: str = ""
     why: str = ""
@@ -50,13 +50,13 @@ class Outcome(NamedTuple):
     timed_out: bool = False
     """The code did not come back. No test after this one was run."""
     prints: str = ""
-    """What the learner's code printed in this test."""
+    """The output of the learner's code in this test."""
     part: str = "public"
     """`public`; in a grade also `seeds`, the same test on another seed, and `hidden`."""
 
 
 class Grading(NamedTuple):
-    """What a grade does besides the public tests."""
+    """The checks of a grade besides the public tests."""
 
     other_seeds: tuple[int, ...]
     """With each of these, every test that uses `seed` runs again."""

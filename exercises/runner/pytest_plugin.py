@@ -31,7 +31,7 @@ PRINTS_LIMIT: Final = 8_000
 
 
 class Prints:
-    """What the learner's code prints, one test after the other."""
+    """The output of the learner's code, one test after the other."""
 
     def __init__(self) -> None:
         self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # of the whole session

@@ -10,7 +10,7 @@ from .verdict import Step
 
 
 class Trouble(Protocol):
-    """What the module named `trouble` in the manifest has. All of it raises ClusterError.
+    """The functions of the module named `trouble` in the manifest. All of them raise ClusterError.
 
     `home` is the folder of all clusters, if it is not the usual one.
     """

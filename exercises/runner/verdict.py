@@ -1,4 +1,4 @@
-"""What a check found, step by step."""
+"""The findings of a check, step by step."""
 
 from typing import NamedTuple
 

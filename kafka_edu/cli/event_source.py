@@ -60,7 +60,7 @@ class EventSource(NamedTuple):
 
     envelopes: list[Envelope]
     missing: list[str]
-    """What is not known, a sentence each."""
+    """The gaps in our knowledge, a sentence each."""
     folder: ClusterFolder | None
     """The live cluster's folder; None on a recording."""
 

@@ -54,7 +54,7 @@ class Report:
         self.figures: dict[str, object] = {}
         self.targets: list[Target] = []
         self.ending: Ending | None = None
-        """What a demo prints last. Benchmarks have none."""
+        """The last lines of a demo. Benchmarks have none."""
 
     def figure(self, name: str, value: object) -> None:
         """Keep one number or other JSON value. The name contains its unit."""

@@ -7,7 +7,9 @@ import time
 import click
 
 from kafka_edu.cli.generate_log_command import generate_log
+from kafka_edu.cli.spark_options import connector_option, spark_errors
 from kafka_edu.common.package_group import PackageGroupError, ensure_group
+from kafka_edu.spark.connectors import Connector
 
 
 def require_spark() -> None:
@@ -47,6 +49,7 @@ spark.add_command(generate_log)
     help="The generator's seed. The same seed gives the same log.",
 )
 @click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
+@connector_option
 @click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False, writable=True))
 def status_codes(
     bootstrap_server: str | None,
@@ -54,6 +57,7 @@ def status_codes(
     lines: int,
     seed: int,
     master: str,
+    connector: Connector,
     json_file: str | None,
 ) -> None:
     """Write a web log to a topic, count its HTTP status codes with Spark, and check the answer.
@@ -61,13 +65,10 @@ def status_codes(
     The answer is compared with the true counts of the web log's generator.
     """
     require_spark()
-    from pyspark.errors import PySparkException
     from rich.console import Console
     from rich.table import Table
 
     from kafka_edu.cli.report import Report
-    from kafka_edu.spark.java_gateway import SparkStartError
-    from kafka_edu.spark.source_errors import user_error
     from kafka_edu.spark.status_codes import count_status_codes
     from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic, fill_topic
     from kafka_edu.supervisor.cluster import running_cluster
@@ -89,22 +90,16 @@ def status_codes(
         except TopicNotFilled as error:
             raise click.ClickException(str(error)) from error
         begin = time.monotonic()
-        with console.status(f"Spark counts on {master}"):
-            try:
-                found = count_status_codes(bootstrap_server, topic, master)
-            except SparkStartError as error:
-                raise click.ClickException(str(error)) from error
-            except PySparkException as error:
-                if (line := user_error(error)) is None:
-                    raise
-                raise click.ClickException(line) from error
+        with console.status(f"Spark counts on {master}"), spark_errors():
+            found = count_status_codes(bootstrap_server, topic, master, connector)
         seconds = time.monotonic() - begin
     table = Table(
         "status",
         "Spark",
         "truth",
         "",
-        title=f"{lines:,} lines of topic {topic}, counted by Spark in {seconds:.1f} s",
+        title=f"{lines:,} lines of topic {topic}, counted by Spark in {seconds:.1f} s"
+        f" (connector {connector})",
     )
     for status in sorted(found.keys() | truth.keys()):
         same = found.get(status) == truth.get(status)
@@ -124,6 +119,7 @@ def status_codes(
     report = Report("spark-status-codes")
     for name, value in {
         "lines": lines,
+        "connector": connector.value,
         "seconds": round(seconds, 3),
         "spark": found,
         "truth": truth,

@@ -22,6 +22,8 @@ from kafka_edu.common.python_process import (
 
 #: The markers of suites that the fast part leaves out; pyproject.toml says what each one needs.
 SLOW_SUITES: Final = ("cluster", "faults", "interop", "tools", "tui", "spark", "labs")
+#: The marker of tests that take minutes of processor time. Only `-m long` runs them.
+LONG: Final = "long"
 
 
 class Part(StrEnum):
@@ -45,11 +47,11 @@ def pytest_arguments(root: Path, part: Part, extra: tuple[str, ...]) -> list[str
     slow = " or ".join(SLOW_SUITES)
     match part:
         case Part.FAST:
-            arguments += ["-m", f"not ({slow})"]
+            arguments += ["-m", f"not ({slow} or {LONG})"]
         case Part.SLOW:
             arguments += ["-m", slow]
         case Part.FULL:
-            pass
+            arguments += ["-m", f"not {LONG}"]
     return [*arguments, *extra, str(root / "tests")]
 
 

@@ -27,7 +27,7 @@ from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.sentences import fact_text
 from kafka_edu.instruments.trace_feed import TraceFeed, event_files, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level, Source
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level, Source, plain
 from kafka_edu.trace.events.trace import HopsLeftOut
 from kafka_edu.trace.tracer import LEVELS
 
@@ -36,7 +36,7 @@ _ROW: Final = "{:<12} {:<9} "
 
 
 class Filter(NamedTuple):
-    """What a reader wants to see."""
+    """The events that a reader wants to see."""
 
     level: Level
     names: tuple[str, ...]
@@ -207,19 +207,9 @@ def _as_json(envelope: Envelope) -> dict[str, object]:
     return {
         **event_json(envelope),
         "cause": envelope.cause,
-        "fields": _plain(envelope.event),
+        "fields": plain(envelope.event),
         "text": fact_text(envelope.event),
     }
-
-
-def _plain(value: object) -> object:
-    """Return an event, or a value in one, as JSON has it: named fields become an object."""
-    if not isinstance(value, tuple):
-        return value
-    names: tuple[str, ...] = getattr(value, "_fields", ())
-    if names:
-        return dict(zip(names, map(_plain, value), strict=True))
-    return [_plain(one) for one in value]
 
 
 @click.group()

@@ -4,7 +4,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -63,17 +63,20 @@ def look_at_java(program: Path) -> Java | None:
     )
 
 
-def find_java(*, least: int) -> Java:
-    """Return the first Java of at least this version, which must be 9 or higher.
+def find_java(*, least: int, modules: Set[str] = frozenset()) -> Java:
+    """Return the first Java of at least this version, which must be 9 or higher, with these
+    modules.
 
     Each candidate is run to learn its version. Raises NoJavaError.
     """
     tried = []
     for program in candidates():
         java = look_at_java(program)
-        if java is not None and java.version >= least:
+        if java is not None and java.version >= least and modules <= java.modules:
             return java
         version = f"Java {java.version}" if java is not None else "no Java, or older than 9"
+        if java is not None and (lacking := sorted(modules - java.modules)):
+            version += f", which lacks the module {', '.join(lacking)}"
         tried.append(f"{program} ({version})")
     raise _none(tried)
 

@@ -56,7 +56,7 @@ class Link(NamedTuple):
 
 
 class _Held:
-    """What passes in one direction: in order, each piece not before its time."""
+    """The bytes in one direction: in order, each piece not before its time."""
 
     def __init__(self, link: "_LinkState") -> None:
         self._link = link

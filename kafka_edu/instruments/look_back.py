@@ -25,7 +25,7 @@ GAUGES_S: Final = 0.3
 
 
 class ProcessPast(NamedTuple):
-    """What one process sent."""
+    """The events of one process."""
 
     source: Source
     envelopes: list[Envelope]
@@ -39,7 +39,7 @@ class LookBack(NamedTuple):
 
     envelopes: list[Envelope]
     missing: list[str]
-    """What could not be read, a sentence each."""
+    """The files that could not be read, a sentence each."""
 
 
 async def look_back(folder: ClusterFolder, *, since_us: int = 0, gauges: bool = False) -> LookBack:

@@ -49,7 +49,7 @@ class Sentence(NamedTuple):
 def api_name(api_key: int) -> str:
     """Return a request's name as in Kafka's documentation: 4 → `LeaderAndIsr`."""
     try:
-        return "".join(word.capitalize() for word in ApiKey(api_key).name.split("_"))
+        return ApiKey(api_key).title
     except ValueError:
         return f"request of kind {api_key}"
 

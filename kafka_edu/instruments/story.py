@@ -119,7 +119,7 @@ class Place(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What the snapshots among the events say about a partition now."""
+    """The state of a partition now, from the snapshots among the events."""
 
     log_dirs: dict[int, str]
     """Broker → the log dir of its replica."""

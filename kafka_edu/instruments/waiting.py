@@ -17,7 +17,7 @@ from kafka_edu.trace.events.purgatory import (
 )
 
 WINDOW_US: Final = 10_000_000
-"""What has ended operations is counted over so long."""
+"""The causes that ended operations are counted over so long."""
 
 HIGH_WATERMARK: Final = "high watermark"
 _BYTES: Final = "bytes up to the "
@@ -202,7 +202,7 @@ def since(one: Missing, now_ms: int) -> str:
 
 
 class Ended(NamedTuple):
-    """What one cause has ended in the last ten seconds."""
+    """The operations that one cause has ended in the last ten seconds."""
 
     cause: str
     times: int
@@ -212,7 +212,7 @@ class Ended(NamedTuple):
 
 
 class RecentlyEnded:
-    """What has ended the operations of one purgatory in the last ten seconds, by cause.
+    """The operations of one purgatory that ended in the last ten seconds, by cause.
 
     Brokers send totals. The difference to the totals of ten seconds ago is what ended since. Totals
     survive a lost sample. Bounded: at most one entry a quarter of a second.

@@ -75,7 +75,7 @@ class HasEnded(NamedTuple):
 
     @property
     def cause(self) -> str:
-        """What ended it, in words. Older recordings know less."""
+        """The cause of its end, in words. Older recordings know less."""
         return self.event.cause or (
             f"{self.event.by}: {self.event.key}" if self.event.key else self.event.by
         )

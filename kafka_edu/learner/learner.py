@@ -72,7 +72,7 @@ class JailError(Exception):
 
 
 class Jail(NamedTuple):
-    """What keeps the process of somebody whom nobody trusts: see `learner_jail`."""
+    """The wall around a process that nobody trusts: see `learner_jail`."""
 
     uid: int
     """A user id that nobody else uses."""

@@ -121,6 +121,11 @@ def error_of(
         text = f"MemoryError: a learner's process may use {shown}"
     elif isinstance(error, NotImplementedError) and str(error):
         text = str(error)
+    elif isinstance(error, ModuleNotFoundError):
+        text = (
+            f"{type(error).__name__}: {error}: your file can import Python's own library, but no"
+            " other package, and nothing of the course"
+        )
     else:
         text = f"{type(error).__name__}: {error}"
     return {

@@ -32,6 +32,11 @@ class ApiKey(IntEnum):
         """
         return version >= self.first_flexible
 
+    @property
+    def title(self) -> str:
+        """Kafka's name of the API, for example `ListOffsets`."""
+        return "".join(word.capitalize() for word in self.name.split("_"))
+
     # name = key, first flexible version
     PRODUCE = 0, 9
     FETCH = 1, 12

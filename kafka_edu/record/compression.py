@@ -21,7 +21,6 @@ expand to gigabytes. Apache Kafka has no such limit.
 
 import struct
 import zlib
-from enum import IntEnum
 from typing import Final
 
 import cramjam
@@ -29,6 +28,7 @@ import cramjam
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import Buffer
 from kafka_edu.common.xxh32 import xxh32_short
+from kafka_edu.record.compression_type import CompressionType as CompressionType
 
 MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
 
@@ -39,16 +39,6 @@ _LZ4_BLOCK_BYTES: Final = {4: 64 * 1024, 5: 256 * 1024, 6: 1024 * 1024, 7: 4 * 1
 _LZ4_STORED: Final = 0x8000_0000
 _U32_LE: Final = struct.Struct("<I")
 _I32_BE: Final = struct.Struct(">i")
-
-
-class CompressionType(IntEnum):
-    """The codec, as in the lowest three bits of a batch's attributes."""
-
-    NONE = 0
-    GZIP = 1
-    SNAPPY = 2
-    LZ4 = 3
-    ZSTD = 4
 
 
 class CompressionError(KafkaException):

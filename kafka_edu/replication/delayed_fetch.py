@@ -70,7 +70,7 @@ class DelayedFetch(DelayedOperation):
         self._partitions = partitions
         self._respond = respond
         self._ended_by = ENOUGH
-        """What the `try_complete` that completes it has found."""
+        """The result of the `try_complete` that completes it."""
 
     @property
     def label(self) -> str:

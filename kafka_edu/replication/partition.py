@@ -135,7 +135,7 @@ class Partition:
         self._moved_at = -1
         """The follower whose fetch moved the HW last, and its fetch offset; -1: no fetch did."""
         self._moved_because = ""
-        """What else moved the HW last, in words."""
+        """The other cause that moved the HW last, in words."""
         self._isr_checked_ms = 0
         """When `maybe_shrink_isr` was last called; 0: never."""
 

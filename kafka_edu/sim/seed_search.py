@@ -86,7 +86,7 @@ class SeedResult(NamedTuple):
     longest_wait_ms: int
     virtual_s: float
     acts: tuple[str, ...]
-    """What happened when, in words."""
+    """The acts and faults with their times, in words."""
 
     @property
     def holds(self) -> bool:

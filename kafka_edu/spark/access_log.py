@@ -19,6 +19,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+#: host ident user [time] "request" status bytes …: the combined log format; group 1 is the status
+STATUS: Final = r'^\S+ \S+ \S+ \[[^\]]+\] "[^"]*" (\d{3}) '
 MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 

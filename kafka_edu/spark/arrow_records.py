@@ -33,15 +33,15 @@ from kafka_edu.spark.source_errors import CorruptBatchError
 
 #: base offset, length, leader epoch, magic, CRC, attributes, last offset delta, base timestamp,
 #: max timestamp, producer id, producer epoch, base sequence, count
-_BATCH: Final = struct.Struct(">qiibIhiqqqhii")
+BATCH: Final = struct.Struct(">qiibIhiqqqhii")
 _ENTRY: Final = struct.Struct(">qi")
-_LEGACY: Final = struct.Struct(">qiIbb")
+LEGACY: Final = struct.Struct(">qiIbb")
 _INT32: Final = struct.Struct(">i")
 _INT64: Final = struct.Struct(">q")
 _CONTROL_KEY: Final = struct.Struct(">hh")
-_ENTRY_BYTES: Final = 12
-_MAGIC_AT: Final = 16
-_CODEC, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x07, 0x08, 0x10, 0x20
+ENTRY_BYTES: Final = 12
+MAGIC_AT: Final = 16
+CODEC_BITS, LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT, CONTROL_BIT = 0x07, 0x08, 0x10, 0x20
 _ABORT: Final = 0
 
 CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE = 0, 1, -1
@@ -61,7 +61,7 @@ SCHEMA_WITH_HEADERS: Final = pa.schema([*FIELDS, pa.field("headers", pa.list_(HE
 
 
 class Wanted(NamedTuple):
-    """What to make of the bytes of one partition."""
+    """The records wanted from the bytes of one partition."""
 
     topic: str
     partition: int
@@ -103,22 +103,22 @@ def next_offset(records: memoryview, position: int) -> int:
     It reads the heads alone, so that the next fetch can be sent before the records are decoded.
     O(batches).
     """
-    for at, _ in _entries(records):
+    for at, _ in entries(records):
         offset = _ENTRY.unpack_from(records, at)[0]
-        if records[at + _MAGIC_AT] >= 2:
+        if records[at + MAGIC_AT] >= 2:
             offset += _INT32.unpack_from(records, at + 23)[0]
         position = max(position, offset + 1)
     return position
 
 
-def _entries(records: memoryview) -> Iterator[tuple[int, int]]:
+def entries(records: memoryview) -> Iterator[tuple[int, int]]:
     """Yield begin and end of each complete batch or old message. The last one may be cut short."""
     at, size = 0, len(records)
-    while size - at > _MAGIC_AT:
+    while size - at > MAGIC_AT:
         length = _ENTRY.unpack_from(records, at)[1]
-        if length < 14 or (records[at + _MAGIC_AT] >= 2 and length < 49):
+        if length < 14 or (records[at + MAGIC_AT] >= 2 and length < 49):
             raise CorruptBatchError(f"a batch of {length} bytes is too short")
-        end = at + _ENTRY_BYTES + length
+        end = at + ENTRY_BYTES + length
         if end > size:
             return
         yield at, end
@@ -150,9 +150,9 @@ def _runs(
     old: list[memoryview] = []
     ongoing: set[int] = set()
     upcoming = aborted
-    for at, end in _entries(records):
+    for at, end in entries(records):
         entry = records[at:end]
-        magic = entry[_MAGIC_AT]
+        magic = entry[MAGIC_AT]
         if magic > 2:
             raise CorruptBatchError(f"a batch of the unknown message format {magic}")
         if magic == 2:
@@ -182,35 +182,35 @@ def _v2_batch(
     transactions that begin later.
     """
     (base_offset, _, _, _, crc, attributes, last_delta, base_timestamp, max_timestamp, producer,
-     _, _, count) = _BATCH.unpack_from(entry)  # fmt: skip
+     _, _, count) = BATCH.unpack_from(entry)  # fmt: skip
     if wanted.check_crcs and crc32c.crc32c(bytes(entry[21:])) != crc:
         raise CorruptBatchError(f"the batch at offset {base_offset} fails its checksum")
     while upcoming and upcoming[0][1] <= base_offset + last_delta:
         ongoing = ongoing | {upcoming[0][0]}
         upcoming = upcoming[1:]
-    if attributes & _CONTROL:
+    if attributes & CONTROL_BIT:
         if producer in ongoing and count and _is_abort(entry, attributes):
             ongoing = ongoing - {producer}
         return None, ongoing, upcoming
-    if attributes & _TRANSACTIONAL and producer in ongoing:
+    if attributes & TRANSACTIONAL_BIT and producer in ongoing:
         return None, ongoing, upcoming
     if base_offset + last_delta < wanted.start or base_offset >= wanted.end or count <= 0:
         return None, ongoing, upcoming
-    found: memoryview | bytes = entry[_BATCH.size :]
-    if codec := attributes & _CODEC:
+    found: memoryview | bytes = entry[BATCH.size :]
+    if codec := attributes & CODEC_BITS:
         try:
             found = decompress(codec, bytes(found), 2)
         except CodecError as error:
             raise CorruptBatchError(f"the batch at offset {base_offset}: {error}") from None
-    append = max_timestamp if attributes & _LOG_APPEND_TIME else None
+    append = max_timestamp if attributes & LOG_APPEND_TIME_BIT else None
     return _V2Batch(found, count, base_offset, base_timestamp, append), ongoing, upcoming
 
 
 def _is_abort(entry: memoryview, attributes: int) -> bool:
     """Return whether a control batch marks an abort, as the key of its only record says."""
     try:
-        records: memoryview | bytes = entry[_BATCH.size :]
-        if codec := attributes & _CODEC:
+        records: memoryview | bytes = entry[BATCH.size :]
+        if codec := attributes & CODEC_BITS:
             records = decompress(codec, bytes(records), 2)
         _, at = read_varint(records, 0)
         _, at = read_varint(records, at + 1)
@@ -331,15 +331,15 @@ class _OldMessage(NamedTuple):
     def timestamp_type(self) -> int:
         if self.magic == 0:
             return NO_TIMESTAMP_TYPE
-        return LOG_APPEND_TIME if self.attributes & _LOG_APPEND_TIME else CREATE_TIME
+        return LOG_APPEND_TIME if self.attributes & LOG_APPEND_TIME_BIT else CREATE_TIME
 
 
 def _old_message(raw: memoryview, at: int, end: int, check_crcs: bool) -> _OldMessage:
     try:
-        offset, _, crc, magic, attributes = _LEGACY.unpack_from(raw, at)
-        if check_crcs and zlib.crc32(raw[at + _MAGIC_AT : end]) != crc:
+        offset, _, crc, magic, attributes = LEGACY.unpack_from(raw, at)
+        if check_crcs and zlib.crc32(raw[at + MAGIC_AT : end]) != crc:
             raise CorruptBatchError(f"the message at offset {offset} fails its checksum")
-        here = at + _LEGACY.size
+        here = at + LEGACY.size
         timestamp = -1
         if magic:
             timestamp = _INT64.unpack_from(raw, here)[0]
@@ -365,7 +365,7 @@ def _old_message(raw: memoryview, at: int, end: int, check_crcs: bool) -> _OldMe
     )
 
 
-def _legacy_columns(entries: list[memoryview], check_crcs: bool) -> _Columns:
+def _legacy_columns(messages: list[memoryview], check_crcs: bool) -> _Columns:
     """Read messages of formats v0 and v1, and the compressed sets among them.
 
     A set is a message whose value holds the others. In v0 they carry their offsets. In v1 they
@@ -375,17 +375,17 @@ def _legacy_columns(entries: list[memoryview], check_crcs: bool) -> _Columns:
     parts: list[bytes] = []
     rows: list[tuple[int, int, int, int, int, int, int]] = []
     size = 0
-    for entry in entries:
+    for entry in messages:
         raw = memoryview(bytes(entry))
         outer = _old_message(raw, 0, len(raw), check_crcs)
         found = [outer]
-        if codec := outer.attributes & _CODEC:
+        if codec := outer.attributes & CODEC_BITS:
             value = raw[outer.value_at : outer.value_at + max(outer.value_length, 0)]
             try:
                 raw = memoryview(decompress(codec, bytes(value), outer.magic))
             except CodecError as error:
                 raise CorruptBatchError(f"the set at offset {outer.offset}: {error}") from None
-            found = [_old_message(raw, at, end, check_crcs) for at, end in _entries(raw)]
+            found = [_old_message(raw, at, end, check_crcs) for at, end in entries(raw)]
             if outer.magic and found:
                 shift = outer.offset - found[-1].offset
                 found = [one._replace(offset=one.offset + shift) for one in found]

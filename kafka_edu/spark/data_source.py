@@ -24,6 +24,8 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
     InputPartition,
 )
 from pyspark.sql.streaming.datasource import (
@@ -36,7 +38,11 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.spark.code_zip import send_code
 from kafka_edu.spark.fetch_client import FetchClient, Layout
+from kafka_edu.spark.file_sources import EventDataSource, SegmentDataSource
+from kafka_edu.spark.sink import KafkaEduBatchWriter, KafkaEduStreamWriter
+from kafka_edu.spark.sink_options import parse_sink_options
 from kafka_edu.spark.source_errors import DataLossError, SourceOptionError
 from kafka_edu.spark.source_options import (
     AtTime,
@@ -51,6 +57,7 @@ from kafka_edu.spark.source_planning import (
     StreamOffset,
     admit,
     batch_ranges,
+    check_topics,
     data_loss,
     judge,
     move_inside,
@@ -75,8 +82,14 @@ _log = logging.getLogger(__name__)
 
 
 def register(spark: "SparkSession") -> None:
-    """Make `format("kafka-edu")` known to a session. Call it once for each session."""
-    spark.dataSource.register(KafkaEduDataSource)
+    """Make our three formats known to a session: `kafka-edu`, and those of `file_sources`. Call it
+    once for each session.
+
+    On a cluster this sends our code to the executors too, which need only numpy and pyarrow.
+    """
+    send_code(spark)
+    for source in (KafkaEduDataSource, SegmentDataSource, EventDataSource):
+        spark.dataSource.register(source)
 
 
 class RangePartition(InputPartition):
@@ -101,7 +114,8 @@ def _read(options: SourceOptions, partition: InputPartition) -> Iterator["pa.Rec
             fail_on_data_loss=options.fail_on_data_loss,
             poll_timeout_ms=options.poll_timeout_ms,
         ):
-            yield from decode(fetched.records, wanted, fetched.aborted)
+            there = wanted._replace(start=max(start, fetched.start))
+            yield from decode(fetched.records, there, fetched.aborted)
 
 
 def _partitions(options: SourceOptions, ranges: Sequence[OffsetRange]) -> list[InputPartition]:
@@ -253,7 +267,7 @@ class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         With AvailableNow the end never passes what was there at the beginning, and there is no
         wait for minOffsetsPerTrigger.
         """
-        begun = StreamOffset.from_json(start)
+        begun = self._begun(start)
         latest = self._available_now or self._latest()
         new = [tp for tp in latest.offsets if tp not in begun.offsets]
         lows = {**begun.offsets, **(self._planner.client.earliest(new) if new else {})}
@@ -276,8 +290,17 @@ class KafkaEduStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return start
         return StreamOffset(end, latest.topic_ids).to_json()
 
+    def _begun(self, start: StreamJson) -> StreamOffset:
+        """Return the offset that a micro-batch begins at. It may come from a checkpoint.
+
+        Raises CheckpointError if another query has written it.
+        """
+        begun = StreamOffset.from_json(start)
+        check_topics(begun, self._options.topics, self._options.fail_on_data_loss)
+        return begun
+
     def partitions(self, start: StreamJson, end: StreamJson) -> Sequence[InputPartition]:
-        begun, ended = StreamOffset.from_json(start), StreamOffset.from_json(end)
+        begun, ended = self._begun(start), StreamOffset.from_json(end)
         client = self._planner.client
         layout = client.layout(self._options.topics)
         there = [tp for tp in layout.partitions if tp in ended.offsets]
@@ -310,3 +333,11 @@ class KafkaEduDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         return KafkaEduStreamReader(parse_options(self.options, streaming=True))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        options = parse_sink_options(self.options, streaming=False)
+        return KafkaEduBatchWriter(schema, overwrite, options)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """Return the sink of a stream. Spark passes both arguments by name."""
+        return KafkaEduStreamWriter(schema, parse_sink_options(self.options, streaming=True))

@@ -20,11 +20,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from kafka_edu.common.java import Java, NoJavaError, find_java
 from kafka_edu.common.package_group import how_to_install
+from kafka_edu.spark.source_errors import SourceError
 
 #: The oldest Java that Spark 4 runs on.
 OLDEST_JAVA: Final = 17
@@ -34,13 +36,38 @@ LAUNCHER: Final = "org.apache.spark.launcher.Main"
 _ADD_MODULES: Final = "--add-modules="
 
 
-class SparkStartError(Exception):
+class SparkStartError(SourceError):
     """Spark's JVM cannot run here. The message says why, and what to do."""
 
 
+def find_spark_home() -> Path:
+    """Return the folder of PySpark, which holds Spark's jars. Raises SparkStartError."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise SparkStartError(f"PySpark is not installed. Run `{how_to_install('spark')}`.")
+    return Path(spec.origin).parent
+
+
 def gateway_command(java: Java, spark_home: Path) -> list[str]:
-    """Return the command of PySpark's JVM, as Spark's launcher writes it, without the modules that
-    this Java lacks.
+    """Return the command of PySpark's JVM, without the modules that this Java lacks."""
+    return [
+        word
+        for word in launcher_command(
+            java, spark_home, "org.apache.spark.deploy.SparkSubmit", "pyspark-shell"
+        )
+        if not (
+            word.startswith(_ADD_MODULES) and word.removeprefix(_ADD_MODULES) not in java.modules
+        )
+    ]
+
+
+def launcher_command(
+    java: Java, spark_home: Path, *program: str, environment: Mapping[str, str] = os.environ
+) -> list[str]:
+    """Return the command that runs one of Spark's programs, as Spark's own launcher writes it.
+
+    `program` is its class, followed by its arguments. The launcher reads settings of Spark from
+    the environment. Raises SparkStartError.
     """
     core = next(iter(sorted((spark_home / "jars").glob("spark-core_*.jar"))), None)
     if core is None:
@@ -56,11 +83,10 @@ def gateway_command(java: Java, spark_home: Path) -> list[str]:
             "-cp",
             str(spark_home / "jars" / "*"),
             LAUNCHER,
-            "org.apache.spark.deploy.SparkSubmit",
-            "pyspark-shell",
+            *program,
         ],
         env={
-            **os.environ,
+            **environment,
             "SPARK_HOME": str(spark_home),
             "SPARK_SCALA_VERSION": scala,
             "JAVA_HOME": str(java.program.resolve().parents[1]),
@@ -70,16 +96,9 @@ def gateway_command(java: Java, spark_home: Path) -> list[str]:
         check=False,
     )
     if asked.returncode != 0:
-        raise SparkStartError(f"Spark's launcher failed: {_last_words(asked.stderr)}")
+        raise SparkStartError(f"Spark's launcher failed: {last_words(asked.stderr)}")
     # the launcher prints NUL and a new line, then each word and a NUL
-    words = asked.stdout.partition("\0\n")[2].split("\0")[:-1]
-    return [
-        word
-        for word in words
-        if not (
-            word.startswith(_ADD_MODULES) and word.removeprefix(_ADD_MODULES) not in java.modules
-        )
-    ]
+    return asked.stdout.partition("\0\n")[2].split("\0")[:-1]
 
 
 def start_java_gateway() -> None:
@@ -89,9 +108,7 @@ def start_java_gateway() -> None:
     """
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return
-    spec = importlib.util.find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        raise SparkStartError(f"PySpark is not installed. Run `{how_to_install('spark')}`.")
+    spark_home = find_spark_home()
     try:
         java = find_java(least=OLDEST_JAVA)
     except NoJavaError as error:
@@ -99,7 +116,7 @@ def start_java_gateway() -> None:
             f"Spark needs Java {OLDEST_JAVA} or newer, and {error}. Run"
             f" `{how_to_install('spark')}`, which brings one, or set JAVA_HOME to a newer Java."
         ) from None
-    command = gateway_command(java, Path(spec.origin).parent)
+    command = gateway_command(java, spark_home)
     kept, ours = os.pipe()  # the JVM's standard input; `ours` stays open until this process ends
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -113,6 +130,7 @@ def start_java_gateway() -> None:
             stderr=subprocess.STDOUT,
             env={
                 **os.environ,
+                "SPARK_HOME": str(spark_home),  # the user's may be that of another Spark
                 "_PYSPARK_DRIVER_CONN_INFO_PATH": str(where),
                 "SPARK_CONNECT_MODE": "0",
             },
@@ -125,7 +143,7 @@ def start_java_gateway() -> None:
                 if process.poll() is not None or time.monotonic() > deadline:
                     errors.seek(0)
                     raise SparkStartError(
-                        f"Spark's JVM ({java.program}) did not start: {_last_words(errors.read())}"
+                        f"Spark's JVM ({java.program}) did not start: {last_words(errors.read())}"
                     )
                 time.sleep(0.02)
         except (
@@ -137,9 +155,19 @@ def start_java_gateway() -> None:
             raise
         answer = where.read_bytes()
     atexit.register(_stop, process, ours)
+    # py4j raises each error, and logs a traceback of it too
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_no_interrupt)
     length = int.from_bytes(answer[4:8], "big")
     os.environ["PYSPARK_GATEWAY_PORT"] = str(int.from_bytes(answer[:4], "big"))
     os.environ["PYSPARK_GATEWAY_SECRET"] = answer[8 : 8 + length].decode()
+
+
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    """Return whether to show a record of the root logger. py4j logs a traceback there for each
+    Ctrl-C, though the exception goes on and is shown in one line.
+    """
+    return record.exc_info is None or record.exc_info[0] is not KeyboardInterrupt
 
 
 def _stop(process: "subprocess.Popen[bytes]", pipe: int) -> None:
@@ -165,7 +193,7 @@ def _stop(process: "subprocess.Popen[bytes]", pipe: int) -> None:
         process.wait()
 
 
-def _last_words(text: str) -> str:
+def last_words(text: str) -> str:
     """Return the line of Java's output that names the cause."""
     lines = [
         line.strip()

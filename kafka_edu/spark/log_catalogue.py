@@ -18,7 +18,7 @@ CHOICES: Final = 1 << 16
 
 
 class Visitor(IntEnum):
-    """What kind of program sends the requests of a session."""
+    """The kind of program that sends the requests of a session."""
 
     PERSON = 0
     CRAWLER = 1

@@ -46,7 +46,7 @@ MAX_LINES_A_SECOND: Final = 20_000
 
 
 class LogSettings(NamedTuple):
-    """What a log is like. Times are in seconds of the log's own time."""
+    """The shape of a log. Times are in seconds of the log's own time."""
 
     seed: int
     start_ms: int = DEFAULT_START_MS

@@ -74,6 +74,7 @@ class TopicWriter:
             {
                 "bootstrap.servers": bootstrap_servers,
                 "acks": "all",
+                "enable.idempotence": True,  # a retry, after a broker died, doubles no line
                 "linger.ms": 20,
                 "batch.num.messages": 10_000,
                 "queue.buffering.max.messages": 200_000,

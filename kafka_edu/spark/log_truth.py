@@ -98,6 +98,12 @@ def _windows(window: Int64s, value: Int64s, window_s: int) -> dict[int, WindowTr
     }
 
 
+def _counts(lengths: Int64s) -> dict[int, int]:
+    """Return length → how often it occurs, without length 0."""
+    counts = np.bincount(lengths[lengths > 0])
+    return {int(one): int(counts[one]) for one in np.flatnonzero(counts)}
+
+
 class LogTruth:
     """The answers for all lines so far. Counters are plain numbers, so they can be compared."""
 
@@ -219,8 +225,12 @@ class LogTruth:
     @property
     def lines_by_session(self) -> dict[int, int]:
         """Return length in lines → sessions of that length."""
-        lengths = np.bincount(self._lines_of[self._lines_of > 0])
-        return {int(one): int(lengths[one]) for one in np.flatnonzero(lengths)}
+        return _counts(self._lines_of)
+
+    @property
+    def lines_by_session_on_time(self) -> dict[int, int]:
+        """Return length in lines that are not too late → sessions of that length."""
+        return _counts(self._lines_of - self._dropped_of)
 
     @property
     def windows(self) -> dict[int, WindowTruth]:

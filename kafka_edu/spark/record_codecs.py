@@ -1,30 +1,78 @@
-"""Decompress a record batch with what an executor has: pyarrow and the standard library.
+"""Compress and decompress record batches with what an executor has: pyarrow and the standard
+library.
 
 The framing of each codec is described in `kafka_edu.record.compression`, which the brokers use. It
-needs cramjam, and Spark's executors may lack that. So this module reads the same bytes with
-pyarrow's codecs.
+needs cramjam, and Spark's executors may lack that. So this module reads and writes the same
+bytes with pyarrow's codecs.
 """
 
 import struct
 import zlib
+from collections.abc import Iterator
 from typing import Final
 
 import pyarrow as pa
 
 from kafka_edu.common.xxh32 import xxh32_short
+from kafka_edu.record.compression_type import CompressionType
 
-GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
-NAMES: Final = {GZIP: "gzip", SNAPPY: "snappy", LZ4: "lz4", ZSTD: "zstd"}
 MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
 
 _XERIAL: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER_BYTES: Final = 16
+_XERIAL_CHUNK: Final = 32 * 1024
 _LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
+#: Version 1, independent blocks, no checksums; blocks of at most 64 KiB. Kafka's readers in Java
+#: know independent blocks alone, and Arrow's own lz4 frames have others.
+_LZ4_DESCRIPTOR: Final = b"\x60\x40"
+_LZ4_BLOCK: Final = 64 * 1024
+_LZ4_STORED: Final = 0x8000_0000
 _INT32: Final = struct.Struct(">i")
+_U32_LE: Final = struct.Struct("<I")
 
 
 class CodecError(ValueError):
     """Bytes that their codec cannot read, or that would be too large."""
+
+
+def codec_name(codec: int) -> str:
+    """Return the name of a codec as users write it, such as `lz4`, or `unknown 7`."""
+    known = codec in CompressionType.__members__.values()
+    return CompressionType(codec).name.lower() if known else f"unknown {codec}"
+
+
+def compress(codec: int, data: bytes) -> bytes:
+    """Compress `data` of a batch of format v2. Raises CodecError for an unknown codec. O(size)."""
+    match codec:
+        case CompressionType.GZIP:
+            packer = zlib.compressobj(wbits=31)
+            return packer.compress(data) + packer.flush()
+        case CompressionType.SNAPPY:
+            parts = [_XERIAL, _INT32.pack(1), _INT32.pack(1)]
+            for chunk in _packed("snappy", data, _XERIAL_CHUNK):
+                parts += (_INT32.pack(len(chunk)), chunk)
+            return b"".join(parts)
+        case CompressionType.LZ4:
+            checksum = xxh32_short(_LZ4_DESCRIPTOR) >> 8 & 0xFF
+            parts = [_LZ4_MAGIC, _LZ4_DESCRIPTOR, bytes((checksum,))]
+            for i, block in enumerate(_packed("lz4_raw", data, _LZ4_BLOCK)):
+                plain = data[i * _LZ4_BLOCK : (i + 1) * _LZ4_BLOCK]
+                if len(block) < len(plain):
+                    parts += (_U32_LE.pack(len(block)), block)
+                else:
+                    parts += (_U32_LE.pack(len(plain) | _LZ4_STORED), plain)
+            return b"".join([*parts, _U32_LE.pack(0)])
+        case CompressionType.ZSTD:
+            packed: bytes = pa.Codec("zstd").compress(data, asbytes=True)
+            return packed
+    raise CodecError(f"unknown compression type id {codec}")
+
+
+def _packed(codec: str, data: bytes, size: int) -> Iterator[bytes]:
+    """Yield `data` in pieces of `size`, each compressed on its own."""
+    packer = pa.Codec(codec)
+    for start in range(0, len(data), size):
+        yield packer.compress(data[start : start + size], asbytes=True)
 
 
 def decompress(codec: int, data: bytes, magic: int) -> bytes:
@@ -35,16 +83,16 @@ def decompress(codec: int, data: bytes, magic: int) -> bytes:
     """
     try:
         match codec:
-            case 1:
+            case CompressionType.GZIP:
                 return _gzip(data)
-            case 2:
+            case CompressionType.SNAPPY:
                 return _snappy(data)
-            case 3:
+            case CompressionType.LZ4:
                 return _stream("lz4", data if magic else _with_right_checksum(data))
-            case 4:
+            case CompressionType.ZSTD:
                 return _stream("zstd", data)
     except (pa.ArrowException, OSError, zlib.error, struct.error, IndexError) as error:
-        raise CodecError(f"{NAMES[codec]}: {' '.join(str(error).split())}") from None
+        raise CodecError(f"{codec_name(codec)}: {' '.join(str(error).split())}") from None
     raise CodecError(f"unknown compression type id {codec}")
 
 

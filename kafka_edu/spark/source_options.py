@@ -8,13 +8,25 @@ Three options say where to begin. A timestamp for all partitions wins over times
 and those win over offsets. The same holds for the three that say where to end.
 """
 
-import difflib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.spark.option_readers import (
+    MAX_INT,
+    Mode,
+    Option,
+    check_names,
+    flag,
+    one_of,
+    servers,
+    string,
+    whole_number,
+    wrong,
+)
 from kafka_edu.spark.source_errors import SourceOptionError
 
 EARLIEST: Final = -2
@@ -27,14 +39,6 @@ class Bound(StrEnum):
 
     EARLIEST = "earliest"
     LATEST = "latest"
-
-
-class Mode(StrEnum):
-    """The kind of query in which an option has a meaning."""
-
-    BOTH = "batch and streaming"
-    BATCH = "batch"
-    STREAMING = "streaming"
 
 
 Offsets = dict[str, dict[int, int]]
@@ -60,6 +64,14 @@ class Topics(NamedTuple):
     names: tuple[str, ...] | None = None
     pattern: str | None = None
     assigned: dict[str, tuple[int, ...]] | None = None
+
+    def include(self, tp: TopicPartition) -> bool:
+        """Return whether the partition is selected, if it exists."""
+        if self.pattern is not None:
+            return re.fullmatch(self.pattern, tp.topic) is not None
+        if self.assigned is not None:
+            return tp.partition in self.assigned.get(tp.topic, ())
+        return tp.topic in (self.names or ())
 
 
 class ConsumerOptions(NamedTuple):
@@ -101,52 +113,6 @@ class SourceOptions(NamedTuple):
     consumer: ConsumerOptions
 
 
-class Option(NamedTuple):
-    """One row of the table of options."""
-
-    name: str
-    read: Callable[[str, str], Any]
-    """Called with the name and the text. Returns the value or raises SourceOptionError."""
-    default: str
-    """The default as its text. Empty: there is none."""
-    meaning: str
-    mode: Mode = Mode.BOTH
-
-
-def _wrong(name: str, text: str, allowed: str) -> SourceOptionError:
-    shown = text if len(text) <= 80 else f"{text[:77]}..."
-    return SourceOptionError(f"option {name} is {shown!r}: it must be {allowed}")
-
-
-def _string(name: str, text: str) -> str:
-    return text
-
-
-def _flag(name: str, text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise _wrong(name, text, "true or false")
-    return text.lower() == "true"
-
-
-def _whole_number(least: int, most: int = 2**63 - 1) -> Callable[[str, str], int]:
-    def read(name: str, text: str) -> int:
-        if not re.fullmatch(r"\s*\d{1,19}\s*", text, re.ASCII) or not least <= int(text) <= most:
-            upper = "" if most == 2**63 - 1 else f" to {most}"
-            raise _wrong(name, text, f"a whole number, {least}{upper or ' or more'}")
-        return int(text)
-
-    return read
-
-
-def _one_of(*words: str) -> Callable[[str, str], str]:
-    def read(name: str, text: str) -> str:
-        if text.lower() not in words:
-            raise _wrong(name, text, " or ".join(words))
-        return text.lower()
-
-    return read
-
-
 _UNIT_MS: Final = {
     "us": 0.001, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000,
 }  # fmt: skip
@@ -155,14 +121,14 @@ _UNIT_MS: Final = {
 def _duration(name: str, text: str) -> int:
     found = re.fullmatch(r"\s*(\d{1,15})\s*([a-z]*)\s*", text.lower(), re.ASCII)
     if found is None or (found[2] or "ms") not in _UNIT_MS:
-        raise _wrong(name, text, "a time such as 500ms, 30s, 15m, 2h or 1d")
+        raise wrong(name, text, "a time such as 500ms, 30s, 15m, 2h or 1d")
     return int(int(found[1]) * _UNIT_MS[found[2] or "ms"])
 
 
 def _topic_list(name: str, text: str) -> tuple[str, ...]:
     topics = tuple(sorted({part.strip() for part in text.split(",") if part.strip()}))
     if not topics:
-        raise _wrong(name, text, "at least one topic, such as topic1,topic2")
+        raise wrong(name, text, "at least one topic, such as topic1,topic2")
     return topics
 
 
@@ -170,9 +136,9 @@ def _pattern(name: str, text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise _wrong(name, text, f"a regular expression of Python ({error})") from None
+        raise wrong(name, text, f"a regular expression of Python ({error})") from None
     if not text.strip():
-        raise _wrong(name, text, "a regular expression that whole topic names match")
+        raise wrong(name, text, "a regular expression that whole topic names match")
     return text
 
 
@@ -182,7 +148,7 @@ def _json_object(name: str, text: str, example: str) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict) or not found:
-        raise _wrong(name, text, f"JSON like {example}")
+        raise wrong(name, text, f"JSON like {example}")
     return found
 
 
@@ -201,9 +167,9 @@ def _assignment(name: str, text: str) -> dict[str, tuple[int, ...]]:
             for topic, partitions in _json_object(name, text, example).items()
         }
     except (ValueError, TypeError):
-        raise _wrong(name, text, f"JSON like {example}") from None
+        raise wrong(name, text, f"JSON like {example}") from None
     if not all(partitions and partitions[0] >= 0 for partitions in found.values()):
-        raise _wrong(name, text, f"JSON like {example}")
+        raise wrong(name, text, f"JSON like {example}")
     return found
 
 
@@ -214,11 +180,11 @@ def _by_partition(name: str, text: str, example: str, least: int) -> Offsets:
             for topic, partitions in _json_object(name, text, example).items()
         }
     except (ValueError, AttributeError, TypeError):
-        raise _wrong(name, text, f"JSON like {example}") from None
+        raise wrong(name, text, f"JSON like {example}") from None
     for topic, partitions in found.items():
         for partition, number in partitions.items():
             if number < least or partition < 0:
-                raise _wrong(name, text, f"JSON like {example}; {topic}-{partition} is {number}")
+                raise wrong(name, text, f"JSON like {example}; {topic}-{partition} is {number}")
     return found
 
 
@@ -227,7 +193,7 @@ def parse_offsets(name: str, text: str) -> Bound | Offsets:
     if text.strip().lower() in (Bound.EARLIEST, Bound.LATEST):
         return Bound(text.strip().lower())
     if not text.lstrip().startswith("{"):
-        raise _wrong(name, text, 'earliest, latest, or JSON like {"topic": {"0": 23}}')
+        raise wrong(name, text, 'earliest, latest, or JSON like {"topic": {"0": 23}}')
     return _by_partition(name, text, '{"topic": {"0": 23, "1": -2}}', EARLIEST)
 
 
@@ -235,19 +201,6 @@ def _times(name: str, text: str) -> Offsets:
     return _by_partition(name, text, '{"topic": {"0": 1700000000000}}', 0)
 
 
-def _servers(name: str, text: str) -> tuple[tuple[str, int], ...]:
-    found = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        match = re.fullmatch(r"(?:\w+://)?\[?([^\[\]/\s]+?)\]?:(\d{1,5})", part, re.ASCII)
-        if match is None or not 0 < int(match[2]) < 65536:
-            raise _wrong(name, text, "host:port, or several of them with commas between")
-        found.append((match[1], int(match[2])))
-    if not found:
-        raise SourceOptionError(f'option {name} is missing: .option("{name}", "127.0.0.1:9092")')
-    return tuple(found)
-
-
-_INT: Final = 2**31 - 1
 #: Every option without the prefix `kafka.`, in the order of the page.
 OPTIONS: Final = (
     Option("subscribe", _topic_list, "", "Topics, separated by commas."),
@@ -257,7 +210,7 @@ OPTIONS: Final = (
     Option("assign", _assignment, "", 'Partitions as JSON: `{"topic": [0, 1]}`.'),
     Option(
         "startingTimestamp",
-        _whole_number(0),
+        whole_number(0),
         "",
         "Begin each partition at its first record that is not older, in ms since 1970.",
     ),
@@ -269,7 +222,7 @@ OPTIONS: Final = (
     ),
     Option(
         "startingOffsetsByTimestampStrategy",
-        _one_of("error", "latest"),
+        one_of("error", "latest"),
         "error",
         "What to do for a partition without a record so late: stop, or begin at its end.",
     ),
@@ -282,7 +235,7 @@ OPTIONS: Final = (
     ),
     Option(
         "endingTimestamp",
-        _whole_number(0),
+        whole_number(0),
         "",
         "End each partition before its first record that is not older, else at its end.",
         Mode.BATCH,
@@ -298,33 +251,33 @@ OPTIONS: Final = (
     ),
     Option(
         "failOnDataLoss",
-        _flag,
+        flag,
         "true",
         "Stop when wanted records are gone. With false, read what is there and say so.",
     ),
-    Option("includeHeaders", _flag, "false", "Add the column `headers`."),
+    Option("includeHeaders", flag, "false", "Add the column `headers`."),
     Option(
         "minPartitions",
-        _whole_number(1, _INT),
+        whole_number(1, MAX_INT),
         "",
         "Split large partitions until there are about so many Spark tasks.",
     ),
     Option(
         "maxRecordsPerPartition",
-        _whole_number(1),
+        whole_number(1),
         "",
         "Split each partition into Spark tasks of at most so many offsets.",
     ),
     Option(
         "maxOffsetsPerTrigger",
-        _whole_number(1),
+        whole_number(1),
         "",
         "Read at most so many offsets in a micro-batch, in proportion to what waits.",
         Mode.STREAMING,
     ),
     Option(
         "minOffsetsPerTrigger",
-        _whole_number(1),
+        whole_number(1),
         "",
         "Wait until so many offsets are there, or maxTriggerDelay is over.",
         Mode.STREAMING,
@@ -338,25 +291,25 @@ OPTIONS: Final = (
     ),
     Option(
         "kafkaConsumer.pollTimeoutMs",
-        _whole_number(1, _INT),
+        whole_number(1, MAX_INT),
         "120000",
         "A task fails when it got no record for so long.",
     ),
     Option(
         "fetchOffset.numRetries",
-        _whole_number(0, _INT),
+        whole_number(0, MAX_INT),
         "3",
         "How often the driver asks again when no broker answers, or a topic is not there yet.",
     ),
     Option(
         "fetchOffset.retryIntervalMs",
-        _whole_number(0, _INT),
+        whole_number(0, MAX_INT),
         "1000",
         "The pause before it asks again.",
     ),
     Option(
         "groupIdPrefix",
-        _string,
+        string,
         "spark-kafka-source",
         "Accepted without effect: this source assigns its partitions and has no group.",
     ),
@@ -366,50 +319,55 @@ _SERVERS: Final = "kafka.bootstrap.servers"
 _READ_UNCOMMITTED: Final = "read_uncommitted"
 #: Settings of Kafka's consumer that this client obeys, with Kafka's defaults.
 CONSUMER_OPTIONS: Final = (
-    Option(_SERVERS, _servers, "", "Required: host:port, host:port …"),
-    Option("kafka.client.id", _string, "kafka-edu-spark", "The name that brokers log."),
+    Option(_SERVERS, servers, "", "Required: host:port, host:port …"),
+    Option("kafka.client.id", string, "kafka-edu-spark", "The name that brokers log."),
     Option(
         "kafka.isolation.level",
-        _one_of(_READ_UNCOMMITTED, "read_committed"),
+        one_of(_READ_UNCOMMITTED, "read_committed"),
         _READ_UNCOMMITTED,
         "`read_committed` leaves out aborted and open transactions.",
     ),
-    Option("kafka.check.crcs", _flag, "true", "Check each batch against its checksum."),
+    Option("kafka.check.crcs", flag, "true", "Check each batch against its checksum."),
     Option(
         "kafka.max.partition.fetch.bytes",
-        _whole_number(1, _INT),
+        whole_number(1, MAX_INT),
         "1048576",
         "How much to ask for in one fetch.",
     ),
-    Option("kafka.fetch.max.bytes", _whole_number(1, _INT), "52428800", "The same, for a request."),
+    Option(
+        "kafka.fetch.max.bytes",
+        whole_number(1, MAX_INT),
+        "52428800",
+        "How much a broker may send in one answer.",
+    ),
     Option(
         "kafka.fetch.min.bytes",
-        _whole_number(0, _INT),
+        whole_number(0, MAX_INT),
         "1",
         "The broker waits for so many bytes.",
     ),
-    Option("kafka.fetch.max.wait.ms", _whole_number(0, _INT), "500", "The longest such wait."),
+    Option("kafka.fetch.max.wait.ms", whole_number(0, MAX_INT), "500", "The longest such wait."),
     Option(
         "kafka.request.timeout.ms",
-        _whole_number(1, _INT),
+        whole_number(1, MAX_INT),
         "30000",
         "A broker that has not answered by then is asked again.",
     ),
     Option(
         "kafka.default.api.timeout.ms",
-        _whole_number(1, _INT),
+        whole_number(1, MAX_INT),
         "60000",
         "The longest time for one question with all its retries.",
     ),
     Option(
         "kafka.retry.backoff.ms",
-        _whole_number(1, _INT),
+        whole_number(1, MAX_INT),
         "100",
         "The pause before a retry.",
     ),
     Option(
         "kafka.receive.buffer.bytes",
-        _whole_number(1, _INT),
+        whole_number(1, MAX_INT),
         "65536",
         "The receive buffer of each socket.",
     ),
@@ -458,39 +416,9 @@ REFUSED: Final[Mapping[str, str]] = {
     "kafka.sasl.": 'this source connects without authentication: use format("kafka") for it',
     "kafka.ssl.": 'this source connects without TLS: use format("kafka") for it',
 }
-_SECURITY: Final = "kafka.security.protocol"
-
 _TABLE: Final[Mapping[str, Option]] = {
     option.name.lower(): option for option in (*OPTIONS, *CONSUMER_OPTIONS)
 }
-
-
-def _check_names(given: Mapping[str, str]) -> None:
-    """Refuse each option that no table knows. Name the one that is most like it."""
-    known = {
-        **{name: option.name for name, option in _TABLE.items()},
-        **{name.lower(): name for name in WITHOUT_EFFECT},
-        _SECURITY: _SECURITY,
-    }
-    for name, text in given.items():
-        if name == _SECURITY:
-            if text.upper() != "PLAINTEXT":
-                raise _wrong(name, text, 'PLAINTEXT: use format("kafka") for any other')
-            continue
-        if name in known:
-            continue
-        for refused, reason in REFUSED.items():
-            if name.startswith(refused):
-                raise SourceOptionError(f"option {name} is not supported: {reason}")
-        plain = {key.replace(".", "").removeprefix("kafka"): key for key in known}
-        near = difflib.get_close_matches(name, known, 1, 0.7) or [
-            plain[key]
-            for key in difflib.get_close_matches(
-                name.replace(".", "").replace("_", "").removeprefix("kafka"), plain, 1, 0.7
-            )
-        ]
-        hint = f"did you mean {known[near[0]]}?" if near else "docs/spark-options.md lists them all"
-        raise SourceOptionError(f"option {name} is not known: {hint}")
 
 
 class _Given:
@@ -498,7 +426,7 @@ class _Given:
 
     def __init__(self, given: Mapping[str, str]) -> None:
         self._given = {name.lower(): text for name, text in given.items()}
-        _check_names(self._given)
+        check_names(self._given, _TABLE, WITHOUT_EFFECT, REFUSED, "docs/spark-options.md")
 
     def has(self, name: str) -> bool:
         return name.lower() in self._given
@@ -568,7 +496,7 @@ def parse_options(given: Mapping[str, str], *, streaming: bool | None = None) ->
     """
     options = _Given(given)
     consumer = ConsumerOptions(
-        bootstrap_servers=options.get(_SERVERS) or _servers(_SERVERS, ""),
+        bootstrap_servers=options.get(_SERVERS) or servers(_SERVERS, ""),
         client_id=options.get("kafka.client.id"),
         read_committed=options.get("kafka.isolation.level") != _READ_UNCOMMITTED,
         check_crcs=options.get("kafka.check.crcs"),

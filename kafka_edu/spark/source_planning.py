@@ -15,11 +15,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.spark.source_errors import DataLossError, SourceOptionError
-from kafka_edu.spark.source_options import EARLIEST, LATEST, AtTime, Bound, Offsets, Position
+from kafka_edu.spark.source_errors import CheckpointError, DataLossError, SourceOptionError
+from kafka_edu.spark.source_options import (
+    EARLIEST,
+    LATEST,
+    AtTime,
+    Bound,
+    Offsets,
+    Position,
+    Topics,
+)
 
 PartitionOffsets = Mapping[TopicPartition, int]
 
+#: The advice for a checkpoint of another query.
+OWN_CHECKPOINT: Final = "Give each query a checkpointLocation of its own"
 #: The key of the topic ids among the topics of an offset. No topic can have a space in its name.
 TOPIC_IDS: Final = "topic ids"
 
@@ -63,15 +73,38 @@ class StreamOffset(NamedTuple):
 
     @classmethod
     def from_json(cls, found: Mapping[str, Mapping[str, int | str]]) -> "StreamOffset":
-        return cls(
-            {
-                TopicPartition(topic, int(partition)): int(offset)
-                for topic, partitions in found.items()
-                if topic != TOPIC_IDS
-                for partition, offset in partitions.items()
-            },
-            {topic: str(uuid) for topic, uuid in found.get(TOPIC_IDS, {}).items()},
-        )
+        """Read the connector's form, with or without topic ids. Raises CheckpointError for the
+        offset of another kind of source.
+        """
+        try:
+            return cls(
+                {
+                    TopicPartition(topic, int(partition)): int(offset)
+                    for topic, partitions in found.items()
+                    if topic != TOPIC_IDS
+                    for partition, offset in partitions.items()
+                },
+                {topic: str(uuid) for topic, uuid in found.get(TOPIC_IDS, {}).items()},
+            )
+        except (AttributeError, TypeError, ValueError):
+            raise CheckpointError(
+                f"the checkpoint holds the offset {str(found)[:80]}, which is none of topics:"
+                f" another query has written it. {OWN_CHECKPOINT}"
+            ) from None
+
+
+def check_topics(begun: StreamOffset, topics: Topics, fail_on_data_loss: bool) -> None:
+    """Raise CheckpointError if a query begins with offsets of a topic that its options leave out.
+
+    With failOnDataLoss=false the query goes on with the topics that it reads.
+    """
+    for tp in sorted(begun.offsets) if fail_on_data_loss else ():
+        if not topics.include(tp):
+            raise CheckpointError(
+                f"the checkpoint has an offset of {tp}, which this query does not read: another"
+                f" query has written it, or the topics were changed. {OWN_CHECKPOINT}; or set"
+                " failOnDataLoss to false to read on without it"
+            )
 
 
 def fixed_offsets(
@@ -220,7 +253,8 @@ def stream_ranges(
     - A partition that `start` lacks is new. It begins at its first record, and offset 0 is
       expected there.
     - A topic with another id was deleted and created again; so was one that ends before its start.
-      What the old one held is gone. The new one is read from its first record.
+      What the old one held is gone. The new one is read from its first record. If the end is one
+      of the old topic too, nothing is read now: the next micro-batch begins the new topic.
     - A start before the first record means that retention or DeleteRecords was faster.
     """
     ranges, lost = [], []
@@ -241,6 +275,8 @@ def stream_ranges(
                 f"topic {tp.topic} was deleted and created again; the old {tp.topic}-{tp.partition}"
                 f" was read up to {begin}"
             )
+            if end.topic_ids.get(tp.topic) == before:
+                continue
             begin = first
         elif stop < begin:
             lost.append(f"{tp} was read up to {begin} and now ends at {stop}")

@@ -41,7 +41,7 @@ class Act(NamedTuple):
     """Its title in a palette. Parameters stand in braces."""
     parameters: tuple[Parameter, ...]
     effect: str
-    """What will happen, in one sentence."""
+    """The consequence, in one sentence."""
     dangerous: bool = False
     """Whether it is confirmed first."""
 

@@ -140,6 +140,16 @@ def fields_of(event: Event) -> dict[str, object]:
     return event._asdict()
 
 
+def plain(value: object) -> object:
+    """Return an event, or a value in one, as JSON has it: named fields become an object."""
+    if not isinstance(value, tuple):
+        return value
+    names: tuple[str, ...] = getattr(value, "_fields", ())
+    if names:
+        return dict(zip(names, map(plain, value), strict=True))
+    return [plain(one) for one in value]
+
+
 class SourceKind(StrEnum):
     """The kinds of processes that emit events."""
 

@@ -60,7 +60,7 @@ class Joined(NamedTuple):
 
 
 class Offsets(NamedTuple):
-    """What a client found out about partition 0 after it committed offset 4. A field is None where
+    """The findings of a client on partition 0 after it committed offset 4. A field is None where
     the client cannot ask.
     """
 

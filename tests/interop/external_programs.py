@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 import pytest
 
 from benchmarks.apache_kafka import VERSION, kafka_jars
-from kafka_edu.cli.maven_jars import PeerMissing, maven_jars
+from kafka_edu.common.maven_jars import PeerMissing, maven_jars
 from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
 
 HERE: Final = Path(__file__).parent

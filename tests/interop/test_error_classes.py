@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_edu.cli.maven_jars import PeerMissing
+from kafka_edu.common.maven_jars import PeerMissing
 from tests.golden.errors.record import PROGRAMS, VERSIONS, golden_file, printed_by
 from tests.interop.external_programs import missing
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.cli.maven_jars import PeerMissing
+from kafka_edu.common.maven_jars import PeerMissing
 from kafka_edu.supervisor.cluster import running_cluster
 from tests.interop.external_programs import missing
 from tests.interop.zookeeper_shells import (

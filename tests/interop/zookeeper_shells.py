@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafka_edu.cli.maven_jars import maven_jars
+from kafka_edu.common.maven_jars import maven_jars
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.zk.apache import ApacheZooKeeper
 from tests.interop.tools import GOLDEN, JAVA, LOG4J

@@ -1,20 +1,27 @@
-"""Rows of our data source on a live cluster equal those that librdkafka reads."""
+"""Rows of our data source on a live cluster equal those that librdkafka and Spark's own connector
+read.
+"""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from kafka_edu.spark.source_errors import user_error
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
 pytestmark = pytest.mark.spark
 PATIENCE_S = 60
+SESSION_MS = 3000
 #: topic → its config. The last two store the message formats of old brokers.
 TOPICS = {
     "rows-plain": {},
@@ -29,28 +36,32 @@ TOPICS = {
     "rows-v0": {"message.format.version": "0.9.0", "compression.type": "gzip"},
 }
 PARTITIONS = 2
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _pyspark() -> None:
-    """Skip where PySpark is not installed, so each test imports what needs it."""
-    pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
+#: A topic of one partition, whose leader is killed.
+MOVING = "moving"
+MOVING_RECORDS = 900
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with running_cluster("spark-rows") as cluster:
+    props = {"zookeeper.session.timeout.ms": str(SESSION_MS)}  # a dead leader is replaced soon
+    with running_cluster("spark-rows", props=props) as cluster:
+        fill(cluster.bootstrap_servers)
         yield cluster
 
 
 def fill(bootstrap: str) -> None:
-    """Write records with nulls and headers to each topic, outside of and inside transactions."""
+    """Write records with nulls and headers to each topic, outside of and inside transactions. Then
+    delete the first records of one partition.
+    """
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.create_topics([NewTopic(MOVING, 1, 3, config={"retention.ms": "-1"})])[MOVING].result(
+        PATIENCE_S
+    )
     new = [
         # the timestamps are long past: retention by time would delete them
         NewTopic(name, PARTITIONS, 3, config={"retention.ms": "-1", **config})
         for name, config in TOPICS.items()
     ]
-    admin = AdminClient({"bootstrap.servers": bootstrap})
     for future in admin.create_topics(new).values():
         future.result(PATIENCE_S)
     plain = Producer({"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 20})
@@ -79,6 +90,11 @@ def fill(bootstrap: str) -> None:
             transactional.abort_transaction(PATIENCE_S)
         else:
             transactional.commit_transaction(PATIENCE_S)
+    for i in range(MOVING_RECORDS):
+        plain.produce(MOVING, b"%d" % i, partition=0, timestamp=1_700_000_000_000 + i)
+    assert plain.flush(PATIENCE_S) == 0
+    for cut in admin.delete_records([TopicPartition("rows-gzip", 0, 30)]).values():
+        cut.result(PATIENCE_S)
 
 
 def rows_of_librdkafka(bootstrap: str, isolation: str) -> set[tuple[Any, ...]]:
@@ -91,7 +107,9 @@ def rows_of_librdkafka(bootstrap: str, isolation: str) -> set[tuple[Any, ...]]:
             "enable.partition.eof": True,
         }
     )
-    wanted = [TopicPartition(name, p, 0) for name in TOPICS for p in range(PARTITIONS)]
+    wanted = [
+        TopicPartition(name, p, OFFSET_BEGINNING) for name in TOPICS for p in range(PARTITIONS)
+    ]
     consumer.assign(wanted)
     found, ended = set(), set()
     while len(ended) < len(wanted):
@@ -118,11 +136,13 @@ def rows_of_librdkafka(bootstrap: str, isolation: str) -> set[tuple[Any, ...]]:
     return found
 
 
-def rows_of_spark(frame: Any) -> list[tuple[Any, ...]]:
+def rows_of_spark(frame: "DataFrame", *more: str) -> list[tuple[Any, ...]]:
+    """Return a tuple for each row, or pairs of it and of the value of a column more."""
     from pyspark.sql.functions import unix_millis
 
-    return [
-        (
+    found = []
+    for row in frame.withColumn("ms", unix_millis("timestamp")).collect():
+        values = (
             row["topic"],
             row["partition"],
             row["offset"],
@@ -135,74 +155,161 @@ def rows_of_spark(frame: Any) -> list[tuple[Any, ...]]:
                 for name, value in row["headers"] or ()
             ),
         )
-        for row in frame.withColumn("ms", unix_millis("timestamp")).collect()
-    ]
+        found.append((values, *(row[name] for name in more)) if more else values)
+    return found
 
 
-def test_rows_equal_those_of_librdkafka(cluster: Cluster, tmp_path: Path) -> None:
+def test_rows_equal_those_of_librdkafka(
+    cluster: Cluster, spark: "SparkSession", tmp_path: Path
+) -> None:
     """All codecs and formats, headers, nulls, aborted transactions; a batch and a stream."""
-    from kafka_edu.spark.status_codes import spark_session
-
     bootstrap = cluster.bootstrap_servers
-    fill(bootstrap)
     given = {
         "kafka.bootstrap.servers": bootstrap,
         "subscribePattern": "rows-.*",
         "includeHeaders": "true",
     }
-    with spark_session("rows", "local[2]") as spark:
-        for isolation in ("read_uncommitted", "read_committed"):
-            expected = rows_of_librdkafka(bootstrap, isolation)
-            frame = spark.read.format("kafka-edu").options(
-                **given, **{"kafka.isolation.level": isolation}
-            )
-            found = rows_of_spark(frame.option("minPartitions", "20").load())
-            assert len(found) == len(set(found))
-            assert set(found) == expected
+    for isolation in ("read_uncommitted", "read_committed"):
+        expected = rows_of_librdkafka(bootstrap, isolation)
+        frame = spark.read.format("kafka-edu").options(
+            **given, **{"kafka.isolation.level": isolation}
+        )
+        found = rows_of_spark(frame.option("minPartitions", "20").load())
+        assert len(found) == len(set(found))
+        assert set(found) == expected
 
-        stream = (
-            spark.readStream.format("kafka-edu")
-            .options(**given, **{"kafka.isolation.level": "read_committed"})
-            .option("startingOffsets", "earliest")
-            .option("maxOffsetsPerTrigger", 2500)
-            .load()
-        )
-        query = (
-            stream.writeStream.format("memory")
-            .queryName("rows")
-            .option("checkpointLocation", str(tmp_path / "checkpoint"))
-            .trigger(availableNow=True)
-            .start()
-        )
-        query.awaitTermination(PATIENCE_S * 5)
-        batches = [progress for progress in query.recentProgress if progress["numInputRows"]]
-        assert len(batches) == 2, "admission control from the first batch on"
-        source = batches[0]["sources"][0]
-        latest, end = source["latestOffset"], source["endOffset"]
-        latest, end = (json.loads(x) if isinstance(x, str) else x for x in (latest, end))
-        assert latest["rows-plain"]["0"] > end["rows-plain"]["0"], "lastProgress shows the lag"
-        assert sorted(rows_of_spark(spark.table("rows")), key=repr) == sorted(expected, key=repr)
+    stream = (
+        spark.readStream.format("kafka-edu")
+        .options(**given, **{"kafka.isolation.level": "read_committed"})
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", 2500)
+        .load()
+    )
+    query = (
+        stream.writeStream.format("memory")
+        .queryName("rows")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination(PATIENCE_S * 5)
+    batches = [progress for progress in query.recentProgress if progress["numInputRows"]]
+    assert len(batches) == 2, "admission control from the first batch on"
+    source = batches[0]["sources"][0]
+    latest, end = source["latestOffset"], source["endOffset"]
+    latest, end = (json.loads(x) if isinstance(x, str) else x for x in (latest, end))
+    assert latest["rows-plain"]["0"] > end["rows-plain"]["0"], "lastProgress shows the lag"
+    assert sorted(rows_of_spark(spark.table("rows")), key=repr) == sorted(expected, key=repr)
 
-        part = (
-            spark.read.format("kafka-edu")
-            .option("kafka.bootstrap.servers", bootstrap)
-            .option("assign", '{"rows-plain": [0]}')
-            .option("startingOffsets", '{"rows-plain": {"0": 10}}')
-            .option("endingOffsets", '{"rows-plain": {"0": 25}}')
-            .load()
-        )
-        assert [row["offset"] for row in part.orderBy("offset").collect()] == list(range(10, 25))
-        assert part.columns == [
-            "key",
-            "value",
-            "topic",
-            "partition",
-            "offset",
-            "timestamp",
-            "timestampType",
-        ]
-        with pytest.raises(Exception, match="startingOffsets") as refused:
-            spark.read.format("kafka-edu").options(**given, startingOfsets="earliest").load()
-        assert user_error(refused.value) == (
-            "option startingofsets is not known: did you mean startingOffsets?"
-        )
+    part = (
+        spark.read.format("kafka-edu")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .option("assign", '{"rows-plain": [0]}')
+        .option("startingOffsets", '{"rows-plain": {"0": 10}}')
+        .option("endingOffsets", '{"rows-plain": {"0": 25}}')
+        .load()
+    )
+    assert [row["offset"] for row in part.orderBy("offset").collect()] == list(range(10, 25))
+    assert part.columns == [
+        "key",
+        "value",
+        "topic",
+        "partition",
+        "offset",
+        "timestamp",
+        "timestampType",
+    ]
+    with pytest.raises(Exception, match="startingOffsets") as refused:
+        spark.read.format("kafka-edu").options(**given, startingOfsets="earliest").load()
+    assert user_error(refused.value) == (
+        "option startingofsets is not known: did you mean startingOffsets?"
+    )
+
+
+def test_rows_equal_those_of_the_official_connector(
+    cluster: Cluster, official: "SparkSession"
+) -> None:
+    """One job reads all topics with both connectors, at both isolation levels."""
+    from functools import reduce
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.functions import lit
+
+    readers = [
+        (isolation, name)
+        for isolation in ("read_uncommitted", "read_committed")
+        for name in ("kafka", "kafka-edu")
+    ]
+    frames = [
+        official.read.format(name)
+        .option("kafka.bootstrap.servers", cluster.bootstrap_servers)
+        .option("subscribePattern", "rows-.*")
+        .option("includeHeaders", "true")
+        .option("kafka.isolation.level", isolation)
+        .load()
+        for isolation, name in readers
+    ]
+    assert len({frame.schema.simpleString() for frame in frames}) == 1
+    marked = [frame.withColumn("reader", lit(i)) for i, frame in enumerate(frames)]
+    found: list[Counter[tuple[Any, ...]]] = [Counter() for _ in readers]
+    for row, reader in rows_of_spark(reduce(DataFrame.unionAll, marked), "reader"):
+        found[reader][row] += 1
+    for (isolation, _), theirs, ours in zip(readers[::2], found[::2], found[1::2], strict=True):
+        assert theirs, isolation
+        assert ours == theirs, isolation
+    aborted = {row[4] for row in found[0] - found[2]}
+    assert aborted == {b"turn 1"}, "only the aborted transaction is left out"
+    first = min(row[2] for row in found[0] if row[:2] == ("rows-gzip", 0))
+    assert first == 30, "one partition begins after a gap"
+
+
+def test_a_leader_that_dies_between_planning_and_reading_loses_and_repeats_nothing(
+    cluster: Cluster, official: "SparkSession", tmp_path: Path
+) -> None:
+    """One stream reads the topic with both connectors. Its leader is killed in the second batch."""
+    from pyspark.sql.functions import lit
+
+    found: list[tuple[int, str, int]] = []
+    frames = [
+        official.readStream.format(name)
+        .option("kafka.bootstrap.servers", cluster.bootstrap_servers)
+        .option("subscribe", MOVING)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", MOVING_RECORDS // 3)
+        .load()
+        .select("offset", lit(name).alias("reader"))
+        for name in ("kafka", "kafka-edu")
+    ]
+    leaders: list[int] = []
+
+    def leader() -> int:
+        topics = AdminClient({"bootstrap.servers": cluster.bootstrap_servers}).list_topics(MOVING)
+        return int(topics.topics[MOVING].partitions[0].leader)
+
+    def batch(frame: "DataFrame", number: int) -> None:
+        if number == 1:
+            leaders.append(leader())
+            cluster.kill(leaders[0])  # the batch is planned, and no record of it read
+        found.extend((number, row["reader"], row["offset"]) for row in frame.collect())
+
+    query = (
+        frames[0]
+        .unionAll(frames[1])
+        .writeStream.foreachBatch(batch)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    try:
+        assert query.awaitTermination(PATIENCE_S * 5)
+        leaders.append(leader())
+    finally:
+        query.stop()
+        cluster.start(leaders[0])
+    assert leaders[0] != leaders[1]
+    assert len(found) == 2 * MOVING_RECORDS
+    assert set(found) == {
+        (i // (MOVING_RECORDS // 3), reader, i)
+        for reader in ("kafka", "kafka-edu")
+        for i in range(MOVING_RECORDS)
+    }

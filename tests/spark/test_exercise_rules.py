@@ -20,12 +20,6 @@ FAR_S = 100_000
 WINDOW_S, DELAY_S, GAP_S = 60, 30, 30
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _pyspark() -> None:
-    """Skip where PySpark is not installed, so each test imports what needs it."""
-    pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
-
-
 def lines(seed: int) -> list[list[tuple[str, int]]]:
     """Return batches of (client, time), some late, some at the edges of windows and gaps. The last
     batch closes everything.
@@ -94,9 +88,7 @@ def stream(
     return closed
 
 
-def test_spark_counts_the_same_windows_and_sessions(tmp_path: Path) -> None:
-    from kafka_edu.spark.status_codes import spark_session
-
+def test_spark_counts_the_same_windows_and_sessions(spark: "SparkSession", tmp_path: Path) -> None:
     batches = lines(seed=2)
     right, visits = RightCounts(WINDOW_S, DELAY_S), RightSessions(GAP_S)
     windows: set[tuple[object, ...]] = set()
@@ -115,7 +107,7 @@ def test_spark_counts_the_same_windows_and_sessions(tmp_path: Path) -> None:
         sessions |= {(client, first, last + GAP_S, count) for client, first, last, count in over}
     assert right.dropped > 2
     assert dropped > 2
-    with spark_session("exercise-rules", "local[1]") as spark:
-        spark.conf.set("spark.sql.shuffle.partitions", "1")
-        assert stream(spark, tmp_path / "windows", batches, "window") == windows
-        assert stream(spark, tmp_path / "sessions", batches, "session") == sessions
+    own = spark.newSession()
+    own.conf.set("spark.sql.shuffle.partitions", "1")
+    assert stream(own, tmp_path / "windows", batches, "window") == windows
+    assert stream(own, tmp_path / "sessions", batches, "session") == sessions

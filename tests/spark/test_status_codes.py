@@ -13,12 +13,6 @@ from kafka_edu.supervisor.cluster import Cluster, running_cluster
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _pyspark() -> None:
-    """Skip where PySpark is not installed, so each test imports what needs it."""
-    pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     with running_cluster("spark") as cluster:

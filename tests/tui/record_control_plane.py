@@ -65,7 +65,7 @@ class Scene:
         self.recorder = Recorder(path, cluster.name)
         self.controller = -1
         self._seen: set[type[Event]] = set()
-        """What has happened since the last act."""
+        """The events since the last act."""
         self._keep = kept()
 
     async def watch(self, seconds: float, until: type[Event] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What real clients say on the wire, for the screen Wire: a recording of it, and its live test.
+"""Make frames of real clients for the screen Wire, for its recording and its live test.
 
     python -m tests.tui.wire_session tests/tui/recordings/wire-session.capture.gz
 

@@ -1,5 +1,5 @@
-"""What users run needs no package that only developers install; tests that need one skip, and say
-why.
+"""The commands of users need no package that only developers install. Tests that need one skip,
+and say why.
 """
 
 import ast

@@ -61,7 +61,7 @@ class Scene(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a presentation."""
+    """The outcome of a presentation."""
 
     finished: bool
     """Whether the learner saw the end. If not, the same command goes on from there."""

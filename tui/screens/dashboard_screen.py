@@ -58,7 +58,7 @@ _FITS: Final = {
     "resume": {"paused"},
     "start": {"stopped"},
 }
-"""What a broker's process must be doing for an act; the footer has no other keys of these."""
+"""The state of a broker's process that each act needs; the footer shows only possible acts."""
 
 
 class DashboardScreen(Screen[None]):
@@ -90,7 +90,7 @@ class DashboardScreen(Screen[None]):
         self.acts = ActLine(model, folder)
         """Takes the acts that keys and the palette choose."""
         self._selected = ("", True)
-        """What the keys in the footer depend on."""
+        """The state that the keys in the footer depend on."""
         self._selected_us = 0
 
     def compose(self) -> ComposeResult:

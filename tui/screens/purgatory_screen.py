@@ -30,7 +30,7 @@ _HIGH: Final = 32
 
 
 class PurgatoryScreen(DashboardScreen):
-    """What waits, the longest first; the chosen one with its reasons; what ended the others."""
+    """The waiting operations, the longest first; the chosen one's reasons; the causes of ends."""
 
     declaration = ScreenDeclaration(
         name="purgatory",

@@ -130,7 +130,7 @@ def _belongs(envelope: Envelope, own: tuple[str, int]) -> bool:
 
 
 class MotionView:
-    """What is on its way. It takes events only while it is on."""
+    """The messages on their way. It takes events only while it is on."""
 
     def __init__(self) -> None:
         self.on = False

@@ -76,6 +76,9 @@ class RequestsView:
         self.latest: deque[SlowRequest] = deque(maxlen=KEPT_LATEST)
         """The last answered requests whose hops are known, quick ones too."""
         self._hops: OrderedDict[RequestId, list[Envelope]] = OrderedDict()
+        """The hops of the requests that began last, listed or not."""
+        self._latest_hops: dict[RequestId, list[Envelope]] = {}
+        """The hops of `latest`: they stay as long as their request is listed."""
 
     @property
     def now_us(self) -> int:
@@ -98,7 +101,7 @@ class RequestsView:
         key = request_id(envelope)
         if key is None:
             return
-        hops = self._hops.get(key)
+        hops = self._hops.get(key) or self._latest_hops.get(key)
         if hops is None:
             if len(self._hops) >= KEPT_REQUESTS:
                 self._hops.popitem(last=False)
@@ -112,11 +115,15 @@ class RequestsView:
             return
         for hop in hops:  # the answer may come before the others: there are two streams
             if isinstance(hop.event, ResponseSent):
+                if len(self.latest) == KEPT_LATEST:
+                    self._latest_hops.pop(id_of(self.latest[0]), None)
                 self.latest.append(SlowRequest(hop, hop.event))
+                self._latest_hops[key] = hops
 
     def hops(self, key: RequestId) -> list[Envelope]:
         """Return the recorded hops of a request, in the order of their time."""
-        return sorted(self._hops.get(key, ()), key=lambda hop: (hop.mono_us, hop.seq))
+        hops = self._hops.get(key) or self._latest_hops.get(key) or ()
+        return sorted(hops, key=lambda hop: (hop.mono_us, hop.seq))
 
     def rows(self, broker: int | None) -> list[ApiRow]:
         """Return the table: by broker; the APIs with requests in the last ten seconds first.

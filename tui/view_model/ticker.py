@@ -94,7 +94,7 @@ class LineLog:
         self.begun = 0
         """How many lines were ever begun: the number of the last one."""
         self._numbers: dict[Hashable, int] = {}
-        """What the facts of a line have in common → its number."""
+        """The common key of a line's facts → its number."""
 
     def begin(
         self, key: Hashable, envelope: Envelope, said: Sentence, because: str, cause: int
@@ -123,7 +123,7 @@ class LineLog:
 
 
 class Traced:
-    """What is known of one fact: its lines, and the words that its effects say for "because"."""
+    """The knowledge about one fact: its lines, and the words that its effects say for "because"."""
 
     __slots__ = ("because", "loud", "quiet")
 

@@ -149,7 +149,7 @@ class TimerView:
         """The longest waiting first; at most as many as the broker reports."""
         self.told_us = 0
         self.moves: deque[Move] = deque(maxlen=_KEPT_MOVES)
-        """What moved in the last moments, the latest last."""
+        """The tasks that moved in the last moments, the latest last."""
         self._waiting_us = 0
         self._named_us = 0
         """When an event last named a task that moved. Samples then have nothing to add."""

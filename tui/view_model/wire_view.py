@@ -132,7 +132,7 @@ class WireView:
 
     @property
     def filter_words(self) -> str:
-        """What is listed, in words."""
+        """The kind of frames listed, in words."""
         of = [f"client {self.client or '(none)'}"] if self.client is not None else []
         if self.api is not None:
             of.append(api_name(self.api) or "unreadable")

@@ -1,4 +1,4 @@
-"""What came of one event: elections with their candidates, and requests with their answers."""
+"""The effects of one event: elections with their candidates, and requests with their answers."""
 
 from collections import Counter
 from collections.abc import Iterator

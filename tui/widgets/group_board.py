@@ -41,7 +41,7 @@ _OFFSET_COLUMNS: Final = 90
 
 
 class GroupChoice:
-    """What the screen shows: one group, and one of its rebalances."""
+    """The choice of the screen: one group, and one of its rebalances."""
 
     def __init__(self) -> None:
         self.group = ""

@@ -35,7 +35,7 @@ _ROOMY: Final = 90
 
 
 class PurgatoryChoice:
-    """What the screen shows: purgatories of one broker or of all, with one name or with any."""
+    """The choice of the screen: purgatories of one broker or of all, with one name or with any."""
 
     def __init__(self) -> None:
         self.broker: int | None = None
@@ -340,7 +340,7 @@ def _name(label: str, client: str, correlation_id: int) -> str:
 
 
 class EndedCounts(Drawn):
-    """What ended the others in the last ten seconds, by cause."""
+    """The causes that ended the others in the last ten seconds."""
 
     subject = ENDED
 

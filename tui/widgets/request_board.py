@@ -40,7 +40,7 @@ _BARRED: Final = 11
 
 
 class RequestChoice:
-    """What the screen shows: one broker, or all; and whether hops are being recorded."""
+    """The choice of the screen: one broker, or all; and whether hops are being recorded."""
 
     def __init__(self) -> None:
         self.broker: int | None = None

@@ -39,7 +39,7 @@ class Exchange(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What is to be found in the run."""
+    """The facts to be found in the run."""
 
     number: int
     """The number of the first response that is read wrongly, from 1."""

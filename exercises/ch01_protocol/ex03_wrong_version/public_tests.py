@@ -27,7 +27,7 @@ SIZES = {"error_code": 2, "size": 4, "correlation_id": 4, "throttle_time_ms": 4,
 
 
 class Diagnosis:
-    """What the learner has found, next to what there is to find."""
+    """The learner's findings, next to what there is to find."""
 
     def __init__(self, learner: Learner, material: int) -> None:
         self.exchanges, self.right = run(material)

@@ -22,7 +22,7 @@ class Line(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What is to be found in the run."""
+    """The facts to be found in the run."""
 
     number: int
     """The number of the first wrong event, from 1."""

@@ -28,7 +28,7 @@ class Line(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What is to be found in the run."""
+    """The facts to be found in the run."""
 
     operation: int
     event: int

@@ -1,5 +1,5 @@
-"""What counts of the state of exercise 03-5's cluster, and how it is judged. No cluster is needed
-here.
+"""The facts that count in the state of exercise 03-5's cluster, and their judge. No cluster is
+needed here.
 """
 
 from collections.abc import Iterator

@@ -20,7 +20,7 @@ def said(learner: Learner, name: str) -> object:
 
 @pytest.fixture
 def truth(material: int) -> Plan:
-    """What was done to this learner's cluster."""
+    """The trouble made in this learner's cluster."""
     return plan(material)
 
 

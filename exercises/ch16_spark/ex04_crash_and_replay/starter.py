@@ -9,7 +9,7 @@ Step = tuple[str] | tuple[str, str] | tuple[str, str, int]
 
 
 class ExactlyOnce:
-    """What the driver and the tasks of a streaming query do."""
+    """The acts of the driver and the tasks of a streaming query."""
 
     def next_batch(
         self,

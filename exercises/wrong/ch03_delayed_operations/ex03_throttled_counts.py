@@ -8,7 +8,7 @@ Wanted = tuple[str, Place, int, int]  # (partition, where the reader stands, max
 
 
 class State(TypedDict):
-    """What the broker knows of a partition at this moment."""
+    """The broker's knowledge of a partition at this moment."""
 
     replica: bool  # False: the replica was moved away from this broker
     online: bool  # False: its log dir has failed

@@ -8,7 +8,7 @@ Line = tuple[str, str, int, str]  # client, path, status, agent
 
 
 class Partial(TypedDict):
-    """What can be merged."""
+    """A partial result that can be merged."""
 
     pages: dict[str, int]
     bots: list[str]

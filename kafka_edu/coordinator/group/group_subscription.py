@@ -1,4 +1,4 @@
-"""What consumers say to each other through the coordinator: subscriptions and assignments.
+"""The messages of consumers to each other through the coordinator: subscriptions, assignments.
 
 (Kafka: computeSubscribedTopics in GroupMetadata.scala, ConsumerProtocol.java.) The coordinator
 passes the members' data on without reading them. There are two exceptions. It must know which

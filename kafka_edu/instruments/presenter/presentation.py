@@ -82,7 +82,7 @@ Effect = (
 
 
 class SavedPlace(NamedTuple):
-    """What is needed to go on later."""
+    """The state that is needed to go on later."""
 
     step: int
     phase: str
@@ -122,7 +122,7 @@ class Presentation:
         self._helped = False
         """Whether the acts that were the learner's are done by the space key."""
         self._past: deque[Envelope] = deque(maxlen=MAX_PAST)
-        """What happened lately in a live cluster. It does not wait for the learner to read."""
+        """The latest facts of a live cluster. They do not wait for the learner to read."""
         if place is not None:
             self._resume(place)
 
@@ -410,7 +410,7 @@ class UnknownTargetError(Exception):
 
 
 class Knows(NamedTuple):
-    """What is known of the cluster: who leads it, and the leader and ISR of each partition."""
+    """The known state of the cluster: its controller, and the leader and ISR of each partition."""
 
     controller: int
     partitions: Mapping[str, tuple[int, Sequence[int]]]

@@ -31,7 +31,7 @@ class ClusterWish(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """What one field of an event must hold."""
+    """The value that one field of an event must hold."""
 
     field: str
     """The field's name; `target.id` is the field of a value within the event."""
@@ -44,7 +44,7 @@ class Expectation(NamedTuple):
     """Something that the step waits for: an event, or a text on the screen."""
 
     look: str
-    """What the learner should look for, in words."""
+    """The thing to look for, in words."""
     event: str = ""
     """The event's name. Empty if a text is expected."""
     source: str = ""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from kafka_edu.instruments.recording import open_events, readable_part
 from kafka_edu.instruments.wire.decode import decode_request, decode_response
 from kafka_edu.instruments.wire.tree import Decoded
 from kafka_edu.instruments.wire.words import api_name
@@ -19,6 +18,7 @@ from kafka_edu.protocol.capture_format import (
     decode_frame,
 )
 from kafka_edu.trace.reader import LeftOut
+from kafka_edu.trace.recording_file import open_events, readable_part
 
 #: At most this many frames are kept, the newest ones.
 MAX_FRAMES: Final = 5_000

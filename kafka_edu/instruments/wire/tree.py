@@ -43,7 +43,7 @@ class Node:
     folded: bool = False
     """Whether the value says all that the children say, so that a reader rarely opens them."""
     wrong: str = ""
-    """What is wrong here. Empty if nothing is."""
+    """The fault found here. Empty if there is none."""
 
     @property
     def size(self) -> int:

@@ -10,9 +10,7 @@ from kafka_edu.protocol.api_keys import ApiKey
 
 #: The longest text or run of bytes that is shown in full.
 SHOWN: Final = 60
-_API_NAMES: Final[dict[int, str]] = {
-    int(key): "".join(word.capitalize() for word in key.name.split("_")) for key in ApiKey
-}
+_API_NAMES: Final[dict[int, str]] = {int(key): key.title for key in ApiKey}
 _KNOWN_ERRORS: Final = {int(error): error for error in Errors}
 
 

@@ -67,7 +67,7 @@ class GroupAssigned(NamedTuple):
     assignments: tuple[tuple[str, int], ...]
     """Member id → bytes of its assignment, which only the members understand."""
     partitions: tuple[MemberPartitions, ...] = ()
-    """What the bytes say, for members that are consumers. Left out when they are more than 16 KiB
+    """The decoded bytes, for members that are consumers. Left out when they are more than 16 KiB
     in all: then GroupMembersSampled shows the assignment, while somebody looks.
     """
 

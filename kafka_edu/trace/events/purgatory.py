@@ -94,7 +94,7 @@ class EndedBy(NamedTuple):
 
 
 class OperationsEnded(NamedTuple):
-    """What ended the operations of one purgatory."""
+    """The causes that ended the operations of one purgatory."""
 
     purgatory: str
     ended: tuple[EndedBy, ...]
@@ -131,7 +131,7 @@ class OperationCompleted(NamedTuple):
     """The key whose event completed it, or empty."""
     waited_ms: int
     cause: str = ""
-    """What ended it, in words: `HW moved: broker 2 fetched`, `time-out`, `not leader any more`."""
+    """The cause, in words: `HW moved: broker 2 fetched`, `time-out`, `not leader any more`."""
     client: str = ""
     """The client whose request waited; empty if no single request waited."""
     correlation_id: int = -1
@@ -180,8 +180,8 @@ class WaitingOperationSnapshot(NamedTuple):
 
 @event(kind=Kind.GAUGE)
 class OperationsEndedSampled(NamedTuple):
-    """What ended the operations of a purgatory, counted by cause. Sent only when a count has
-    changed.
+    """The causes that ended the operations of a purgatory, with counts. Sent only when a count
+    has changed.
     """
 
     state: OperationsEnded
@@ -189,6 +189,6 @@ class OperationsEndedSampled(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class OperationsEndedSnapshot(NamedTuple):
-    """What ended the operations of a purgatory, sent to a new subscriber."""
+    """The causes that ended the operations of a purgatory, sent to a new subscriber."""
 
     state: OperationsEnded

@@ -16,7 +16,7 @@ class Gap(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class SnapshotBegins(NamedTuple):
-    """What follows, up to SnapshotEnds, is the whole state as of fact `as_of`: forget what you held
+    """The events up to SnapshotEnds are the whole state as of fact `as_of`: forget what you held
     of this broker.
     """
 
@@ -32,7 +32,7 @@ class SnapshotEnds(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class RingBegins(NamedTuple):
-    """What follows, up to RingEnds, is the past: the facts that this process still holds in its
+    """The events up to RingEnds are the past: the facts that this process still holds in its
     ring.
 
     The first `stateless` facts come before the first keyframe, so only the facts themselves say

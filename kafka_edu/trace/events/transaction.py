@@ -48,7 +48,7 @@ class TransactionStateChanged(NamedTuple):
     before: str
     after: str
     partitions: tuple[str, ...]
-    """What it has written so far, as the coordinator knows."""
+    """The partitions it has written to so far, as the coordinator knows."""
     coordinator_epoch: int
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.apache_kafka import kafka_jars, run_tool
-from kafka_edu.cli.maven_jars import compiled
+from kafka_edu.common.maven_jars import compiled
 
 HERE: Final = Path(__file__).parent
 VERSIONS: Final = ("2.0.1", "2.8.2")

@@ -1,4 +1,4 @@
-"""What the fault demos say when something did not go as it should."""
+"""The messages of the fault demos when something did not go as it should."""
 
 import re
 

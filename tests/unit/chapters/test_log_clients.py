@@ -34,7 +34,7 @@ def test_an_acked_record_found_elsewhere_is_lost(moved: Read) -> None:
 
 
 def test_another_record_in_its_place_is_a_loss() -> None:
-    """What truncation without leader epochs does: the offset is there, with other content."""
+    """The effect of truncation without leader epochs: the offset is there, with other content."""
     verdict = compare(3, ACKED, 0, TRUTH, [READ[0], Read(0, 11, 2, 200), READ[2]])
     assert verdict.lost == 1
     assert verdict.duplicates == 1

@@ -1,4 +1,4 @@
-"""What the producers of the fault demos write: a record says by its value what it is; and when they
+"""The records of the fault demos' producers: a record says by its value what it is; and when they
 write what.
 """
 

@@ -1,5 +1,5 @@
-"""What `demo shutdown` reads from recordings: when a partition had no leader, how a broker ended,
-what its next start read again.
+"""The facts that `demo shutdown` reads from recordings: when a partition had no leader, how a
+broker ended, what its next start read again.
 """
 
 from chapters.ch06_graceful_shutdown.shutdown import longest_silence

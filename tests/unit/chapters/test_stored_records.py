@@ -1,4 +1,4 @@
-"""What the fault demos call lost, stored twice, sent anew and out of order."""
+"""The fault demos' meaning of lost, stored twice, sent again and out of order."""
 
 from pathlib import Path
 

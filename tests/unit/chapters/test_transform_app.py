@@ -1,5 +1,5 @@
-"""What of `transform_app` needs no broker; the rest is in tests/interop/test_transactions.py, and
-`demo transactions`.
+"""The part of `transform_app` that needs no broker; the rest is in
+tests/interop/test_transactions.py, and `demo transactions`.
 """
 
 import subprocess

@@ -13,7 +13,7 @@ from kafka_edu.cli import bench_command
 from kafka_edu.cli.bench_command import bench, find_benchmarks
 from kafka_edu.cli.command_table import CommandEntry
 from kafka_edu.cli.main import VERSION, LazyGroup, build
-from kafka_edu.cli.test_command import SLOW_SUITES, Part, pytest_arguments
+from kafka_edu.cli.test_command import LONG, SLOW_SUITES, Part, pytest_arguments
 
 TESTS = Path(__file__).parents[2]
 
@@ -83,15 +83,15 @@ def test_unknown_benchmark_names_those_there_are() -> None:
     assert "there are: sums" in result.output
 
 
-def test_fast_and_slow_make_the_full_suite(tmp_path: Path) -> None:
+def test_fast_and_slow_make_the_full_suite_without_the_long_tests(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     fast, slow, full = (
         pytest_arguments(tmp_path, part, ("-x",)) for part in (Part.FAST, Part.SLOW, Part.FULL)
     )
     markers = " or ".join(SLOW_SUITES)
-    assert fast[3:] == ["-m", f"not ({markers})", "-x", str(tmp_path / "tests")]
+    assert fast[3:] == ["-m", f"not ({markers} or {LONG})", "-x", str(tmp_path / "tests")]
     assert slow[3:] == ["-m", markers, "-x", str(tmp_path / "tests")]
-    assert full[3:] == ["-x", str(tmp_path / "tests")]
+    assert full[3:] == ["-m", f"not {LONG}", "-x", str(tmp_path / "tests")]
 
 
 def test_markers_of_the_caller_come_last_so_that_pytest_takes_them(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_markers_of_the_caller_come_last_so_that_pytest_takes_them(tmp_path: Pat
 
 def test_every_slow_suite_is_a_declared_marker(pytestconfig: pytest.Config) -> None:
     declared = {line.partition(":")[0] for line in pytestconfig.getini("markers")}
-    assert declared.issuperset(SLOW_SUITES)
+    assert declared.issuperset((*SLOW_SUITES, LONG))
 
 
 def test_every_file_in_the_folder_of_a_slow_suite_has_a_marker() -> None:
@@ -110,7 +110,9 @@ def test_every_file_in_the_folder_of_a_slow_suite_has_a_marker() -> None:
         path.name
         for suite in SLOW_SUITES
         for path in (TESTS / suite).glob("test_*.py")
-        if not re.search(rf"mark\.({'|'.join(SLOW_SUITES)})\b", path.read_text(encoding="utf-8"))
+        if not re.search(
+            rf"mark\.({'|'.join((*SLOW_SUITES, LONG))})\b", path.read_text(encoding="utf-8")
+        )
     ]
     assert unmarked == []
 

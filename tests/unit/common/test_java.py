@@ -64,3 +64,16 @@ def test_java_home_comes_before_the_path_and_may_be_wrong(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NoJavaError, match=rf"tried: {wrong} \(does not exist\)"):
         find_any_java()
+
+
+def test_a_java_without_a_wanted_module_is_passed_over_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = fake_java(tmp_path / "bare", "echo java.base@21.0.8")
+    full = fake_java(tmp_path / "full", "printf 'java.base@17.0.15\\njdk.net@17.0.15\\n'")
+    monkeypatch.setattr(java_module, "candidates", lambda: iter([bare, full]))
+    assert find_java(least=17).program == bare
+    assert find_java(least=17, modules={"jdk.net"}).program == full
+    monkeypatch.setattr(java_module, "candidates", lambda: iter([bare]))
+    with pytest.raises(NoJavaError, match=r"bare.*\(Java 21, which lacks the module jdk\.net\)"):
+        find_java(least=17, modules={"jdk.net"})

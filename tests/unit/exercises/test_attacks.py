@@ -209,8 +209,8 @@ def test_the_judge_sees_what_is_wrong_and_what_is_right(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("door", ATTACKS)
 def test_a_file_that_tampers_is_judged_by_its_answers(tmp_path: Path, door: str) -> None:
-    """What it swaps is its own process's. Its wheel is asked, its answers are carried out, and the
-    events tell of them.
+    """An attack that swaps parts of its own process. Its wheel is called, its answers are
+    carried out, and the events show them.
     """
     found = judged(written(tmp_path, FIND + ATTACKS[door] + WRONG))
     if "refused" in found:  # what it broke was its own process, which could not go on

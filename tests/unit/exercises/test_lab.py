@@ -181,7 +181,8 @@ def test_a_file_that_cannot_be_loaded_is_told_once_with_its_line(tmp_path: Path)
     )
     verdict = checked(tmp_path, "import no_such_module\n")
     assert verdict.objection == (
-        "timing_wheel.py, line 1: ModuleNotFoundError: No module named 'no_such_module'\n"
+        "timing_wheel.py, line 1: ModuleNotFoundError: No module named 'no_such_module': your"
+        " file can import Python's own library, but no other package, and nothing of the course\n"
         "    1 | import no_such_module"
     )
     (tmp_path / "latin.py").write_bytes("x = 1  # caf\xe9\n".encode("latin-1"))

@@ -154,6 +154,15 @@ def test_a_changed_solution_or_test_makes_the_row_old() -> None:
     ]
 
 
+def test_a_better_docstring_makes_no_row_old() -> None:
+    from exercises.mutation_table import _without_docstrings
+
+    old = 'def f(a: int) -> str:\n    """Old\n    words."""\n    return "x" * a\n'
+    new = 'def f(a: int) -> str:\n    """Better\n    sentence."""\n    return "x" * a\n'
+    assert _without_docstrings(old) == _without_docstrings(new)
+    assert _without_docstrings(old) != _without_docstrings(old.replace('"x"', '"y"'))
+
+
 def test_the_hash_of_tests_covers_what_they_import() -> None:
     from exercises.mutation_table import _with_imports
 

@@ -122,7 +122,7 @@ def test_producers_are_those_of_kafka_s_snapshot(tmp_path: Path) -> None:
 
 
 def test_the_same_batches_give_the_same_files(tmp_path: Path) -> None:
-    """What the producers sent, appended here by a leader of epoch 0, and a clean end: batches,
+    """The producers' records, appended here by a leader of epoch 0, and a clean end: batches,
     offset indexes and checkpoints are Kafka's, byte for byte.
     """
     log, _ = load_log(

@@ -1,4 +1,4 @@
-"""What a leader-epoch cache without entries answers: a client may ask for any epoch, also for one
+"""The answers of an empty leader-epoch cache: a client may ask for any epoch, also for one
 that cannot be.
 """
 

@@ -1,4 +1,4 @@
-"""What a crash leaves, and what is made of it; each case on a log of its own (spec S5)."""
+"""The remains of a crash, and their recovery; each case on a log of its own (spec S5)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a fetch means in its session (KIP-227; facts observed on Apache Kafka 2.8.2)."""
+"""The meaning of a fetch in its session (KIP-227; facts observed on Apache Kafka 2.8.2)."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""What read_committed readers see of a replicated partition: bounded by the last stable offset,
+"""The view of read_committed readers on a replicated partition: bounded by the last stable offset,
 woken when it moves, also after a change of leaders.
 """
 

@@ -1,5 +1,5 @@
-"""What leader epochs keep that the high watermark lost (spec R4; book 001, Leader Epoch 登场;
-KIP-101, KIP-279).
+"""The records that leader epochs keep and the high watermark lost (spec R4; book 001, Leader Epoch
+登场; KIP-101, KIP-279).
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def truncate_to_high_watermark(
     log_end_offset: int,
     end_offset_for: Callable[[int], tuple[int, int]],
 ) -> OffsetTruncationState:
-    """What followers did before 0.11."""
+    """The rule of followers before 0.11."""
     del leader_epoch, leader_end_offset, end_offset_for
     return OffsetTruncationState(min(high_watermark, log_end_offset), complete=True)
 

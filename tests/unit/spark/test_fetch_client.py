@@ -1,9 +1,6 @@
 """The client of Spark's workers, against brokers of a script: what moves, breaks or is gone."""
 
-import contextlib
 import socket
-import struct
-import threading
 from collections.abc import Callable, Iterator
 from typing import Final
 from uuid import UUID
@@ -12,11 +9,7 @@ import pytest
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.common.transport import part_bytes
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.headers import decode_request_header, encode_response
-from kafka_edu.protocol.messages import REGISTRY
-from kafka_edu.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from kafka_edu.protocol.messages.fetch import (
     FetchablePartitionResponse,
     FetchableTopicResponse,
@@ -32,7 +25,6 @@ from kafka_edu.protocol.messages.list_offsets import (
 from kafka_edu.protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
-    MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
@@ -41,15 +33,16 @@ from kafka_edu.spark.fetch_client import FetchClient
 from kafka_edu.spark.source_errors import ClusterError, DataLossError, SourceError
 from kafka_edu.spark.source_options import ConsumerOptions, parse_options
 from kafka_edu.spark.source_planning import OffsetRange
+from tests.unit.spark.scripted_brokers import ScriptedBrokers
 
 TP: Final = TopicPartition("t", 0)
 FIRST_ID, SECOND_ID = UUID(int=1), UUID(int=2)
 END: Final = 4
-SERVED: Final = {ApiKey.API_VERSIONS: 0, ApiKey.METADATA: 11, ApiKey.LIST_OFFSETS: 5,
+SERVED: Final = {ApiKey.METADATA: 11, ApiKey.LIST_OFFSETS: 5,
                  ApiKey.FETCH: 11}  # fmt: skip
 
 
-class ScriptedCluster:
+class ScriptedCluster(ScriptedBrokers):
     """Two brokers on loopback that lead one partition with one byte a record."""
 
     def __init__(self) -> None:
@@ -62,51 +55,9 @@ class ScriptedCluster:
         self.on_fetch: Callable[[int, int], Errors | None] = lambda broker, offset: None
         """Called with broker and offset before each answer. It returns the error to answer."""
         self.fetches: list[tuple[int, int]] = []
-        self.listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
-        self._open: list[socket.socket] = []
-        self._threads = [
-            threading.Thread(target=self._accept, args=(i + 1, one))
-            for i, one in enumerate(self.listeners)
-        ]
-        for thread in self._threads:
-            thread.start()
+        super().__init__(2, SERVED)
 
-    def close(self) -> None:
-        for one in [*self.listeners, *self._open]:
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
-        for thread in self._threads:
-            thread.join()
-
-    @property
-    def ports(self) -> list[int]:
-        return [one.getsockname()[1] for one in self.listeners]
-
-    def _accept(self, broker: int, listener: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                accepted, _ = listener.accept()
-                self._open.append(accepted)
-                thread = threading.Thread(target=self._serve, args=(broker, accepted))
-                self._threads.append(thread)
-                thread.start()
-
-    def _serve(self, broker: int, accepted: socket.socket) -> None:
-        with contextlib.suppress(OSError), accepted, accepted.makefile("rb") as stream:
-            while size := stream.read(4):
-                frame = stream.read(struct.unpack(">i", size)[0])
-                header, at = decode_request_header(frame)
-                kind = REGISTRY[ApiKey(header.api_key)].request
-                answer = self._answer(broker, kind.decode(frame, header.api_version, at))
-                if answer is None:
-                    return  # the connection breaks
-                parts = encode_response(
-                    header.api_key, header.api_version, header.correlation_id, answer
-                )
-                accepted.sendall(b"".join(map(part_bytes, parts)))
-
-    def _answer(self, broker: int, request: Message) -> Message | None:
+    def answer(self, broker: int, request: Message) -> Message | None:
         match request:
             case MetadataRequest():
                 return self._metadata()
@@ -122,20 +73,12 @@ class ScriptedCluster:
                 )
             case FetchRequest():
                 return self._fetch(broker, request.topics[0].partitions[0].fetch_offset)
-        return ApiVersionsResponse(
-            api_keys=[
-                ApiVersion(api_key=key, min_version=0, max_version=most)
-                for key, most in SERVED.items()
-            ]
-        )
+        raise AssertionError(request)
 
     def _metadata(self) -> MetadataResponse:
         one = MetadataResponsePartition(partition_index=0, leader_id=self.leader)
         return MetadataResponse(
-            brokers=[
-                MetadataResponseBroker(node_id=i + 1, host="127.0.0.1", port=port)
-                for i, port in enumerate(self.ports)
-            ],
+            brokers=self.nodes,
             topics=[
                 MetadataResponseTopic(
                     error_code=0 if self.exists else Errors.UNKNOWN_TOPIC_OR_PARTITION,
@@ -251,11 +194,34 @@ def test_records_that_are_gone_are_an_error_or_are_skipped(cluster: ScriptedClus
     assert read(cluster, start=3, fail_on_data_loss=False) == []
 
 
+def test_a_log_that_ends_early_now_is_read_to_its_end(cluster: ScriptedCluster) -> None:
+    cluster.log_end = cluster.high_watermark = 2
+    with pytest.raises(ClusterError, match="its end is 2, and offset 3 is wanted"):
+        read(cluster, poll_timeout_ms=20)
+    assert read(cluster, fail_on_data_loss=False, poll_timeout_ms=20) == [0, 1]
+
+
+def test_a_fetch_says_where_it_began_because_its_batch_may_hold_deleted_records(
+    cluster: ScriptedCluster,
+) -> None:
+    cluster.log_start = 2
+    with FetchClient(options(cluster.ports)) as client:
+        assert [
+            fetched.start
+            for fetched in client.read_range(
+                OffsetRange("t", 0, 0, END),
+                next_offset=lambda view, at: view[0] + 1 if len(view) else at,
+                fail_on_data_loss=False,
+                poll_timeout_ms=60_000,
+            )
+        ] == [2, 3]
+
+
 def test_a_topic_that_was_created_again_is_an_error(cluster: ScriptedCluster) -> None:
     cluster.topic_id = SECOND_ID
     with pytest.raises(DataLossError, match="topic t was deleted and created again"):
         read(cluster)
-    assert read(cluster, fail_on_data_loss=False) == [0, 1, 2, 3]
+    assert read(cluster, fail_on_data_loss=False) == [], "its records are not those planned for"
 
 
 def test_a_topic_that_is_deleted_in_the_middle_is_an_error(cluster: ScriptedCluster) -> None:

@@ -2,17 +2,19 @@
 
 import itertools
 import random
+from typing import Any
 
 import pytest
 
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.spark.source_errors import DataLossError, SourceOptionError
-from kafka_edu.spark.source_options import AtTime, Bound, Position
+from kafka_edu.spark.source_errors import CheckpointError, DataLossError, SourceOptionError
+from kafka_edu.spark.source_options import AtTime, Bound, Position, Topics
 from kafka_edu.spark.source_planning import (
     OffsetRange,
     StreamOffset,
     admit,
     batch_ranges,
+    check_topics,
     fixed_offsets,
     judge,
     rate_limit,
@@ -124,6 +126,7 @@ def at(offsets: dict[TopicPartition, int], topic_id: str = "one") -> StreamOffse
         (at({A: 5}), at({A: 3}), {A: 0}, [(0, 0, 3)], "read up to 5 and now ends at 3"),
         (at({A: 5, B: 6}), at({A: 9}), {A: 0}, [(0, 5, 9)], "t-1 does not exist any more"),
         (at({A: 5}, "old"), at({A: 9}), {A: 0}, [(0, 0, 9)], "deleted and created again"),
+        (at({A: 5}, "old"), at({A: 9}, "old"), {A: 0}, [], "deleted and created again"),
         (at({A: 5}, ""), at({A: 9}), {A: 0}, [(0, 5, 9)], ""),
     ],
 )
@@ -141,6 +144,23 @@ def test_what_a_micro_batch_reads_and_what_it_has_lost(
         with pytest.raises(DataLossError, match=lost) as stopped:
             judge(losses, True)
         assert "Set failOnDataLoss to false" in str(stopped.value)
+
+
+@pytest.mark.parametrize("found", [5, {"logOffset": 0}, {"t": {"zero": 1}}, {"t": {"0": None}}])
+def test_the_offset_of_another_kind_of_source_is_refused(found: Any) -> None:
+    with pytest.raises(CheckpointError, match=r"another query has written it\. Give each query a"):
+        StreamOffset.from_json(found)
+
+
+@pytest.mark.parametrize(
+    "topics", [Topics(names=("t",)), Topics(pattern="t|u"), Topics(assigned={"t": (0,)})]
+)
+def test_the_checkpoint_of_another_query_is_refused(topics: Topics) -> None:
+    check_topics(at({A: 5}), topics, True)
+    other = StreamOffset({A: 5, TopicPartition("other", 0): 7}, {})
+    with pytest.raises(CheckpointError, match="has an offset of other-0, which this query"):
+        check_topics(other, topics, True)
+    check_topics(other, topics, False)
 
 
 def test_a_stream_offset_is_the_connectors_json_with_the_topic_ids() -> None:

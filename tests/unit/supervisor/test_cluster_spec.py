@@ -1,4 +1,4 @@
-"""What a cluster is to be: ports picked and kept, what `up` remembers, the brokers' settings."""
+"""The settings of a cluster: ports picked and kept, what `up` remembers, those of the brokers."""
 
 import socket
 from pathlib import Path

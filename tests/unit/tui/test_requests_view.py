@@ -109,13 +109,23 @@ def test_a_request_without_hops_is_none_of_the_latest() -> None:
     assert [request.name for request in view.latest] == ["Produce shop#8"]
 
 
+def test_a_listed_request_keeps_its_hops_while_many_others_begin() -> None:
+    view = RequestsView()
+    _tell(view, _received(1), 1)
+    _tell(view, _sent(1, 3_000), 2)
+    for i in range(2, KEPT_REQUESTS + 10):
+        _tell(view, _received(i), 2 * i)
+    (request,) = view.latest
+    assert [hop.name for hop in view.hops(id_of(request))] == ["RequestReceived", "ResponseSent"]
+
+
 def test_memory_is_bounded() -> None:
     view = RequestsView()
     for i in range(1, KEPT_REQUESTS * 2):
         _tell(view, _received(i), 2 * i)
         _tell(view, _sent(i, 500), 2 * i + 1)
     assert len(view._hops) == KEPT_REQUESTS
-    assert len(view.latest) == KEPT_LATEST
+    assert len(view.latest) == len(view._latest_hops) == KEPT_LATEST
 
 
 def test_a_changed_number_of_handlers_glows() -> None:

@@ -20,15 +20,17 @@ class PeerMissing(Exception):
 def require_java() -> None:
     if shutil.which("java") is None:
         raise PeerMissing(
-            "Apache Kafka needs Java 8 or later on the PATH (Debian: apt-get install"
+            "Apache Kafka and Maven need Java 8 or later on the PATH (Debian: apt-get install"
             " default-jre-headless)"
         )
 
 
-def maven_jars(name: str, artifacts: Sequence[str]) -> Path:
+def maven_jars(name: str, artifacts: Sequence[str], without: Sequence[str] = ()) -> Path:
     """Return a folder with these artifacts (group:artifact:version) and everything they need.
 
-    Maven fetches them the first time, about 40 MB.
+    `without` names dependencies to leave out, as group:artifact, where * stands for any. Maven
+    fetches the jars the first time (Apache Kafka's are 40 MB). Raises PeerMissing when there is no
+    Java, no Maven, or when Maven cannot fetch one of them.
     """
     require_java()
     cache = _cache(name)
@@ -40,15 +42,22 @@ def maven_jars(name: str, artifacts: Sequence[str]) -> Path:
             )
         with _alone():
             if not _is_complete(cache):  # another process may have fetched them meanwhile
-                _fetch(cache, artifacts)
+                _fetch(cache, artifacts, without)
     return cache / "jars"
 
 
-def _fetch(cache: Path, artifacts: Sequence[str]) -> None:
+def _fetch(cache: Path, artifacts: Sequence[str], without: Sequence[str]) -> None:
+    exclusions = "".join(
+        "<exclusion><groupId>{}</groupId><artifactId>{}</artifactId></exclusion>".format(
+            *one.split(":")
+        )
+        for one in without
+    )
     wanted = "".join(
-        "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(
+        "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>".format(
             *artifact.split(":")
         )
+        + f"<exclusions>{exclusions}</exclusions></dependency>"
         for artifact in artifacts
     )
     head = "<modelVersion>4.0.0</modelVersion><groupId>peer</groupId><artifactId>peer</artifactId><version>1</version>"  # noqa: E501
@@ -66,8 +75,21 @@ def _fetch(cache: Path, artifacts: Sequence[str]) -> None:
         "dependency:copy-dependencies",
         f"-DoutputDirectory={cache / 'jars'}",
     ]
-    subprocess.run(command, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise PeerMissing(
+            f"Maven cannot fetch {', '.join(artifacts)}: {first_error(done.stdout + done.stderr)}"
+        )
     (cache / "complete").touch()
+
+
+def first_error(output: str) -> str:
+    """Return the first error that Maven prints, in one line, at most 300 characters of it."""
+    errors = [
+        line.partition("[ERROR]")[2].strip() for line in output.splitlines() if "[ERROR]" in line
+    ]
+    found = next(filter(None, errors), " ".join(output.split()) or "it said nothing")
+    return found if len(found) <= 300 else f"{found[:297]}..."
 
 
 def compiled(source: Path, jars: Path) -> Path:
@@ -95,6 +117,11 @@ def compiled(source: Path, jars: Path) -> Path:
 
 def _cache(name: str) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-edu" / name
+
+
+def is_fetched(name: str) -> bool:
+    """Return whether the jars of this name lie in the cache."""
+    return _is_complete(_cache(name))
 
 
 def _is_complete(folder: Path) -> bool:

@@ -1,0 +1,275 @@
+"""`kafka-edu bench spark-source`: rows/s that Spark reads through our data source, compared with
+Spark's own Kafka connector and with a text file, in one JVM and one run.
+
+The topic has four partitions of lines of 200 bytes. Spark runs on `local[2]`. Each job reads all
+lines, and its answer is checked:
+
+- count: a batch job that counts the rows
+- regexp: a batch job that finds each line's status by a regular expression, and groups by it
+- noop: a stream that ends when it has read all (AvailableNow), and writes nothing
+- parquet: the same stream, written to Parquet
+
+Each contender runs once unmeasured. Then they take turns, so that a slow moment of the machine
+hits all of them. A figure is the median of the repeats. Our source checks checksums as the
+connector's consumer does by default. Only the pair `tuned` does so on neither side.
+"""
+
+import argparse
+import re
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kafka_edu.cli.report import Report
+from kafka_edu.cli.spark_command import require_spark
+from kafka_edu.common.maven_jars import PeerMissing
+from kafka_edu.common.python_process import command_line
+from kafka_edu.spark.access_log import STATUS
+from kafka_edu.spark.java_gateway import SparkStartError
+from kafka_edu.spark.source_errors import SourceError
+from kafka_edu.supervisor.cluster import running_cluster
+
+from .apache_kafka import apache_kafka, kafka_jars
+from .options import add_repeats
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+NAME = "spark-source"
+HELP = "rows/s of Spark through our source, through Spark's own connector, and from a text file"
+
+ROWS: Final = 1_000_000
+REPEATS: Final = 3
+PARTITIONS: Final = 4
+LINE_BYTES: Final = 200
+TOPIC: Final = "lines"
+SEED: Final = 1
+MASTER: Final = "local[2]"
+#: The connector's fast form. The consumer takes more records and bytes at once, and checks nothing.
+TUNED: Final = {
+    "kafka.max.poll.records": "20000",
+    "kafka.max.partition.fetch.bytes": str(8 << 20),
+    "kafka.check.crcs": "false",
+}
+UNCHECKED: Final = {"kafka.check.crcs": "false"}
+#: our contender → the one it is compared with, and the least ratio
+PAIRS: Final = {"ours": ("official", 1.3), "ours, no CRC": ("official, tuned", 1.0)}
+
+
+class Contender(NamedTuple):
+    """One way to read the lines."""
+
+    name: str
+    format: str
+    options: Mapping[str, str]
+    """Without the address of the brokers, or `path` for a text file."""
+
+    def batch(self, spark: "SparkSession") -> "DataFrame":
+        """Return all lines as a batch."""
+        return spark.read.format(self.format).options(**self.options).load()
+
+    def stream(self, spark: "SparkSession") -> "DataFrame":
+        """Return all lines as a stream."""
+        reader = spark.readStream.format(self.format).options(**self.options)
+        if self.format != "text":
+            reader = reader.option("startingOffsets", "earliest")
+        return reader.load()
+
+
+def contenders(bootstrap_servers: str, text: Path) -> list[Contender]:
+    """Return all of them for the topic of one cluster."""
+    topic = {"kafka.bootstrap.servers": bootstrap_servers, "subscribe": TOPIC}
+    return [
+        Contender("ours", "kafka-edu", topic),
+        Contender("official", "kafka", topic),
+        Contender("ours, no CRC", "kafka-edu", {**topic, **UNCHECKED}),
+        Contender("official, tuned", "kafka", {**topic, **TUNED}),
+        Contender("text file", "text", {"path": str(text)}),
+    ]
+
+
+def lines(rows: int) -> Iterator[bytes]:
+    """Yield lines of a generated web log, each filled up to 200 bytes. Longer ones are left out,
+    and those with other bytes than ASCII or without a status.
+    """
+    from kafka_edu.spark.log_generator import LogGenerator, LogSettings
+
+    has_status = re.compile(STATUS.encode()).match
+    generator = LogGenerator(LogSettings(seed=SEED))
+    while True:
+        for line in generator.text.lines(generator.next_block()).split(b"\n"):
+            if len(line) <= LINE_BYTES and line.isascii() and has_status(line):
+                yield line.ljust(LINE_BYTES, b".")
+                rows -= 1
+                if not rows:
+                    return
+
+
+def fill(bootstrap_servers: str, rows: int, compression: str) -> None:
+    """Create the topic and write the lines to it. Raises PeerMissing if they do not arrive."""
+    from confluent_kafka import Producer
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    for created in admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)]).values():
+        created.result(60)
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap_servers,
+            "linger.ms": 20,
+            "batch.size": 256 << 10,
+            "compression.type": compression,
+            "queue.buffering.max.messages": 200_000,
+        }
+    )
+    for number, line in enumerate(lines(rows)):
+        while True:
+            try:
+                producer.produce(TOPIC, line, partition=number % PARTITIONS)
+                break
+            except BufferError:
+                producer.poll(0.1)
+        if not number % 10_000:
+            producer.poll(0)
+    if left := producer.flush(120):
+        raise PeerMissing(f"{left} lines did not arrive at {bootstrap_servers} within 120 s")
+
+
+def write_text(folder: Path, rows: int) -> None:
+    """Write the same lines as one text file a partition."""
+    files = [(folder / f"part-{number}.txt").open("wb") for number in range(PARTITIONS)]
+    for number, line in enumerate(lines(rows)):
+        files[number % PARTITIONS].write(line + b"\n")
+    for file in files:
+        file.close()
+
+
+def count(spark: "SparkSession", contender: Contender) -> int:
+    return int(contender.batch(spark).count())
+
+
+def regexp(spark: "SparkSession", contender: Contender) -> int:
+    from pyspark.sql.functions import col, regexp_extract
+
+    status = regexp_extract(col("value").cast("string"), STATUS, 1)
+    found = contender.batch(spark).groupBy(status.alias("status")).count().collect()
+    return sum(row["count"] for row in found if row["status"])
+
+
+def noop(spark: "SparkSession", contender: Contender) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        writer = contender.stream(spark).writeStream.format("noop")
+        return _rows_of_query(writer.option("checkpointLocation", folder))
+
+
+def parquet(spark: "SparkSession", contender: Contender) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        writer = contender.stream(spark).writeStream.format("parquet")
+        written = writer.option("path", f"{folder}/rows")
+        return _rows_of_query(written.option("checkpointLocation", f"{folder}/checkpoint"))
+
+
+def _rows_of_query(writer: "object") -> int:
+    query = writer.trigger(availableNow=True).start()  # type: ignore[attr-defined]
+    query.awaitTermination()
+    return sum(progress["numInputRows"] for progress in query.recentProgress)
+
+
+JOBS: Final[Mapping[str, Callable[["SparkSession", Contender], int]]] = {
+    "count": count,
+    "regexp": regexp,
+    "noop": noop,
+    "parquet": parquet,
+}
+
+
+def measure(
+    spark: "SparkSession", rivals: Sequence[Contender], jobs: Sequence[str], rows: int, repeats: int
+) -> Iterator[tuple[str, dict[str, float]]]:
+    """Yield each job with rows/s by contender, as soon as it is measured.
+
+    Raises RuntimeError if a contender finds another number of rows.
+    """
+    for job in jobs:
+        seconds: dict[str, list[float]] = {rival.name: [] for rival in rivals}
+        for turn in range(repeats + 1):
+            for shift in range(len(rivals)):
+                rival = rivals[(turn + shift) % len(rivals)]
+                began = time.perf_counter()
+                found = JOBS[job](spark, rival)
+                if turn:
+                    seconds[rival.name].append(time.perf_counter() - began)
+                if found != rows:
+                    raise RuntimeError(f"{rival.name} found {found} of {rows} rows in {job}")
+        yield job, {name: rows / statistics.median(took) for name, took in seconds.items()}
+
+
+def main(argv: list[str]) -> int:
+    """Run the benchmark. Return 0 when it ran, whether or not the targets hold."""
+    parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--rows", type=int, default=ROWS, help=f"lines (default {ROWS:,})")
+    parser.add_argument("--jobs", nargs="+", choices=list(JOBS), default=list(JOBS))
+    parser.add_argument(
+        "--compression", default="none", choices=["none", "gzip", "snappy", "lz4", "zstd"]
+    )
+    parser.add_argument("--only-ours", action="store_true", help="leave out Apache Kafka's brokers")
+    add_repeats(parser, REPEATS, "measured runs of each job")
+    args = parser.parse_args(argv)
+    require_spark()
+    report = Report(NAME)
+
+    def save() -> None:
+        if args.json:
+            report.write(args.json)
+
+    report.figure("lines", args.rows)
+    report.figure("compression", args.compression)
+    try:
+        with ExitStack() as stack:
+            from kafka_edu.spark.connectors import Connector, start_session
+
+            text = Path(tempfile.mkdtemp(prefix="kafka-edu-lines-"))
+            stack.callback(shutil.rmtree, text, ignore_errors=True)
+            write_text(text, args.rows)
+            servers = {
+                "our brokers": stack.enter_context(running_cluster("bench-spark")).bootstrap_servers
+            }
+            if not args.only_ours:
+                peer = stack.enter_context(apache_kafka(kafka_jars()))
+                servers["Apache Kafka 2.8.2"] = peer.bootstrap
+            for bootstrap in servers.values():
+                fill(bootstrap, args.rows, args.compression)
+            spark = stack.enter_context(
+                start_session("bench", MASTER, connector=Connector.OFFICIAL)
+            )
+            for place, bootstrap in servers.items():
+                rivals = contenders(bootstrap, text)
+                for job, rates in measure(spark, rivals, args.jobs, args.rows, args.repeats):
+                    for name, rate in rates.items():
+                        report.figure(f"{place}, {job}: {name}, rows/s", round(rate))
+                    for ours, (theirs, least) in PAIRS.items():
+                        ratio = rates[ours] / rates[theirs]
+                        name = f"{place}, {job}: {ours} / {theirs}"
+                        if place == "our brokers":
+                            report.target(name, ratio, ">=", least)
+                        else:
+                            report.figure(name, ratio)
+                    ratio = round(rates["ours"] / rates["text file"], 2)
+                    report.figure(f"{place}, {job}: ours / text file", ratio)
+                    save()
+                    done = ", ".join(f"{name} {rate:,.0f}" for name, rate in rates.items())
+                    print(f"{place}, {job}, rows/s: {done}", flush=True)
+    except (PeerMissing, SourceError, SparkStartError) as missing:
+        print(missing, file=sys.stderr)
+        return 1
+    report.show()
+    save()
+    return 0

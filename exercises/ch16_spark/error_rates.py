@@ -1,0 +1,235 @@
+"""The right bursts of errors, minute by minute, and a table of the minutes."""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from random import Random
+from typing import Final, NamedTuple
+
+BOT_WORDS: Final = ("bot", "crawl", "spider")
+SHOWN: Final = 9
+"""How many minutes a table shows at most."""
+
+
+class Row(NamedTuple):
+    """Lines of one minute with the same agent and status, counted by one task."""
+
+    minute: int
+    agent: str
+    status: int
+    lines: int
+
+    @property
+    def by_bot(self) -> bool:
+        return any(word in self.agent.lower() for word in BOT_WORDS)
+
+
+class Kind(StrEnum):
+    """The kinds of minutes. The values are those of the page."""
+
+    QUIET = "quiet"
+    LEARNT = "learnt"
+    """Calm, because the baseline is not complete."""
+    CALM = "calm"
+    HOT = "hot"
+
+
+class Settings(NamedTuple):
+    """The four numbers of the rule."""
+
+    learn: int
+    least: int
+    times: int
+    rest: int
+
+
+class Judged(NamedTuple):
+    """A judged minute."""
+
+    minute: int
+    lines: int
+    failed: int
+    bots: int
+    """Lines of bots, which do not count."""
+    kind: Kind
+    baseline: tuple[int, int]
+    """The failed lines and all lines that it was compared with."""
+    in_burst: bool
+    """Whether a burst was open before it."""
+
+
+Message = tuple[object, ...]
+
+
+class RightAlarm:
+    """Finds bursts by the rules of the exercise.
+
+    It keeps every row and judges all minutes again each time. That is slow, and it is obviously
+    right. The learner's class keeps only what it needs.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.until = 0
+        self.rows: list[Row] = []
+        """The rows that came in time."""
+        self.too_late: list[Row] = []
+        """The rows of the last batch whose minutes were judged before it."""
+        self.judged: list[Judged] = []
+        self.messages: list[Message] = []
+
+    def batch(self, rows: Iterable[Row], until: int) -> list[Message]:
+        """Add rows, and return the messages of the minutes that are closed now."""
+        self.too_late = []
+        for row in rows:
+            (self.too_late if row.minute < self.until else self.rows).append(row)
+        self.until = until
+        before = len(self.messages)
+        self._judge_all()
+        return self.messages[before:]
+
+    def baseline_minutes(self) -> list[Judged]:
+        """Return the minutes of the baseline, the oldest first."""
+        calm = [
+            one for one in self.judged if one.kind in (Kind.LEARNT, Kind.CALM) and not one.in_burst
+        ]
+        return calm[-self.settings.learn :]
+
+    def baseline(self) -> tuple[int, int]:
+        """Return the failed lines and all lines of the baseline."""
+        minutes = self.baseline_minutes()
+        return sum(one.failed for one in minutes), sum(one.lines for one in minutes)
+
+    def _judge_all(self) -> None:
+        self.judged, self.messages = [], []
+        begin: int | None = None
+        for minute in sorted({row.minute for row in self.rows if row.minute < self.until}):
+            one = self._judge(minute, in_burst=begin is not None)
+            self.judged.append(one)
+            if begin is None and one.kind == Kind.HOT:
+                begin = minute
+                self.messages.append(("begins", begin))
+            elif begin is not None and self.calm_in_a_row() == self.settings.rest:
+                end = 1 + max(one.minute for one in self.judged if one.kind == Kind.HOT)
+                self.messages.append(("ends", begin, end, self.failed(begin, end)))
+                begin = None
+
+    def _judge(self, minute: int, *, in_burst: bool) -> Judged:
+        rows = [row for row in self.rows if row.minute == minute]
+        people = [row for row in rows if not row.by_bot]
+        lines = sum(row.lines for row in people)
+        failed = sum(row.lines for row in people if row.status >= 500)
+        base_failed, base_lines = self.baseline()
+        if lines < self.settings.least:
+            kind = Kind.QUIET
+        elif len(self.baseline_minutes()) < self.settings.learn:
+            kind = Kind.LEARNT
+        elif failed * base_lines > self.settings.times * (base_failed + 1) * lines:
+            kind = Kind.HOT
+        else:
+            kind = Kind.CALM
+        return Judged(
+            minute=minute,
+            lines=lines,
+            failed=failed,
+            bots=sum(row.lines for row in rows) - lines,
+            kind=kind,
+            baseline=(base_failed, base_lines),
+            in_burst=in_burst,
+        )
+
+    def calm_in_a_row(self) -> int:
+        """Return how many calm minutes came since the last hot one."""
+        kinds = [one.kind for one in self.judged if one.kind != Kind.QUIET]
+        return next((n for n, kind in enumerate(reversed(kinds)) if kind == Kind.HOT), 0)
+
+    def failed(self, begin: int, end: int) -> int:
+        """Return how many lines of persons failed from minute `begin` to before `end`."""
+        return sum(one.failed for one in self.judged if begin <= one.minute < end)
+
+    def last_hot(self) -> int | None:
+        """Return the last hot minute."""
+        return next((one.minute for one in reversed(self.judged) if one.kind == Kind.HOT), None)
+
+    def of(self, minute: object) -> Judged | None:
+        """Return a judged minute."""
+        return next((one for one in self.judged if one.minute == minute), None)
+
+    def compared(self, one: Judged) -> str:
+        """Return the two products by which a minute is hot or calm."""
+        base_failed, base_lines = one.baseline
+        times = self.settings.times
+        left, right = one.failed * base_lines, times * (base_failed + 1) * one.lines
+        sign = ">" if left > right else "=" if left == right else "<"
+        return (
+            f"{one.failed} × {base_lines} = {left} {sign}"
+            f" {times} × ({base_failed} + 1) × {one.lines} = {right}"
+        )
+
+    def drawn(self, around: int | None = None) -> tuple[str, ...]:
+        """Draw judged minutes up to the one `around`, or up to the last, one in a row."""
+        found = [one for one in self.judged if around is None or one.minute <= around]
+        rows = ["    minute  lines  failed   bots   baseline  kind"]
+        for one in found[-SHOWN:]:
+            base = f"{one.baseline[0]}/{one.baseline[1]}"
+            burst = ", in a burst" if one.in_burst else ""
+            rows.append(
+                f"    {one.minute:>6} {one.lines:>6} {one.failed:>7} {one.bots:>6} {base:>10}"
+                f"  {one.kind}{burst}"
+            )
+        waiting = sorted({row.minute for row in self.rows if row.minute >= self.until})
+        if waiting:
+            shown = ", ".join(str(minute) for minute in waiting[:4])
+            more = ", …" if len(waiting) > 4 else ""
+            rows.append(f"    until is {self.until}, so these are not closed: {shown}{more}")
+        return tuple(rows)
+
+
+def random_batches(random: Random, batches: int) -> list[tuple[list[Row], int]]:
+    """Return batches of rows, each with its `until`: a site with bursts, quiet minutes, bots, late
+    rows and rows that are too late.
+    """
+    minute = random.randrange(3)
+    until = 0
+    broken_until = -1
+    late: list[Row] = []
+    found = []
+    for _ in range(batches):
+        rows, late = late, []
+        for _ in range(random.randrange(4)):
+            if random.random() < 0.2:
+                broken_until = minute + random.randrange(1, 5)
+            rows += (made := _rows_of(random, minute, broken=minute < broken_until))
+            if random.random() < 0.3:
+                moved = made[: random.randrange(len(made) + 1)]
+                late += moved
+                rows = [row for row in rows if row not in moved]
+            minute += random.choice((1, 1, 1, 2, 5))
+        random.shuffle(rows)
+        until = max(until, minute - random.randrange(4))
+        found.append((rows, until))
+    return [*found, (late, until + 1_000)]
+
+
+def _rows_of(random: Random, minute: int, *, broken: bool) -> list[Row]:
+    rows = []
+    for agent in random.sample(("Firefox/61.0", "Safari/604.1", "curl/7.61"), 2):
+        rows.append(
+            Row(minute, agent, random.choice((200, 304, 404, 499)), random.randrange(1, 25))
+        )
+        failed = random.randrange(4, 15) if broken else random.choice((0, 0, 0, 1, 2))
+        rows.append(Row(minute, agent, random.choice((500, 503, 599)), failed))
+    bot = random.choice(("ExampleBot/2.1", "nice SPIDER", "a crawler"))
+    rows.append(Row(minute, bot, random.choice((200, 503)), random.randrange(60)))
+    return [row for row in rows if row.lines]
+
+
+def rows_of(minute: int, lines: int, failed: int = 0, agent: str = "Firefox/61.0") -> list[Row]:
+    """Return the rows of a minute with so many lines, of which some failed."""
+    rows = [Row(minute, agent, 200, lines - failed), Row(minute, agent, 503, failed)]
+    return [row for row in rows if row.lines]
+
+
+def shown(rows: Sequence[Row]) -> str:
+    """Return the rows of a batch as the learner's code gets them, the first ones if many."""
+    few = ", ".join(str(list(row)) for row in rows[:3])
+    return f"[{few}, … {len(rows)} rows]" if len(rows) > 3 else f"[{few}]"

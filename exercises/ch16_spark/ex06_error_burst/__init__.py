@@ -1,0 +1,1 @@
+"""Exercise 16-6: an alarm for bursts of errors."""

@@ -1,0 +1,31 @@
+"""Hidden tests of exercise 16-7: only `kafka-edu lab grade 16-7` runs them."""
+
+from random import Random
+
+from kafka_edu.learner.learner import Learner
+
+from ..segments_made import Batch, random_batches, written
+from .public_tests import Checked
+
+
+def test_large(learner: Learner, seed: int) -> None:
+    """many batches, a dense index and a sparse one"""
+    batches = list(random_batches(Random(seed), 150))
+    for interval in (1, 3_000):
+        one = Checked(learner, written(batches, 77_000_000_000, interval=interval, active=True))
+        one.codecs()
+        one.longest_walk()
+        for offset in one.offsets()[::17]:
+            one.start(offset)
+            one.find(offset)
+
+
+def test_two_segments(learner: Learner) -> None:
+    """two segments know nothing of each other"""
+    one = Checked(learner, written([Batch(2), Batch(3)] * 5, 0))
+    other = Checked(learner, written([Batch(4, codec=1)] * 9, 500, active=True))
+    for _ in range(2):
+        for each in (one, other):
+            each.batches()
+            each.codecs()
+            each.find(each.made.rows[-1].first)

@@ -1,0 +1,64 @@
+"""Exercise 16-7, wrong: the bytes of a codec are those behind the heads."""
+
+import struct
+from collections.abc import Iterator
+
+HEAD = struct.Struct(">qiibIhiqqqhii")
+ENTRY = struct.Struct(">ii")
+NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
+
+Batch = tuple[int, int, int, int, str]  # position, base offset, last offset, records, codec
+
+
+class Segment:
+    """The files of one segment."""
+
+    def __init__(self, base_offset: int, log: bytes, index: bytes) -> None:
+        self.log = log
+        self.entries = [
+            (base_offset + relative, position)
+            for relative, position in ENTRY.iter_unpack(index)
+            if position
+        ]
+
+    def _heads(self, position: int) -> Iterator[tuple[int, int, int, int, int, int]]:
+        """Yield position, base and last offset, count, attributes and size of whole batches."""
+        while len(head := self.log[position : position + HEAD.size]) == HEAD.size:
+            base, length, _, _, _, attributes, delta, _, _, _, _, _, count = HEAD.unpack(head)
+            size = length + 12
+            if position + size > len(self.log):
+                return
+            yield position, base, base + delta, count, attributes, size
+            position += size
+
+    def batches(self) -> list[Batch]:
+        """Return all whole batches."""
+        return [
+            (position, base, last, count, NAMES[attributes & 7])
+            for position, base, last, count, attributes, _ in self._heads(0)
+        ]
+
+    def codecs(self) -> dict[str, tuple[int, int, int]]:
+        """Return codec → batches, records, bytes."""
+        found: dict[str, tuple[int, int, int]] = {}
+        for _, _, _, count, attributes, size in self._heads(0):
+            if not attributes & 32:
+                name = NAMES[attributes & 7]
+                batches, records, total = found.get(name, (0, 0, 0))
+                found[name] = batches + 1, records + count, total + size - HEAD.size
+        return found
+
+    def start(self, offset: int) -> int:
+        """Return the position where a search for an offset begins."""
+        return max((at for entry, at in self.entries if entry <= offset), default=0)
+
+    def find(self, offset: int) -> tuple[int, int] | None:
+        """Return the position of an offset's batch, and how many heads were read."""
+        for heads, (position, _, last, _, _, _) in enumerate(self._heads(self.start(offset)), 1):
+            if last >= offset:
+                return position, heads
+        return None
+
+    def longest_walk(self) -> int:
+        """Return the most bytes that a search walks over."""
+        return max((head[0] - self.start(head[1]) for head in self._heads(0)), default=0)

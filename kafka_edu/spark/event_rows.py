@@ -1,0 +1,147 @@
+"""Rows of event recordings, as Arrow columns (docs/events.md describes the events).
+
+Every event has the columns of its envelope, and `fields` with all of its own. Some fields that many
+events have stand in columns too: topic, partition, group, and the API and total time of a request.
+"""
+
+import gzip
+import json
+import logging
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.spark.file_options import PAGE, matching, nearest
+from kafka_edu.spark.source_errors import DamagedRecordingError, SourceOptionError
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, fields_of, plain
+from kafka_edu.trace.reader import LeftOut, read_recording
+from kafka_edu.trace.recording_file import open_events, readable_part
+from kafka_edu.trace.wire_format import TraceFormatError
+
+SUFFIXES: Final = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
+_ROWS_AT_ONCE: Final = 4096
+_ENVELOPE: Final = (
+    pa.field("file", pa.string()),
+    pa.field("time", pa.timestamp("us", tz="UTC")),
+    pa.field("monoUs", pa.int64()),
+    pa.field("source", pa.string()),
+    pa.field("broker", pa.int32()),
+    pa.field("number", pa.int64()),
+    pa.field("cause", pa.int64()),
+    pa.field("event", pa.string()),
+    pa.field("kind", pa.string()),
+    pa.field("topic", pa.string()),
+    pa.field("partition", pa.int32()),
+    pa.field("group", pa.string()),
+    pa.field("api", pa.string()),
+    pa.field("totalUs", pa.int64()),
+)
+EVENT_ROWS: Final = pa.schema([*_ENVELOPE, pa.field("fields", pa.string())])
+EVENT_ROWS_WITH_MAP: Final = pa.schema(
+    [*_ENVELOPE, pa.field("fields", pa.map_(pa.string(), pa.string()))]
+)
+_log = logging.getLogger(__name__)
+
+
+def recording_files(path: str) -> list[str]:
+    """Return the recordings that a path names. Raises SourceOptionError if there are none."""
+    found: list[str] = []
+    for place in matching(path):
+        files = sorted(place.iterdir()) if place.is_dir() else [place]
+        found += [str(file) for file in files if not place.is_dir() or file.name.endswith(SUFFIXES)]
+    if not found:
+        raise SourceOptionError(
+            f"{path} has no recording: their names end in {' or '.join(SUFFIXES)}"
+        )
+    return found
+
+
+def event_names(text: str) -> tuple[str, ...]:
+    """Return the names of the option `events`. Raises SourceOptionError for an unknown one."""
+    import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
+
+    names = tuple(filter(None, (part.strip() for part in text.split(","))))
+    for name in names:
+        if name not in EVENT_TYPES:
+            near = nearest(name, EVENT_TYPES)
+            hint = f"did you mean {near}?" if near else "docs/events.md names them all"
+            raise SourceOptionError(f"option events: there is no event {name}: {hint}")
+    return names
+
+
+def event_rows(
+    path: str, names: Sequence[str], *, as_map: bool, fail_on_damage: bool
+) -> Iterator[pa.RecordBatch]:
+    """Yield a row for each event of a recording, in the file's order.
+
+    `names` keeps these events only; empty: all. An event of a kind that this program does not know
+    is logged and left out. Raises DamagedRecordingError for a file that is no recording, and for a
+    damaged or cut one unless `fail_on_damage` is false. O(bytes).
+    """
+    left_out = LeftOut()
+    schema = EVENT_ROWS_WITH_MAP if as_map else EVENT_ROWS
+    wanted = frozenset(names)
+    rows: list[dict[str, object]] = []
+    try:
+        with open_events(Path(path)) as stream:
+            for envelope in read_recording(readable_part(stream, left_out), left_out):
+                if wanted and envelope.name not in wanted:
+                    continue
+                rows.append(_row(envelope, Path(path).name, as_map))
+                if len(rows) == _ROWS_AT_ONCE:
+                    yield pa.RecordBatch.from_pylist(rows, schema=schema)
+                    rows = []
+    except (TraceFormatError, gzip.BadGzipFile, zlib.error) as error:
+        raise DamagedRecordingError(
+            f"{path} is no recording that can be read: {error}: give a file that a recording"
+            f" command wrote; {PAGE} names them"
+        ) from None
+    if rows:
+        yield pa.RecordBatch.from_pylist(rows, schema=schema)
+    damaged = left_out.damaged or left_out.end_missing
+    if damaged and fail_on_damage:
+        raise DamagedRecordingError(
+            f"{path}: {'; '.join(left_out.sentences())}: give failOnDamage=false to read the rest"
+        )
+    for sentence in left_out.sentences():
+        _log.warning("%s: %s", path, sentence)
+
+
+def _row(envelope: Envelope, file: str, as_map: bool) -> dict[str, object]:
+    own = fields_of(envelope.event)
+    api, total = own.get("api_key"), own.get("total_us")
+    topic, partition, group = own.get("topic"), own.get("partition"), own.get("group")
+    plain_fields = {name: plain(value) for name, value in own.items()}
+    return {
+        "file": file,
+        "time": envelope.wall_ms * 1000,
+        "monoUs": envelope.mono_us,
+        "source": str(envelope.source),
+        "broker": envelope.broker,
+        "number": envelope.seq,
+        "cause": envelope.cause or None,
+        "event": envelope.name,
+        "kind": EVENT_TYPES[envelope.name].kind.value,
+        "topic": topic if isinstance(topic, str) else None,
+        "partition": partition if isinstance(partition, int) else None,
+        "group": group if isinstance(group, str) else None,
+        "api": _api_name(api) if isinstance(api, int) else None,
+        "totalUs": total if isinstance(total, int) else None,
+        "fields": _texts(plain_fields) if as_map else json.dumps(plain_fields, ensure_ascii=False),
+    }
+
+
+def _api_name(key: int) -> str:
+    return ApiKey(key).title if key in ApiKey._value2member_map_ else f"api {key}"
+
+
+def _texts(fields: dict[str, object]) -> list[tuple[str, str | None]]:
+    """Return the fields as texts: a text as it is, null for None, all else as JSON."""
+    return [
+        (name, value if isinstance(value, str | None) else json.dumps(value, ensure_ascii=False))
+        for name, value in fields.items()
+    ]

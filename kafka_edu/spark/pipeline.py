@@ -1,0 +1,322 @@
+"""The pipeline of the Spark lab: a topic of log lines → lines, windows and sessions as Parquet.
+
+    lines      one row a record: its fields, or why it is in quarantine
+    windows    one row a minute of the log: lines, errors (5xx), error rate, exact p99
+    sessions   one row a visit: client, first and last time, lines
+
+The same three functions make them in batch (`run_batch`) and in streaming (`Stream`). A stream has
+three queries, one for each result, because a query has one output. Each reads the topic itself.
+
+**Exactly once.** A query writes each micro-batch into a folder of its own, `windows/batch=7`.
+Spark writes the offsets of batch 7 into the checkpoint before it runs the batch, and marks the
+batch as done after it. If the job dies between the two, it runs batch 7 again after the restart,
+with the same offsets, the same state and the same watermark. So it writes the same rows, and it
+overwrites what is in the folder. `mode("append")` would keep both.
+
+**Late lines.** Spark's watermark is the latest time of all batches before, minus a delay. What is
+behind it may be dropped, so which lines are dropped depends on where a batch ends. No result may
+depend on that. So `pipeline_lines.parse` takes out lines that are too late first, by a rule that
+looks at the record alone. They are counted in a tally of their own. Spark's delay is longer than
+that rule by `apart_s`, because partitions are not read in step: one may be minutes ahead of another
+when a topic is read from its beginning. So the watermark drops nothing. It only says when a window
+is complete and can leave the state. `windows + bad + too late = sent` proves it.
+
+Next hop: `pipeline_answers`.
+"""
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pyspark.sql.functions import (
+    col,
+    count,
+    count_if,
+    expr,
+    session_window,
+    window,
+)
+from pyspark.sql.functions import max as max_of
+from pyspark.sql.functions import min as min_of
+
+from kafka_edu.spark.connectors import Connector, format_of
+from kafka_edu.spark.pipeline_lines import CLOCK, GOOD, parse
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+LINES: Final = "lines"
+WINDOWS: Final = "windows"
+SESSIONS: Final = "sessions"
+RESULTS: Final = (LINES, WINDOWS, SESSIONS)
+#: A second copy of the lines, which is written with mode("append"): at least once.
+APPENDED: Final = "lines-appended"
+_LOOK_EVERY_S: Final = 0.1
+
+
+class PipelineSettings(NamedTuple):
+    """The places and the numbers of one pipeline. Seconds are those of the log's own time."""
+
+    bootstrap_servers: str
+    topic: str
+    out: str
+    """The folder of the results."""
+    checkpoint: str
+    """The folder in which a stream keeps its offsets and its state."""
+    connector: Connector = Connector.PYTHON
+    window_s: int = 60
+    gap_s: int = 300
+    """A longer pause ends a session."""
+    watermark_s: int = 120
+    """A line that was written later than that after its time is too late."""
+    apart_s: int = 600
+    """The farthest that one partition may be ahead of another while they are read."""
+    batch_lines: int = 20_000
+    """At most so many lines in a micro-batch."""
+    also_append: bool = False
+    """Write the lines a second time, at least once, to show the difference."""
+
+    @property
+    def delay_s(self) -> int:
+        """Return how long after its end a window stays in the state: Spark's watermark delay."""
+        return self.watermark_s + self.apart_s
+
+    def to_json(self) -> str:
+        """Return the settings for a process of its own."""
+        return json.dumps(self._asdict())
+
+    @classmethod
+    def from_json(cls, text: str) -> "PipelineSettings":
+        """Return the settings that `to_json` wrote."""
+        fields: dict[str, Any] = json.loads(text)
+        return cls(**{**fields, "connector": Connector(fields["connector"])})
+
+
+def read_topic(spark: "SparkSession", settings: PipelineSettings) -> "DataFrame":
+    """Return the records of the topic as it is now."""
+    return spark.read.format(format_of(settings.connector)).options(**_options(settings)).load()
+
+
+def read_topic_stream(spark: "SparkSession", settings: PipelineSettings) -> "DataFrame":
+    """Return the records of the topic as a stream, from its beginning or from the checkpoint."""
+    return (
+        spark.readStream.format(format_of(settings.connector))
+        .options(**_options(settings))
+        .option("maxOffsetsPerTrigger", settings.batch_lines)
+        .load()
+    )
+
+
+def _options(settings: PipelineSettings) -> dict[str, str]:
+    """Return options that both connectors have."""
+    return {
+        "kafka.bootstrap.servers": settings.bootstrap_servers,
+        "subscribe": settings.topic,
+        "startingOffsets": "earliest",
+    }
+
+
+def on_time(parsed: "DataFrame", delay_s: int) -> "DataFrame":
+    """Return the lines that windows and sessions count, and the clock lines, with a watermark.
+
+    In batch the watermark does nothing.
+    """
+    return parsed.where(col("kind").isin(GOOD, CLOCK)).withWatermark("time", f"{delay_s} seconds")
+
+
+def windows(lines: "DataFrame", window_s: int) -> "DataFrame":
+    """Return begin, lines, errors, error_rate and p99_us by window. A window without a line that
+    is good has no row.
+
+    `percentile_disc` is exact and takes the nearest rank: p99 of 200 lines is the request time of
+    the 198th. So the state of an open window has each request time that occurred. The function
+    `percentile` is exact too, but it takes a value between two others, which no line has.
+    `approx_percentile` has a small state and a small error.
+    """
+    is_line = col("kind") != CLOCK
+    return (
+        lines.groupBy(window("time", f"{window_s} seconds").alias("span"))
+        .agg(
+            count_if(is_line).alias("lines"),
+            count_if(is_line & (col("status") >= 500)).alias("errors"),
+            expr("percentile_disc(0.99) WITHIN GROUP (ORDER BY duration_us)").alias("p99"),
+        )
+        .where("lines > 0")
+        .select(
+            col("span.start").alias("begin"),
+            "lines",
+            "errors",
+            (col("errors") / col("lines")).alias("error_rate"),
+            col("p99").cast("long").alias("p99_us"),
+        )
+    )
+
+
+def sessions(lines: "DataFrame", gap_s: int) -> "DataFrame":
+    """Return client, begin, last and lines of each session."""
+    return (
+        lines.groupBy("client", session_window("time", f"{gap_s} seconds").alias("span"))
+        .agg(
+            min_of("time").alias("begin"),
+            max_of("time").alias("last"),
+            count("*").alias("all"),
+            count_if(col("kind") != CLOCK).alias("lines"),
+        )
+        .where("lines > 0")
+        .select("client", "begin", "last", "lines")
+    )
+
+
+def results(parsed: "DataFrame", settings: PipelineSettings) -> "dict[str, DataFrame]":
+    """Return result → its rows."""
+    counted = on_time(parsed, settings.delay_s)
+    return {
+        LINES: parsed,
+        WINDOWS: windows(counted, settings.window_s),
+        SESSIONS: sessions(counted, settings.gap_s),
+    }
+
+
+def write(rows: "DataFrame", name: str, batch: int, out: str) -> None:
+    """Write the rows of one batch of one result into the folder of this batch, and of no other.
+
+    Lines stand in a folder for each kind, so quarantine is `lines/batch=7/kind=bad`.
+    """
+    folder = f"{out}/{name}/batch={batch}"
+    if name == LINES:
+        rows.write.mode("overwrite").partitionBy("kind").parquet(folder)
+    else:
+        rows.coalesce(1).write.mode("overwrite").parquet(folder)
+
+
+def run_batch(records: "DataFrame", settings: PipelineSettings) -> None:
+    """Write all results of the records of `read_topic` as batch 0.
+
+    Windows and sessions are counted from the lines that were written, so a line is parsed once.
+    """
+    write(parse(records, settings.watermark_s), LINES, 0, settings.out)
+    parsed = records.sparkSession.read.parquet(f"{settings.out}/{LINES}/batch=0")
+    for name, rows in results(parsed, settings).items():
+        if name != LINES:
+            write(rows, name, 0, settings.out)
+
+
+class Stream:
+    """The three queries of a stream. It goes on from the checkpoint if there is one."""
+
+    def __init__(
+        self, records: "DataFrame", settings: PipelineSettings, *, available_now: bool
+    ) -> None:
+        """Start the queries on the records of `read_topic_stream`. With `available_now` they end
+        when they have read what is there now.
+
+        They call `foreachBatch` functions in this process, so it has to live as long as they do.
+        """
+        self._seen: dict[str, int] = {}
+        self.queries: list[StreamingQuery] = []
+        for name, rows in results(parse(records, settings.watermark_s), settings).items():
+            writer = (
+                rows.writeStream.queryName(name)
+                .outputMode("append")
+                .option("checkpointLocation", f"{settings.checkpoint}/{name}")
+                .foreachBatch(_writes(name, settings))
+            )
+            if available_now:
+                writer = writer.trigger(availableNow=True)
+            self.queries.append(writer.start())
+
+    @property
+    def is_active(self) -> bool:
+        """Return whether a query runs. Raises the error of a query that failed."""
+        for query in self.queries:
+            if not query.isActive and (failed := query.exception()) is not None:
+                raise failed
+        return any(query.isActive for query in self.queries)
+
+    def progress(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the name and Spark's progress of each batch that ended since the last call."""
+        for query in self.queries:
+            for done in query.recentProgress:
+                if (
+                    done["batchId"] > self._seen.get(query.name, -1)
+                    and "addBatch" in (done["durationMs"])
+                ):
+                    self._seen[query.name] = done["batchId"]
+                    yield query.name, done
+
+    def has_read(self, ends: Mapping[int, int], topic: str) -> bool:
+        """Return whether every query has written all records before these offsets."""
+        return all(
+            (last := query.lastProgress) is not None
+            and all(
+                _offsets(last, topic).get(str(partition), 0) >= end
+                for partition, end in ends.items()
+            )
+            for query in self.queries
+        )
+
+    def stop(self) -> None:
+        """Stop the queries. Each may be in the middle of a batch, which is then run again."""
+        for query in self.queries:
+            query.stop()
+
+
+def run_stream(
+    stream: Stream,
+    show: Callable[[str, Mapping[str, Any]], None],
+    is_done: Callable[[], bool] = lambda: False,
+) -> None:
+    """Show each batch until the queries end by themselves, or until `is_done`. Stop them then.
+
+    Raises the error of a query that failed.
+    """
+    try:
+        while stream.is_active and not is_done():
+            for name, done in stream.progress():
+                show(name, done)
+            time.sleep(_LOOK_EVERY_S)
+        for name, done in stream.progress():
+            show(name, done)
+    finally:
+        stream.stop()
+
+
+def _writes(name: str, settings: PipelineSettings) -> "Callable[[DataFrame, int], None]":
+    def write_batch(rows: "DataFrame", batch: int) -> None:
+        if name == LINES and settings.also_append:
+            rows.write.mode("append").parquet(f"{settings.out}/{APPENDED}")
+        write(rows, name, batch, settings.out)
+
+    return write_batch
+
+
+def _offsets(progress: Mapping[str, Any], topic: str) -> dict[str, int]:
+    """Return partition → next offset after the batch of a progress."""
+    end = progress["sources"][0]["endOffset"]
+    found = json.loads(end) if isinstance(end, str) else end
+    offsets: dict[str, int] = (found or {}).get(topic, {})
+    return offsets
+
+
+def unfinished_batches(checkpoint: str) -> dict[str, int]:
+    """Return query → the batch that was planned and is not done, read from a local checkpoint.
+
+    Spark runs that batch again at the next start.
+    """
+    found = {}
+    for name in RESULTS:
+        planned, done = (_newest(Path(checkpoint, name, log)) for log in ("offsets", "commits"))
+        if planned > done:
+            found[name] = planned
+    return found
+
+
+def _newest(folder: Path) -> int:
+    numbers = [-1]
+    with contextlib.suppress(FileNotFoundError):
+        numbers += [int(file.name) for file in folder.iterdir() if file.name.isdigit()]
+    return max(numbers)

@@ -1,0 +1,200 @@
+"""The pipeline's results, read back from Parquet, and compared with the generator's truth.
+
+Nothing here knows how the results were made. Batch, stream, either connector, with or without a
+crash: all are held against the same truth, number by number.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafka_edu.spark.log_truth import WindowTruth
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kafka_edu.spark.log_truth import LogTruth
+
+Window = WindowTruth
+
+
+class Answers(NamedTuple):
+    """All numbers that the pipeline found. Times are seconds since 1970."""
+
+    by_kind: dict[str, int]
+    """Kind → lines."""
+    rows: int
+    """Lines in Parquet."""
+    records: int
+    """Different records in Parquet: a line that was written twice counts once."""
+    by_reason: dict[str, int]
+    by_status: dict[int, int]
+    by_path: dict[str, int]
+    bytes_sent: int
+    too_late_by_window: dict[int, int]
+    windows: dict[int, Window]
+    """The windows that the windows query wrote."""
+    windows_of_all: dict[int, Window]
+    """The windows of all good lines that are stored, the too late ones too."""
+    windows_written: int
+    """Rows of windows. More than `windows`: a window was written twice."""
+    sessions: dict[int, int]
+    """Length in lines → sessions."""
+    sessions_written: int
+    """Rows of sessions."""
+    session_begins: int
+    """Different pairs of client and begin. Less than the rows: a session was written twice."""
+    apart_s: int
+    """How far one partition was ahead of another, at most, at the end of a batch."""
+
+
+def read_answers(spark: "SparkSession", out: str, window_s: int) -> Answers:
+    """Read the results of a folder. The lines are read several times, each column by itself."""
+    from pyspark.sql.functions import col, count, count_distinct, unix_seconds
+    from pyspark.sql.functions import max as max_of
+    from pyspark.sql.functions import sum as sum_of
+
+    from kafka_edu.spark.pipeline import LINES, SESSIONS, WINDOWS
+    from kafka_edu.spark.pipeline import windows as count_windows
+    from kafka_edu.spark.pipeline_lines import BAD, CLOCK, GOOD, TOO_LATE
+
+    lines = spark.read.parquet(f"{out}/{LINES}").where(col("kind") != CLOCK)
+    counts = (
+        lines.groupBy("kind", "reason", "status")
+        .agg(count("*").alias("lines"), sum_of("size").alias("bytes"))
+        .collect()
+    )
+    by_kind: dict[str, int] = {}
+    by_reason: dict[str, int] = {}
+    by_status: dict[int, int] = {}
+    for row in counts:
+        by_kind[row["kind"]] = by_kind.get(row["kind"], 0) + row["lines"]
+        if row["kind"] == BAD:
+            by_reason[row["reason"]] = row["lines"]
+        else:
+            by_status[row["status"]] = by_status.get(row["status"], 0) + row["lines"]
+    read = lines.where(col("kind").isin(GOOD, TOO_LATE))
+    late = read.where(col("kind") == TOO_LATE)
+    begin = unix_seconds("time") - unix_seconds("time") % window_s
+    in_seconds = (unix_seconds("begin").alias("begin"), "lines", "errors", "p99_us")
+    latest = (
+        read.groupBy("batch", "partition").agg(unix_seconds(max_of("time")).alias("last")).collect()
+    )
+    written = spark.read.parquet(f"{out}/{WINDOWS}").select(*in_seconds).collect()
+    visits = spark.read.parquet(f"{out}/{SESSIONS}")
+    lengths = visits.groupBy("lines").count().collect()
+    return Answers(
+        by_kind,
+        sum(by_kind.values()),
+        lines.select(count_distinct("partition", "offset")).collect()[0][0],
+        by_reason,
+        by_status,
+        {row["path"]: row["count"] for row in read.groupBy("path").count().collect()},
+        sum(row["bytes"] or 0 for row in counts),
+        {row[0]: row[1] for row in late.groupBy(begin).count().collect()},
+        _windows(written),
+        _windows(count_windows(read, window_s).select(*in_seconds).collect()),
+        len(written),
+        {row["lines"]: row["count"] for row in lengths},
+        sum(row["count"] for row in lengths),
+        visits.select("client", "begin").distinct().count(),
+        most_apart([(row["batch"], row["partition"], row["last"]) for row in latest]),
+    )
+
+
+def rows_of(spark: "SparkSession", folder: str) -> tuple[int, int]:
+    """Return the lines and the different records of a folder of lines."""
+    from pyspark.sql.functions import col, count, count_distinct
+
+    from kafka_edu.spark.pipeline_lines import CLOCK
+
+    lines: DataFrame = spark.read.parquet(folder).where(col("kind") != CLOCK)
+    [(rows, records)] = lines.agg(count("*"), count_distinct("partition", "offset")).collect()
+    return rows, records
+
+
+def _windows(rows: Sequence[Any]) -> dict[int, Window]:
+    """Return begin → window for rows with the columns of `pipeline.windows`, begin in seconds."""
+    return {row["begin"]: Window(row["lines"], row["errors"], row["p99_us"]) for row in rows}
+
+
+def most_apart(latest: Sequence[tuple[int, int, int]]) -> int:
+    """Return how many seconds of the log one partition was ahead of another, at the most.
+
+    `latest` has a batch, a partition and the latest time that the batch read from the partition.
+    Batches count in which every partition has been read at least once.
+    """
+    partitions = {partition for _, partition, _ in latest}
+    last: dict[int, int] = {}
+    apart_s = 0
+    for batch in sorted({batch for batch, _, _ in latest}):
+        for at, partition, time_s in latest:
+            if at == batch:
+                last[partition] = max(time_s, last.get(partition, 0))
+        if last.keys() == partitions:
+            apart_s = max(apart_s, max(last.values()) - min(last.values()))
+    return apart_s
+
+
+class Comparison(NamedTuple):
+    """One answer next to the truth."""
+
+    name: str
+    truth: int
+    """How many there are of what the name says."""
+    found: int
+    differences: int
+    """Numbers that are not the same."""
+
+
+def compare(answers: Answers, truth: "LogTruth") -> list[Comparison]:
+    """Return every answer next to the truth. All are right if no row has a difference."""
+    counted = sum(one.lines for one in answers.windows.values())
+    windows = truth.windows
+    return [
+        _number("lines", truth.lines, answers.rows),
+        _number("lines lost", 0, truth.lines - answers.records),
+        _number("lines doubled", 0, answers.rows - answers.records),
+        _table("bad lines, by reason", truth.by_reason, answers.by_reason),
+        _table("good lines, by status", truth.by_status, answers.by_status),
+        _table("good lines, by path", truth.by_path, answers.by_path),
+        _number("bytes sent", truth.bytes_sent, answers.bytes_sent),
+        _table("too late lines, by window", truth.too_late_by_window, answers.too_late_by_window),
+        _number(
+            "lines in windows + bad + too late",
+            truth.lines,
+            counted + sum(answers.by_reason.values()) + sum(answers.too_late_by_window.values()),
+        ),
+        _windows_row("windows: lines", windows, answers.windows, 0),
+        _windows_row("windows: errors (5xx)", windows, answers.windows, 1),
+        _windows_row("windows: exact p99", windows, answers.windows, 2),
+        _number("windows written twice", 0, answers.windows_written - len(answers.windows)),
+        _table("windows with too late lines", truth.windows_of_all, answers.windows_of_all),
+        _table("sessions, by length", truth.lines_by_session_on_time, answers.sessions),
+        _number("sessions written twice", 0, answers.sessions_written - answers.session_begins),
+    ]
+
+
+def _number(name: str, truth: int, found: int) -> Comparison:
+    return Comparison(name, truth, found, int(truth != found))
+
+
+def _table(name: str, truth: Mapping[Any, object], found: Mapping[Any, object]) -> Comparison:
+    """Compare entry by entry. Truth and found are the sums of numbers, or the entries."""
+    wrong = sum(truth.get(key) != found.get(key) for key in truth.keys() | found.keys())
+    return Comparison(name, _total(truth), _total(found), wrong)
+
+
+def _total(table: Mapping[Any, object]) -> int:
+    numbers = [value for value in table.values() if isinstance(value, int)]
+    return sum(numbers) if len(numbers) == len(table) else len(table)
+
+
+def _windows_row(
+    name: str, truth: Mapping[int, Window], found: Mapping[int, Window], field: int
+) -> Comparison:
+    row = _table(
+        name,
+        {begin: one[field] for begin, one in truth.items()},
+        {begin: one[field] for begin, one in found.items()},
+    )
+    return row._replace(truth=len(truth), found=len(found))

@@ -1,0 +1,122 @@
+"""Feed the pipeline: a generated log on a topic, all at once or at a rate, and its truth."""
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from kafka_edu.spark.access_log import MONTHS
+from kafka_edu.spark.log_generator import LogGenerator, LogSettings
+from kafka_edu.spark.log_topic import QUIET, TIMEOUT_S, LogRecord, TopicWriter, records
+from kafka_edu.spark.web_log_topic import TopicNotFilled
+
+if TYPE_CHECKING:
+    from kafka_edu.spark.log_truth import LogTruth
+    from kafka_edu.spark.pipeline import PipelineSettings
+
+SLICES_A_SECOND: Final = 20
+
+
+class LogFeeder:
+    """Writes a log to a topic. `truth` has the right answers for what was written."""
+
+    def __init__(
+        self, bootstrap_servers: str, topic: str, lines: int, settings: LogSettings
+    ) -> None:
+        """Raises ValueError if the settings of the log contradict each other."""
+        self._generator = LogGenerator(settings)
+        self._lines = lines
+        self._writer = TopicWriter(bootstrap_servers, topic)
+        self.sent = 0
+        """Lines that are on their way."""
+        self.failed: TopicNotFilled | None = None
+        """Why a feed in a thread of its own ended early."""
+
+    @property
+    def truth(self) -> "LogTruth":
+        """Return the right answers. They are those of the topic when the feed has ended."""
+        return self._generator.truth
+
+    def feed(self, rate: float | None = None, stop: Callable[[], bool] = lambda: False) -> None:
+        """Write all lines, `rate` of them a second or as fast as it goes. Return when every line is
+        acknowledged. Raises TopicNotFilled.
+        """
+        begin = time.monotonic()
+        left = self._records()
+        size = 5_000 if rate is None else max(1, round(rate / SLICES_A_SECOND))
+        while not stop() and (piece := list(itertools.islice(left, size))):
+            self._writer.send(piece)
+            self.sent += len(piece)
+            if rate is not None:
+                time.sleep(max(0.0, begin + self.sent / rate - time.monotonic()))
+        self._writer.flush()
+
+    def start(self, rate: float | None, stop: threading.Event) -> threading.Thread:
+        """Feed in a thread of its own. When the thread ends, look at `failed`."""
+
+        def run() -> None:
+            try:
+                self.feed(rate, stop.is_set)
+            except TopicNotFilled as error:
+                self.failed = error
+
+        thread = threading.Thread(target=run, name="feeder", daemon=True)
+        thread.start()
+        return thread
+
+    def send_clock(self, settings: "PipelineSettings") -> None:
+        """Write the line that closes all windows and sessions. Raises TopicNotFilled."""
+        self._writer.send([clock_record(self.truth.latest_s, settings)])
+        self._writer.flush()
+
+    def _records(self) -> Iterator[LogRecord]:
+        made = self._generator
+        while (left := self._lines - made.truth.lines) > 0:
+            block = made.next_block(left)
+            yield from records(block, made.text.lines(block))
+
+
+def clock_record(latest_s: int, settings: "PipelineSettings") -> LogRecord:
+    """Return a line that is so late in the log's time that the watermark passes all others.
+
+    Spark's watermark moves only when a line moves it. After the last line of a log, the last
+    windows would stay open for ever. Real pipelines send such a heartbeat too.
+    """
+    time_s = latest_s + settings.delay_s + settings.window_s + settings.gap_s + 1
+    return LogRecord(clock_line(time_s), None, time_s * 1000)
+
+
+def clock_line(time_s: int) -> bytes:
+    """Return a line with that time, which nobody's request made."""
+    from kafka_edu.spark.pipeline_lines import CLOCK_AGENT
+
+    moment = datetime.fromtimestamp(time_s, UTC)
+    text = f"{moment:%d}/{MONTHS[moment.month - 1]}/{moment:%Y:%H:%M:%S} +0000"
+    return f'0.0.0.0 - - [{text}] "GET / HTTP/1.1" 200 - "-" "{CLOCK_AGENT}" 0'.encode()
+
+
+def topic_ends(bootstrap_servers: str, topic: str) -> dict[int, int]:
+    """Return partition → end of the topic. Raises TopicNotFilled."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap_servers, "group.id": "kafka-edu-counts", **QUIET}
+    )
+    try:
+        partitions = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic].partitions
+        ends = {}
+        for one in partitions:
+            found = consumer.get_watermark_offsets(TopicPartition(topic, one), timeout=TIMEOUT_S)
+            if found is None:
+                raise TopicNotFilled(
+                    f"the end of {topic}-{one} is not known: no broker answered within"
+                    f" {TIMEOUT_S:.0f} s. Are all brokers up?"
+                )
+            ends[one] = found[1]
+        return ends
+    except KafkaException as error:
+        raise TopicNotFilled(f"topic {topic} could not be read: {error.args[0]}") from error
+    finally:
+        consumer.close()

@@ -1,0 +1,65 @@
+"""Spark's masters as `--master` names them: this process, or a cluster.
+
+A wrong name, or a master that does not run, costs the user a minute and a page of Java when Spark
+itself finds out. So both are checked before the JVM starts.
+"""
+
+import re
+import socket
+from typing import Final
+
+from kafka_edu.spark.source_errors import SourceError
+
+CONNECT_TIMEOUT_S: Final = 5.0
+#: local, local[N], local[*], local[N, failures], local[*, failures]
+_LOCAL: Final = re.compile(r"local(\[\s*(\d+|\*)\s*(,\s*\d+\s*)?\])?")
+_STANDALONE: Final = re.compile(r"spark://(?P<servers>[^,:/\s]+:\d+(,[^,:/\s]+:\d+)*)")
+_OTHERS: Final = re.compile(r"yarn|k8s://\S+|local-cluster\[.+\]")
+_LOOPBACK: Final = re.compile(r"127\.\d+\.\d+\.\d+|localhost")
+
+
+class MasterError(SourceError):
+    """The master is misspelt, or it does not answer."""
+
+
+def is_local(master: str) -> bool:
+    """Return whether the driver's own JVM runs the tasks."""
+    return _LOCAL.fullmatch(master) is not None
+
+
+def is_on_loopback(master: str) -> bool:
+    """Return whether all that runs a job is on this machine: a local master, or a standalone one
+    with an address of loopback.
+    """
+    found = _STANDALONE.fullmatch(master)
+    if found is None:
+        return is_local(master)
+    hosts = [server.partition(":")[0] for server in found["servers"].split(",")]
+    return all(_LOOPBACK.fullmatch(host) for host in hosts)
+
+
+def check_master(master: str, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
+    """Check the form of a master, and whether one of the servers of a standalone master answers.
+
+    Raises MasterError.
+    """
+    if is_local(master) or _OTHERS.fullmatch(master):
+        return
+    if (found := _STANDALONE.fullmatch(master)) is None:
+        raise MasterError(
+            f"{master!r} is no Spark master. Examples are local[2], local[*] and"
+            " spark://127.0.0.1:7077."
+        )
+    reasons = []
+    for server in found["servers"].split(","):
+        host, _, port = server.partition(":")
+        try:
+            socket.create_connection((host, int(port)), timeout_s).close()
+        except OSError as error:
+            reasons.append(f"{server}: {error.strerror or error}")
+        else:
+            return
+    raise MasterError(
+        f"no Spark master answers at {master} ({'; '.join(reasons)}). Start one, or"
+        " correct --master."
+    )

@@ -1,0 +1,42 @@
+"""One Spark session for all tests of this folder, because starting one costs seconds."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.interop.external_programs import missing
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _pyspark() -> None:
+    """Skip where PySpark is not installed, so each test imports what needs it."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
+
+
+@pytest.fixture(scope="session")
+def spark(_pyspark: None) -> "Iterator[SparkSession]":
+    """Return the session. `start_session` inside a test uses the same one."""
+    from kafka_edu.spark.connectors import start_session
+
+    with start_session("tests", "local[2]") as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def official(spark: "SparkSession") -> "SparkSession":
+    """Return the session with Spark's own Kafka connector, `format("kafka")`.
+
+    Where Maven does not give it, the test is skipped; in CI it fails.
+    """
+    from kafka_edu.spark.connectors import add_official_connector
+    from kafka_edu.spark.official_jars import OfficialConnectorMissing
+
+    try:
+        add_official_connector(spark)
+    except OfficialConnectorMissing as error:
+        missing(str(error))
+    return spark

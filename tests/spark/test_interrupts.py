@@ -1,0 +1,65 @@
+"""Ctrl-C and SIGTERM end a Spark command in the middle of a job: at once, without a traceback."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.common.python_process import python_environment
+
+pytestmark = pytest.mark.spark
+PATIENCE_S = 120
+#: A job that never ends. It says so by the pipe that a task opens.
+COMMAND = """
+import signal, sys, threading
+from kafka_edu.spark.connectors import start_session
+
+fifo = sys.argv[1]
+
+def end(number, frame):
+    raise SystemExit(128 + number)
+
+def never(_):
+    with open(fifo, "w") as running:
+        running.write("running")
+    threading.Event().wait()
+
+signal.signal(signal.SIGTERM, end)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    with start_session("never", "local[1]") as spark:
+        spark.sparkContext.parallelize([0], 1).foreach(never)
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_job_does_not_hold_its_command(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    fifo = tmp_path / "running"
+    os.mkfifo(fifo)
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, str(fifo)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        # without the address of the JVM of these tests: the command starts one of its own
+        env={k: v for k, v in python_environment().items() if not k.startswith("PYSPARK_GATEWAY")},
+        process_group=0,
+    )
+    try:
+        running = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(running, "rb") as reader:
+            assert select.select([reader], [], [], PATIENCE_S)[0], "the job did not begin"
+        os.kill(process.pid, number)
+        said = process.communicate(timeout=PATIENCE_S)[0].decode()
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == code, said
+    assert "Traceback" not in said

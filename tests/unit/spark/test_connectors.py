@@ -1,0 +1,92 @@
+"""The official connector's jars come from Maven. If they cannot be fetched, one line says why."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.spark.connectors import Connector, format_of
+from kafka_edu.spark.official_jars import (
+    OfficialConnectorMissing,
+    OfficialJars,
+    official_jars,
+    versions_to_try,
+)
+from kafka_edu.spark.source_errors import user_error
+
+#: A Maven that has the connector in version 4.2.0 alone. It notes each call next to itself.
+MAVEN = """#!/bin/sh
+echo call >> "$0.calls"
+pom=$4
+for word in "$@"; do case "$word" in -DoutputDirectory=*) out="${word#*=}";; esac; done
+if grep -q '<version>4.2.0<' "$pom"; then
+  mkdir -p "$out" && touch "$out/spark-sql-kafka-0-10_2.13-4.2.0.jar" "$out/commons-pool2.jar"
+else
+  echo '[INFO] resolving'; echo '[ERROR] the jar of 4.2.1 was not found'; echo '[ERROR] more'
+  exit 1
+fi
+"""
+UNREACHABLE = """#!/bin/sh
+echo '[ERROR] Unknown host maven.example'
+echo '[ERROR] Re-run Maven with -X'
+exit 1
+"""
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder in front of the PATH, with a Java that does nothing; the cache is empty."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    write(folder / "java", "#!/bin/sh\n")
+    return folder
+
+
+def write(program: Path, script: str) -> None:
+    program.write_text(script)
+    program.chmod(0o755)
+
+
+def test_each_connector_has_its_format() -> None:
+    assert [format_of(connector) for connector in Connector] == ["kafka-edu", "kafka"]
+
+
+def test_older_versions_of_the_same_minor_version_are_tried() -> None:
+    assert versions_to_try("4.2.1") == ["4.2.1", "4.2.0"]
+    assert versions_to_try("4.3.0") == ["4.3.0"]
+    assert versions_to_try("4.3.0.dev1") == ["4.3.0.dev1"]
+
+
+def test_an_older_connector_is_fetched_once_and_named(programs: Path) -> None:
+    write(programs / "mvn", MAVEN)
+    found = official_jars("4.2.1")
+    assert found.version == "4.2.0"
+    assert [file.name for file in found.files] == [
+        "commons-pool2.jar",
+        "spark-sql-kafka-0-10_2.13-4.2.0.jar",
+    ]
+    assert found.note == ("Maven has no connector for Spark 4.2.1, so this is the one of 4.2.0.")
+    assert official_jars("4.2.1") == found
+    assert (programs / "mvn.calls").read_text().count("call") == 2, "4.2.1 and 4.2.0, once each"
+    assert OfficialJars("4.2.0", "4.2.0", found.files).note == ""
+
+
+def test_a_maven_that_reaches_nothing_is_one_line(programs: Path) -> None:
+    write(programs / "mvn", UNREACHABLE)
+    with pytest.raises(OfficialConnectorMissing) as refused:
+        official_jars("4.2.1")
+    assert user_error(refused.value) == (
+        "Spark's own Kafka connector is not here. Maven cannot fetch"
+        " org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.1: Unknown host maven.example. Check the"
+        " network and Maven, or use the connector python, which needs no jar"
+    )
+
+
+def test_without_maven_the_line_says_how_to_get_it(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(programs))
+    with pytest.raises(OfficialConnectorMissing, match=r"Maven \(mvn\), which is not installed"):
+        official_jars("4.2.1")

@@ -1,0 +1,115 @@
+"""The pipeline's answers next to the truth: each wrong number is seen, and named once."""
+
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.spark.access_log import AccessLine, parse
+
+
+@pytest.fixture(autouse=True)
+def _spark() -> None:
+    """Skip where PySpark is not installed, so each test imports what needs it."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
+
+
+def test_a_wrong_number_is_one_difference() -> None:
+    from kafka_edu.spark.log_generator import LogGenerator, LogSettings
+    from kafka_edu.spark.pipeline_answers import Answers, compare
+
+    made = LogGenerator(LogSettings(3, lines_a_second=4.0))
+    made.next_block(9_000)
+    truth = made.truth
+    right = Answers(
+        by_kind={},
+        rows=9_000,
+        records=9_000,
+        by_reason=truth.by_reason,
+        by_status=truth.by_status,
+        by_path=truth.by_path,
+        bytes_sent=truth.bytes_sent,
+        too_late_by_window=truth.too_late_by_window,
+        windows=truth.windows,
+        windows_of_all=truth.windows_of_all,
+        windows_written=len(truth.windows),
+        sessions=truth.lines_by_session_on_time,
+        sessions_written=10,
+        session_begins=10,
+        apart_s=0,
+    )
+    assert [row.name for row in compare(right, truth) if row.differences] == []
+    begin, window = next(iter(truth.windows.items()))
+    wrong_p99 = {**truth.windows, begin: window._replace(p99_us=window.p99_us + 1)}
+    without_one = {at: one for at, one in truth.windows.items() if at != begin}
+    for changed, names in (
+        ({"rows": 9_001}, ["lines", "lines doubled"]),
+        ({"rows": 8_999, "records": 8_999}, ["lines", "lines lost"]),
+        ({"windows": wrong_p99}, ["windows: exact p99"]),
+        (
+            {"windows": without_one, "windows_written": len(without_one)},
+            [
+                "lines in windows + bad + too late",
+                "windows: lines",
+                "windows: errors (5xx)",
+                "windows: exact p99",
+            ],
+        ),
+        ({"windows_written": len(truth.windows) + 1}, ["windows written twice"]),
+        ({"session_begins": 9}, ["sessions written twice"]),
+        ({"by_status": {**truth.by_status, 599: 1}}, ["good lines, by status"]),
+    ):
+        found = compare(right._replace(**changed), truth)
+        assert [row.name for row in found if row.differences] == names
+        assert all(row.differences == 1 for row in found if row.differences)
+
+
+def test_partitions_are_apart_by_what_each_has_reached() -> None:
+    from kafka_edu.spark.pipeline_answers import most_apart
+
+    assert most_apart([]) == 0
+    # Partition 1 is not read before batch 1. A late line does not bring a partition back.
+    latest = [(0, 0, 100), (1, 0, 90), (1, 1, 40), (2, 1, 95)]
+    assert most_apart(latest) == 60
+
+
+def test_the_clock_line_closes_every_window_and_session() -> None:
+    from kafka_edu.spark.pipeline import PipelineSettings
+    from kafka_edu.spark.pipeline_lines import CLOCK_AGENT
+    from kafka_edu.spark.pipeline_log import clock_record
+
+    settings = PipelineSettings("", "", "", "")
+    latest_s = 1_533_081_600
+    record = clock_record(latest_s, settings)
+    line = parse(record.value)
+    assert isinstance(line, AccessLine)
+    assert line.agent == CLOCK_AGENT
+    assert record.timestamp_ms == line.time_s * 1000
+    watermark_s = line.time_s - settings.delay_s
+    assert watermark_s > latest_s + settings.window_s
+    assert watermark_s > latest_s + settings.gap_s
+
+
+def test_settings_travel_to_another_process() -> None:
+    from kafka_edu.spark.connectors import Connector
+    from kafka_edu.spark.pipeline import PipelineSettings
+
+    settings = PipelineSettings("h:1", "t", "/o", "/c", Connector.OFFICIAL, batch_lines=7)
+    assert PipelineSettings.from_json(settings.to_json()) == settings
+
+
+def test_an_unfinished_batch_is_planned_and_not_done(tmp_path: Path) -> None:
+    from kafka_edu.spark.pipeline import unfinished_batches
+
+    assert unfinished_batches(str(tmp_path)) == {}
+    for query, log, numbers in (
+        ("lines", "offsets", (0, 1, 10)),
+        ("lines", "commits", (0, 1)),
+        ("windows", "offsets", (0, 1)),
+        ("windows", "commits", (0, 1)),
+        ("sessions", "offsets", (0,)),
+    ):
+        (tmp_path / query / log).mkdir(parents=True)
+        for number in numbers:
+            (tmp_path / query / log / str(number)).touch()
+            (tmp_path / query / log / f".{number}.crc").touch()
+    assert unfinished_batches(str(tmp_path)) == {"lines": 10, "sessions": 0}
