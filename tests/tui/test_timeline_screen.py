@@ -145,13 +145,14 @@ def test_a_breakpoint_is_chosen_by_keys_and_stops_the_recording() -> None:
 def test_slow_motion_says_what_it_is_and_how_much_it_is_slowed() -> None:
     async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
         await pilot.press("m")
+        app.workers.cancel_group(app, "ticks")  # the real clock would move the mark too
         assert app.replay is not None
         app.replay.playing = True
         while app.model.motion.journey is None:
             app.player.tick(50_000)
         app.replay.playing = False
         app.player.tick(1_500_000)
-        await pilot.pause()
+        app.look()
         text = shown(app)
         assert "a produce of web-log-" in text
         assert "1 of " in text
@@ -159,7 +160,7 @@ def test_slow_motion_says_what_it_is_and_how_much_it_is_slowed() -> None:
         assert "appended" in text
         assert "◆" in text, "the mark is on its way"
         await pilot.press("m")
-        await pilot.pause()
+        app.look()
         assert "slowed" not in shown(app)
 
     look(TRAVEL, 500, ask)

@@ -93,6 +93,8 @@ class LineLog:
         self.lines: deque[TickerLine] = deque(maxlen=KEPT_LINES)
         self.begun = 0
         """How many lines were ever begun: the number of the last one."""
+        self.sources: set[Source] = set()
+        """The processes that ever had a line here."""
         self._numbers: dict[Hashable, int] = {}
         """The common key of a line's facts → its number."""
 
@@ -106,6 +108,7 @@ class LineLog:
             self._numbers = {k: number for k, number in self._numbers.items() if number > recent}
         line = TickerLine(self.begun, envelope, said, because, cause)
         self.lines.append(line)
+        self.sources.add(envelope.source)
         return line
 
     def index(self, number: int) -> int | None:
@@ -164,8 +167,6 @@ class Ticker:
         """The time of the last event. Effects that are later are not shown: a view may be wound
         back, and the history knows what came after.
         """
-        self.sources: set[Source] = set()
-        """The processes that ever said something that has a loud line."""
         self._traced: Shared[dict[Ident, Traced]] = Shared({})
 
     @property
@@ -243,7 +244,6 @@ class Ticker:
 
     def _tell_loudly(self, envelope: Envelope, said: Sentence, before: Traced) -> int:
         because = said.reason or before.because
-        self.sources.add(envelope.source)
         return self._tell(
             self.loud,
             _same_statement(envelope, said, because),

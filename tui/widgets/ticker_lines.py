@@ -106,9 +106,9 @@ class TickerLines(Lines):
         return 4 if self.size.width < 100 else 5 if self.size.width < 160 else 10
 
     def lanes(self) -> list[Source]:
-        """Return the processes that have a lane: those that said something, and every broker."""
+        """Return the processes that have a lane: those of the lines, and every broker."""
         brokers = {Source.of_broker(broker) for broker in self.model.cluster.brokers.by_id}
-        known = self.model.ticker.sources | brokers
+        known = self.facts.sources | brokers
         return sorted(known, key=lambda source: (_RANKS[source.kind], source.id))
 
     def tick(self) -> None:

@@ -39,13 +39,14 @@ from kafka_edu.trace.events.replication import (
     IsrShrunk,
 )
 from kafka_edu.trace.events.server import BrokerSnapshot, ControlledShutdownAttempted
-from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone
+from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, SupervisorStarted
 from kafka_edu.trace.events.timer import TimerSampled, TimerState
 from kafka_edu.trace.events.zk import SessionDisconnected, SessionExpired
 from tests.unit.tui.story_of_events import Story
 from tests.unit.tui.usual_events import ELECTED, killed
+from tui.model import Model
 from tui.view_model.ticker import Ticker
-from tui.widgets.ticker_lines import fitted
+from tui.widgets.ticker_lines import TickerLines, fitted
 
 
 def elected(partition: int, new: int = 2) -> LeaderElected:
@@ -498,3 +499,16 @@ def test_the_cause_is_never_cut_off_for_the_subjects(room: int) -> None:
     assert because == "  because broker 1 is gone"
     assert words.startswith("leader of web")
     assert len(words) + len(because) <= max(room, 50)
+
+
+def test_a_quiet_fact_has_the_lane_of_its_process_where_every_fact_is_shown() -> None:
+    """It is no news, so among the news the supervisor has no lane yet."""
+    story, model = Story(), Model("demo")
+    started = SupervisorStarted(cluster="demo", pid=7, brokers=(0, 1), zookeeper="embedded")
+    story.tell(SUPERVISOR, started)
+    story.tell(0, ELECTED)
+    model.apply(story.envelopes)
+    everything, news = TickerLines(model, everything=True), TickerLines(model)
+    assert SUPERVISOR not in news.lanes()
+    assert [line.source for line in everything.facts.lines] == [SUPERVISOR, Source.of_broker(0)]
+    assert {SUPERVISOR, Source.of_broker(0)} <= set(everything.lanes())
