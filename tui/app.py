@@ -155,6 +155,7 @@ class DashboardApp(App[None]):
         }
         self._last_us = now_us()
         self._arrived: deque[Envelope] = deque()
+        self._reads_rings = False
         self._ticks = 0
 
     def on_mount(self) -> None:
@@ -354,14 +355,20 @@ class DashboardApp(App[None]):
 
     def action_wind(self, by_ms: int) -> None:
         self._after(lambda: self.player.wind(by_ms))
+        if self._reads_rings:  # the key repeats faster than the processes answer
+            return
         if by_ms < 0 and self.player.at_the_beginning and self._folder is not None:
-            self.run_worker(self._read_rings(self._folder), group="rings", exclusive=True)
+            self._reads_rings = True
+            self.run_worker(self._read_rings(self._folder), group="rings")
 
     async def _read_rings(self, folder: ClusterFolder) -> None:
         """Load the events from before this dashboard was opened. Each process keeps its last ten
         minutes of events in a ring.
         """
-        past = await look_back(folder)
+        try:
+            past = await look_back(folder)
+        finally:
+            self._reads_rings = False
         count = self.player.add_rings(past.envelopes)
         words = f"{plural(count, 'fact')} from before, out of the processes' rings"
         self.notify(". ".join([words if count else "nothing older is remembered", *past.missing]))
