@@ -12,7 +12,7 @@ import pytest
 from kafka_edu.common.python_process import python_environment
 
 pytestmark = pytest.mark.spark
-PATIENCE_S = 120
+PATIENCE_S = 300  # a JVM on a busy machine
 #: A job that never ends. It says so by the pipe that a task opens.
 COMMAND = """
 import signal, sys, threading
