@@ -1,12 +1,36 @@
-"""Memory of the C library's heap that is free, and that the process still holds.
+"""Keep the memory of a process that lives for a long time flat.
 
-Python asks the C library for every object of more than 512 bytes. glibc keeps the gaps between
-blocks in use, for later: under a load of ever different sizes the gaps grow for hours, though the
-blocks in use do not. `malloc_trim` gives back all whole pages in the gaps (man malloc_trim).
+Two kinds of free memory stay with a process if nobody asks for them.
+
+Cycles. Python frees an object when the last reference to it goes. Objects that refer to each other
+in a cycle wait for the garbage collector, which a broker starts rarely (`GC_THRESHOLDS`). Typical
+cycles are an error and the frame that keeps it, and the two halves of a connection. A process grows
+while they wait. It stays large afterwards, because Python gives an arena of 1 MiB back only when
+nothing in it is in use.
+
+Gaps. Python asks the C library for every object of more than 512 bytes. glibc keeps the gaps
+between blocks in use, for later: under a load of ever different sizes the gaps grow for hours,
+though the blocks in use do not. `malloc_trim` gives back all whole pages in the gaps (man
+malloc_trim).
 """
 
 import ctypes
+import gc
+import time
 from collections.abc import Callable
+
+
+def collect_garbage() -> float:
+    """Free all cycles that nothing refers to any more. Return the ms of processor time that the
+    search took.
+
+    No other thread of Python runs meanwhile. Call it in the loop's thread, because what is freed
+    may belong to the loop. The search takes 0.1 ms for each 1,000 objects that can be in a cycle
+    and are not frozen.
+    """
+    began_ns = time.thread_time_ns()
+    gc.collect()
+    return (time.thread_time_ns() - began_ns) / 1_000_000
 
 
 def heap_trimmer() -> Callable[[], None] | None:

@@ -111,20 +111,25 @@ class SocketTransport:
         async with asyncio.timeout(timeout_ms / 1000):
             infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             refused: OSError | None = None
-            for family, kind, protocol, _, address in infos:
-                sock = socket.socket(family, kind, protocol)
-                sock.setblocking(False)
-                try:
-                    await loop.sock_connect(sock, address)
-                except OSError as error:
-                    sock.close()
-                    refused = error
-                except BaseException:
-                    sock.close()
-                    raise
-                else:
-                    return SocketWire(loop, sock, self._buffer, self.file_bytes, on_wire)
-        raise refused or OSError(f"{host} has no address")
+            try:
+                for family, kind, protocol, _, address in infos:
+                    sock = socket.socket(family, kind, protocol)
+                    sock.setblocking(False)
+                    try:
+                        await loop.sock_connect(sock, address)
+                    except OSError as error:
+                        sock.close()
+                        refused = error
+                    except BaseException:
+                        sock.close()
+                        raise
+                    else:
+                        return SocketWire(loop, sock, self._buffer, self.file_bytes, on_wire)
+                raise refused or OSError(f"{host} has no address")
+            finally:
+                # The error's traceback holds this frame. This ends the cycle, which only the
+                # garbage collector would find.
+                del refused
 
 
 class SocketListener:
@@ -479,4 +484,9 @@ class SocketWire:
         self._loop.call_soon(self._receiver_lost, reason)
 
     def _receiver_lost(self, reason: str) -> None:
-        self._receiver.connection_lost(reason)
+        # The receiver and the owner of the guard refer to this wire. This ends the cycles, which
+        # only the garbage collector would find. Nothing is called on a receiver after this.
+        receiver = self._receiver
+        del self._receiver
+        self._on_send_failure = None
+        receiver.connection_lost(reason)

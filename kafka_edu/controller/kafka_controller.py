@@ -326,6 +326,10 @@ class KafkaController:
             return await answer
         except (ConnectionError, ControllerMovedError, ZkError) as error:
             raise KafkaException(moved, str(error)) from error
+        finally:
+            # The answer may be an error whose traceback holds this frame. This ends the cycle,
+            # which only the garbage collector would find.
+            del answer
 
     def update_broker_info(self, end_points: tuple[EndPoint, ...]) -> None:
         """Advertise this broker at `end_points` from now on.
@@ -668,3 +672,5 @@ async def _answer(answer: asyncio.Future[T], work: Awaitable[T]) -> None:
     else:
         if not answer.done():
             answer.set_result(result)
+    finally:
+        del answer  # as in `_asked`, whose error has this frame too

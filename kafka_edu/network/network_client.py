@@ -93,7 +93,12 @@ class NetworkClient:
         self._wire.send(encode_request(request, api_version, correlation_id, self._client_id))
         if self._alarm is None or deadline < self._alarm.when():
             self._set_alarm(loop, deadline)
-        return await answer
+        try:
+            return await answer
+        finally:
+            # The answer may be an error whose traceback holds this frame. This ends the cycle,
+            # which only the garbage collector would find.
+            del answer
 
     def _set_alarm(self, loop: asyncio.AbstractEventLoop, deadline: float) -> None:
         if self._alarm is not None:

@@ -21,7 +21,7 @@ from typing import Final, TypeVar
 from kafka_edu.common.config_def import ConfigException
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.files import OsFileSystem
-from kafka_edu.common.heap import heap_trimmer
+from kafka_edu.common.heap import collect_garbage, heap_trimmer
 from kafka_edu.common.link_faults import FaultyTransport, LinkFault
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
@@ -53,6 +53,10 @@ HANG_S: Final = 30
 REARM_EVERY_TICKS: Final = 10
 LAST_EVENTS: Final = 1000
 GIVE_BACK_EVERY_MS: Final = 60_000
+GARBAGE_REST: Final = 1_000
+"""After a search for garbage, the broker rests at least this many times as long as the search took.
+So the search takes one part in a thousand of the time, however large the broker is.
+"""
 LAST_EVENTS_LOGGED: Final = 30
 GC_THRESHOLDS: Final = (50_000, 20, 100)
 """Thresholds of the garbage collector. By default Python searches for cycles whenever 700 more
@@ -60,7 +64,8 @@ objects were created than freed.
 
 A broker under load creates and frees thousands of objects for each request. It makes no cycles on
 that path. With the default, Python would search the live objects again and again without finding
-any.
+any. The few cycles that arise elsewhere are found once a minute, by
+`BrokerProcess._give_back_memory`.
 """
 
 
@@ -277,11 +282,16 @@ class BrokerProcess:
         return tells
 
     async def _give_back_memory(self) -> None:
-        """Give free pages of the heap back to the system, in a worker, again and again."""
+        """Free the cycles that nothing refers to any more, and then give free pages of the heap
+        back to the system, in a worker, again and again.
+        """
         trim = heap_trimmer()
-        while trim is not None:
-            await self._time.sleep(GIVE_BACK_EVERY_MS)
-            await self._run_blocking(trim)
+        rest_ms: float = GIVE_BACK_EVERY_MS
+        while True:
+            await self._time.sleep(rest_ms)
+            rest_ms = max(GIVE_BACK_EVERY_MS, GARBAGE_REST * collect_garbage())
+            if trim is not None:
+                await self._run_blocking(trim)
 
     async def _record(self, sink: FileSink) -> None:
         while True:

@@ -131,7 +131,9 @@ class ZkRequests:
                 try:
                     outcome[key] = await self._send(request)
                 except ZkError as error:
-                    outcome[key] = error
+                    # The frames in the traceback refer to `outcome`. Without it there is no cycle,
+                    # which only the garbage collector would find.
+                    outcome[key] = error.with_traceback(None)
 
         senders = min(self._max_in_flight, len(requests))
         for ended in await asyncio.gather(
