@@ -1,12 +1,14 @@
-"""Free memory of the C library's heap is given back."""
+"""Cycles are freed, and free memory of the C library's heap is given back."""
 
 import ctypes
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
 
-from kafka_edu.common.heap import heap_trimmer
+from kafka_edu.common.heap import collect_garbage, heap_trimmer
+from tests.without_collector import without_collector
 
 
 def rss_anon_kb() -> int:
@@ -14,6 +16,23 @@ def rss_anon_kb() -> int:
         if line.startswith("RssAnon:"):
             return int(line.split()[1])
     raise AssertionError("Linux says RssAnon")
+
+
+class Half:
+    """One of two objects that refer to each other."""
+
+    other: "Half | None" = None
+
+
+def test_objects_that_only_refer_to_each_other_are_freed() -> None:
+    with without_collector():
+        first, second = Half(), Half()
+        first.other, second.other = second, first
+        left = weakref.ref(first)
+        del first, second
+        assert left() is not None, "nothing else frees a cycle"
+        assert collect_garbage() > 0, "the time that it took"
+        assert left() is None
 
 
 @pytest.mark.skipif(

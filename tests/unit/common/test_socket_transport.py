@@ -1,10 +1,12 @@
 """Real sockets: order, back pressure, files, and the data lost when one side disappears."""
 
 import asyncio
+import contextlib
 import errno
 import os
 import socket
 import tempfile
+import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
@@ -23,6 +25,7 @@ from kafka_edu.common.socket_transport import (
 )
 from kafka_edu.common.transport import FileRegion, LazyPart, Wire
 from tests.waiting import PATIENCE_S
+from tests.without_collector import left_in_cycles, without_collector
 
 
 class Ear:
@@ -386,6 +389,39 @@ def test_a_refused_connection_is_an_os_error() -> None:
             await transport.connect("127.0.0.1", port, Ear, 1000)
 
     asyncio.run(main())
+
+
+def test_a_refused_connection_leaves_nothing_for_the_garbage_collector() -> None:
+    """A fetcher tries again and again while its leader is dead."""
+
+    async def main() -> None:
+        transport = SocketTransport()
+        listener = await transport.listen("127.0.0.1", 0, Ear)
+        port = listener.port
+        listener.close()
+        with contextlib.suppress(ConnectionRefusedError):
+            await transport.connect("127.0.0.1", port, Ear, 1000)
+
+    assert left_in_cycles(lambda: asyncio.run(main()), ConnectionRefusedError) == []
+
+
+def test_a_lost_wire_leaves_nothing_for_the_garbage_collector() -> None:
+    async def main() -> None:
+        pair = Pair()
+        here, there = await pair.open()
+        wires = [weakref.ref(ear) for ear in (here, there)]
+        here.wire.guard_sends(lambda _, owner=here: owner.connection_lost("a bug"))
+        here.wire.close()
+        await here.until_lost()
+        await there.until_lost()
+        pair.here.clear()
+        pair.there.clear()
+        del here, there
+        await asyncio.sleep(0)
+        assert [ear() for ear in wires] == [None, None]
+
+    with without_collector():
+        asyncio.run(main())
 
 
 def test_data_that_came_during_a_pause_is_read_without_asking_the_selector(

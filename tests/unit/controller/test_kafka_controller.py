@@ -1,5 +1,7 @@
 """Transcripts of the controller: an action, then the content of ZooKeeper and the requests."""
 
+import asyncio
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_watches import event_of_watch
+from kafka_edu.controller.leader_elections_asked import ElectionType
 from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_edu.trace.events.controller import (
     BrokerJoined,
@@ -20,6 +23,7 @@ from kafka_edu.trace.events.controller import (
 from kafka_edu.zk.zk_client import CreateOp, DeleteOp, WatchedEvent, WatchType
 from kafka_edu.zk.zk_data import ControllerZNode, ReplicaAssignment, TopicAssignment
 from tests.defaults import CONTROLLER_DEFAULTS
+from tests.without_collector import without_collector
 
 if TYPE_CHECKING:
     from tests.unit.controller.conftest import ControllerCluster
@@ -630,3 +634,21 @@ def test_the_snapshot_has_the_tables_of_both_machines(cluster: "ControllerCluste
 )
 def test_the_event_of_each_watch(type_: WatchType, path: str, name: str) -> None:
     assert type(event_of_watch(WatchedEvent(type_, path))).__name__ == name
+
+
+def test_a_refusal_leaves_nothing_for_the_garbage_collector(cluster: "ControllerCluster") -> None:
+    """Tools ask any broker first. Those that are not the controller refuse."""
+    cluster.start(1, 2)
+
+    async def ask() -> "weakref.ref[KafkaException] | None":
+        try:
+            await cluster.brokers[2].controller.elect_leaders([T0], ElectionType.PREFERRED)
+        except KafkaException as error:
+            return weakref.ref(error)
+        return None
+
+    with without_collector():
+        left = cluster.run(ask())
+        cluster.run(asyncio.sleep(0))
+        assert left is not None
+        assert left() is None

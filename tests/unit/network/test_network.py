@@ -4,6 +4,7 @@ The tests cover order, muting, back pressure and hostile bytes.
 """
 
 import asyncio
+import contextlib
 import random
 import struct
 from collections.abc import Awaitable, Callable
@@ -30,6 +31,7 @@ from kafka_edu.trace.events.network import ConnectionClosed, ConnectionRefused, 
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 from tests.defaults import CONNECTION_DEFAULTS, NETWORK_DEFAULTS
+from tests.without_collector import left_in_cycles
 
 CONNECTION = SimpleNamespace(
     connection_id="here-there-0", client_address="127.0.0.1", listener_name="PLAINTEXT"
@@ -428,6 +430,18 @@ def test_the_control_plane_has_a_door_a_processor_and_a_queue_of_its_own() -> No
     assert (data.queue_size, control.queue_size) == (1, 1)
     assert control.capacity == 20
     server.shutdown()
+
+
+def test_a_request_that_is_not_answered_leaves_nothing_for_the_garbage_collector() -> None:
+    bench = Bench()
+    bench.start(None)
+
+    async def main() -> None:
+        client = await bench.client()
+        with contextlib.suppress(TimeoutError):
+            await client.send(ApiVersionsRequest(), 0, 100)
+
+    assert left_in_cycles(lambda: bench.loop.run_until_complete(main()), TimeoutError) == []
 
 
 def test_where_there_is_a_control_plane_the_loop_turns_between_two_requests_of_the_data_plane() -> (

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafka_edu.common.files import OsFileSystem
+from kafka_edu.common.time import MockTime
 from kafka_edu.log.log_dirs import LogDirs
 from kafka_edu.server import broker_process
 from kafka_edu.server.broker_process import BrokerProcess
@@ -60,3 +61,34 @@ def test_a_second_start_touches_neither_the_events_file_nor_the_recording_of_the
     assert f"held by process {os.getpid()}" in caplog.text
     assert events.read_text() == "where the first tells its events"
     assert recording.read_text() == "what the first has recorded"
+
+
+@pytest.mark.parametrize("has_heap", [True, False])
+def test_garbage_is_searched_once_a_minute_and_for_a_thousandth_of_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_heap: bool
+) -> None:
+    """A search in a broker with many partitions takes long. The next one then comes later."""
+    time = MockTime()
+    took_ms = iter([5.0, 200.0])
+    steps: list[tuple[str, int]] = []
+
+    def search() -> float:
+        steps.append(("search", time.milliseconds()))
+        return next(took_ms)  # the third search ends the test
+
+    def trim() -> None:
+        steps.append(("trim", time.milliseconds()))
+
+    given = {"broker.id": "1", "zookeeper.connect": "127.0.0.1:1", "log.dirs": str(tmp_path)}
+    config, _ = make_config({key: Setting(value, "the test") for key, value in given.items()})
+    process = BrokerProcess(config)
+    monkeypatch.setattr(process, "_time", time)
+    monkeypatch.setattr(broker_process, "collect_garbage", search)
+    monkeypatch.setattr(broker_process, "heap_trimmer", lambda: trim if has_heap else None)
+    began = time.milliseconds()
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        asyncio.run(process._give_back_memory())
+    process._workers.shutdown()
+    searched = [at - began for step, at in steps if step == "search"]
+    assert searched == [60_000, 120_000, 320_000]
+    assert [step for step, _ in steps].count("trim") == (2 if has_heap else 0)

@@ -3,6 +3,7 @@ things fail.
 """
 
 import asyncio
+import weakref
 from collections.abc import Coroutine
 from typing import TypeVar
 
@@ -24,6 +25,7 @@ from kafka_edu.zk.zk_data import (
 )
 from kafka_edu.zk.zk_requests import ControllerMovedError
 from tests.defaults import BROKER_DEFAULTS
+from tests.without_collector import without_collector
 
 T = TypeVar("T")
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
@@ -370,3 +372,25 @@ def test_log_dir_events(zk_world: ZkWorld) -> None:
     sequences = zk_world.run(a.get_log_dir_event_notifications())
     assert sequences == ["0000000000", "0000000001", "0000000002"]
     assert zk_world.run(a.get_brokers_from_log_dir_events(sequences)) == [1, 3]
+
+
+def test_an_error_among_many_answers_leaves_nothing_for_the_garbage_collector(
+    zk_world: ZkWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The controller reads the states of partitions whose topic is being deleted."""
+    left: list[weakref.ref[ZkError]] = []
+    client = zk_world.client("a")
+    get = zk_world.sessions["a"].get
+
+    async def noted(path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
+        try:
+            return await get(path, watch=watch)
+        except ZkError as error:
+            left.append(weakref.ref(error))
+            raise
+
+    monkeypatch.setattr(zk_world.sessions["a"], "get", noted)
+    with without_collector():
+        assert zk_world.run(client.get_topic_partition_states([T0, T1])) == {}
+        zk_world.run(asyncio.sleep(0))
+        assert [error() for error in left] == [None, None]
