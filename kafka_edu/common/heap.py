@@ -6,7 +6,7 @@ Cycles. Python frees an object when the last reference to it goes. Objects that 
 in a cycle wait for the garbage collector, which a broker starts rarely (`GC_THRESHOLDS`). Typical
 cycles are an error and the frame that keeps it, and the two halves of a connection. A process grows
 while they wait. It stays large afterwards, because Python gives an arena of 1 MiB back only when
-nothing in it is in use.
+nothing in it is in use. docs/soak.md has the figures.
 
 Gaps. Python asks the C library for every object of more than 512 bytes. glibc keeps the gaps
 between blocks in use, for later: under a load of ever different sizes the gaps grow for hours,
@@ -26,7 +26,8 @@ def collect_garbage() -> float:
 
     No other thread of Python runs meanwhile. Call it in the loop's thread, because what is freed
     may belong to the loop. The search takes 0.1 ms for each 1,000 objects that can be in a cycle
-    and are not frozen.
+    and are not frozen: 6 to 12 ms in a broker of the soak, with 56 partitions, and 53 ms in one
+    with 3,000, on two busy cores.
     """
     began_ns = time.thread_time_ns()
     gc.collect()
