@@ -31,6 +31,8 @@ Address = tuple[str, int]
 
 CONNECT_TIMEOUT_S: Final = 10.0
 MAX_FRAME_BYTES: Final = 2**31 - 1
+#: As a size of the receive buffer: the system's own, which grows with what arrives.
+SYSTEM_BUFFER: Final = -1
 _SIZE: Final = struct.Struct(">i")
 _OLDEST: Final = {
     ApiKey.PRODUCE: 3,  # record batches of format v2
@@ -83,9 +85,10 @@ class Connection:
         self._socket = socket.create_connection((host, port), min(CONNECT_TIMEOUT_S, timeout_s))
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._socket.setsockopt(
-                socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer_bytes
-            )
+            if options.receive_buffer_bytes != SYSTEM_BUFFER:
+                self._socket.setsockopt(
+                    socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer_bytes
+                )
             self._socket.settimeout(options.request_timeout_ms / 1000)
             self._versions: dict[int, tuple[int, int]] = {}
             answer = self.ask(ApiVersionsRequest(), ApiVersionsResponse, version=0)

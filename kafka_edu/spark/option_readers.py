@@ -52,7 +52,7 @@ def flag(name: str, text: str) -> bool:
 
 def whole_number(least: int, most: int = 2**63 - 1) -> Callable[[str, str], int]:
     def read(name: str, text: str) -> int:
-        if not re.fullmatch(r"\s*\d{1,19}\s*", text, re.ASCII) or not least <= int(text) <= most:
+        if not re.fullmatch(r"\s*-?\d{1,19}\s*", text, re.ASCII) or not least <= int(text) <= most:
             upper = "" if most == 2**63 - 1 else f" to {most}"
             raise wrong(name, text, f"a whole number, {least}{upper or ' or more'}")
         return int(text)

@@ -56,6 +56,7 @@ _DIFFERENCES: Final = """## Differences from Spark's own connector
 | | `format("kafka")` | `format("kafka-edu")` |
 | --- | --- | --- |
 | An unknown or misspelt option | is ignored | is refused, with the nearest right name |
+| `kafka.receive.buffer.bytes` | 65536 | -1: the system's own size, which grows with what arrives |
 | An end offset above the end of the log | waits until kafkaConsumer.pollTimeoutMs is over, then fails; with `failOnDataLoss=false` the batch then ends where the log ends | is refused at once; with `failOnDataLoss=false` the batch ends where the log ends |
 | A start offset above the end of the log | a batch fails, also with `failOnDataLoss=false` | is refused; with `failOnDataLoss=false` the batch begins where the log ends |
 | A topic that was deleted | fails, also with `failOnDataLoss=false` | is an error; with `failOnDataLoss=false` the stream reads its other topics |
@@ -129,7 +130,10 @@ def page() -> str:
             " effect.\n",
             _table(OPTIONS, with_mode=True),
             "## Options of its client\n",
-            "These are settings of Kafka's consumer. They have its names and its defaults.\n",
+            _filled(
+                "These are settings of Kafka's consumer. They have its names and its defaults,"
+                " except for `kafka.receive.buffer.bytes` (65536 there)."
+            ),
             _table(CONSUMER_OPTIONS, with_mode=False),
             _filled(
                 "These are accepted without effect, because they mean nothing to this client: "

@@ -164,9 +164,9 @@ PRODUCER_OPTIONS: Final = (
     ),
     Option(
         "kafka.receive.buffer.bytes",
-        whole_number(1, MAX_INT),
+        whole_number(-1, MAX_INT),
         "32768",
-        "The receive buffer of each socket.",
+        "The receive buffer of each socket. -1: the system's, which grows.",
     ),
 )
 

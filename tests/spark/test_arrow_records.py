@@ -217,3 +217,22 @@ assert crc32c(b"123456789") == 0xE3069283
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_decoding_does_not_import_pandas(tmp_path: Path) -> None:
+    """Some calls of pyarrow import pandas, and each new worker would wait for that."""
+    batch = tmp_path / "batch"
+    batch.write_bytes(build_batch(some_records(20)))
+    code = f"""
+import sys
+from kafka_edu.spark.arrow_records import Wanted, decode
+raw = memoryview(open({str(batch)!r}, "rb").read())
+wanted = Wanted("web", 3, 0, 2**62, include_headers=True)
+assert sum(found.num_rows for found in decode(raw, wanted)) == 20
+assert "pandas" not in sys.modules
+"""
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

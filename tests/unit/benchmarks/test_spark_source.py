@@ -5,13 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.spark_source import LINE_BYTES, PAIRS, STATUS, contenders, lines
+from benchmarks.spark_source import (
+    LINE_BYTES,
+    PAIRS,
+    STATUS,
+    Measured,
+    add_to_report,
+    contenders,
+    lines,
+)
+from kafka_edu.cli.report import Report
 
 
 def test_every_pair_is_of_two_contenders_that_differ_in_nothing_but_what_their_names_say() -> None:
     by_name = {one.name: one for one in contenders("127.0.0.1:1", Path("lines"))}
-    for ours, (theirs, _) in PAIRS.items():
+    for ours, theirs, least in PAIRS:
         assert by_name[ours].format == "kafka-edu"
+        if least is None:
+            continue
         assert by_name[theirs].format == "kafka"
         checks = {by_name[name].options.get("kafka.check.crcs") for name in (ours, theirs)}
         assert len(checks) == 1, "one side checks checksums, the other does not"
@@ -24,3 +35,21 @@ def test_lines_have_the_same_length_and_the_same_text_each_time() -> None:
     assert {len(line) for line in found} == {LINE_BYTES}
     assert found == list(lines(500))
     assert all(re.match(STATUS.encode(), line) for line in found)
+
+
+def test_ratios_are_of_the_runs_of_one_turn_and_the_fixed_time_is_taken_off() -> None:
+    names = [one.name for one in contenders("127.0.0.1:1", Path("lines"))]
+    few = Measured({name: [1.0, 1.0, 1.0] for name in names})
+    # the machine is three times as slow in the second turn, for both
+    seconds = {name: [2.0, 6.0, 2.0] for name in names} | {"official": [4.0, 9.0, 5.0]}
+    report = Report("spark-source")
+    said = add_to_report(report, "here", 1000, all_lines=Measured(seconds), few=few)
+    assert report.figures["here: ours, rows/s"] == 500
+    assert report.figures["here: ours, fixed s"] == 1.0
+    assert report.figures["here: ours / official, by turn"] == "1.50 to 2.50"
+    assert report.figures["here: ours / official, without fixed s"] == 4.0
+    default, tuned = report.targets
+    assert (default.name, default.value, default.target) == ("here: ours / official", 2.0, 1.3)
+    assert default.holds
+    assert (tuned.value, tuned.target) == (1.0, 1.0)
+    assert "/ official 2.00 (1.50 to 2.50)" in said

@@ -105,6 +105,8 @@ def test_a_timestamp_for_all_wins_over_one_for_each_and_that_over_offsets(
         ({"maxOffsetsPerTrigger": "0"}, "a whole number, 1 or more"),
         ({"maxOffsetsPerTrigger": "1e3"}, "a whole number, 1 or more"),
         ({"minPartitions": "99999999999"}, "a whole number, 1 to 2147483647"),
+        ({"minPartitions": "-1"}, "a whole number, 1 to 2147483647"),
+        ({"kafka.receive.buffer.bytes": "-2"}, "a whole number, -1 to 2147483647"),
         ({"maxTriggerDelay": "soon"}, "a time such as 500ms"),
         ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "must not be above"),
         ({"kafka.isolation.level": "1"}, "read_uncommitted or read_committed"),
