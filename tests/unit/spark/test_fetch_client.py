@@ -153,6 +153,26 @@ def test_a_range_is_read_once_from_its_leader(cluster: ScriptedCluster) -> None:
     assert cluster.fetches == [(1, 1), (1, 2), (1, 3)]
 
 
+def test_the_system_sizes_the_receive_buffer_unless_an_option_does(
+    cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    set_option = socket.socket.setsockopt
+
+    def record(self: socket.socket, level: int, name: int, value: int) -> None:
+        if name == socket.SO_RCVBUF:
+            sizes.append(value)
+        set_option(self, level, name, value)
+
+    monkeypatch.setattr(socket.socket, "setsockopt", record)
+    with FetchClient(options(cluster.ports)) as client:
+        client.latest([TP])
+    assert sizes == []
+    with FetchClient(options(cluster.ports, kafka__receive__buffer__bytes="8192")) as client:
+        client.latest([TP])
+    assert set(sizes) == {8192}
+
+
 def test_a_leader_that_moves_in_the_middle_is_followed(cluster: ScriptedCluster) -> None:
     def moves(broker: int, offset: int) -> Errors | None:
         if offset == 2:
