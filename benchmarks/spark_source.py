@@ -67,6 +67,8 @@ TUNED: Final = {
     "kafka.max.partition.fetch.bytes": str(8 << 20),
     "kafka.check.crcs": "false",
 }
+#: Spark gives a new Python worker a few seconds, and that is fixed.
+TOO_SLOW: Final = "Python worker failed to connect back"
 UNCHECKED: Final = {"kafka.check.crcs": "false"}
 
 
@@ -84,6 +86,10 @@ PAIRS: Final = (
     Pair("ours, no CRC", "official, tuned", 1.0),
     Pair("ours", "text file", None),
 )
+
+
+class JobFailed(Exception):
+    """A job has no figure. The message is for the user."""
 
 
 class Contender(NamedTuple):
@@ -234,18 +240,29 @@ def measure(
 ) -> Measured:
     """Run one job with each contender, in turn. The first turn is not measured.
 
-    Raises RuntimeError if a contender finds another number of rows.
+    Raises JobFailed if a contender fails, or finds another number of rows.
     """
+    from pyspark.errors import PySparkException
+
     seconds: dict[str, list[float]] = {rival.name: [] for rival in rivals}
     for turn in range(repeats + 1):
         for rival in rivals if turn % 2 else reversed(rivals):
             began = time.perf_counter()
-            found = JOBS[job](spark, rival)
+            try:
+                found = JOBS[job](spark, rival)
+            except PySparkException as error:
+                raise JobFailed(f"{rival.name} failed in {job}: {_why(error)}") from None
             if turn:
                 seconds[rival.name].append(time.perf_counter() - began)
             if found != rows:
-                raise RuntimeError(f"{rival.name} found {found} of {rows} rows in {job}")
+                raise JobFailed(f"{rival.name} found {found} of {rows} rows in {job}.")
     return Measured(seconds)
+
+
+def _why(error: Exception) -> str:
+    first_line = str(error).strip().partition("\n")[0].rstrip(".")
+    busy = " Run this again when the machine is less busy." if TOO_SLOW in first_line else ""
+    return f"{first_line}.{busy}"
 
 
 def add_to_report(report: Report, case: str, rows: int, all_lines: Measured, few: Measured) -> str:
@@ -330,6 +347,11 @@ def main(argv: list[str]) -> int:
                     print(done, flush=True)
     except (PeerMissing, SourceError, SparkStartError) as missing:
         print(missing, file=sys.stderr)
+        return 1
+    except JobFailed as failed:
+        if report.targets:
+            report.show()
+        print(f"{failed} What was measured before is shown, and kept.", file=sys.stderr)
         return 1
     report.show()
     save()

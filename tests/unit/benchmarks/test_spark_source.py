@@ -2,17 +2,22 @@
 
 import re
 from pathlib import Path
+from typing import cast
+from unittest import mock
 
 import pytest
 
 from benchmarks.spark_source import (
+    JOBS,
     LINE_BYTES,
     PAIRS,
     STATUS,
+    JobFailed,
     Measured,
     add_to_report,
     contenders,
     lines,
+    measure,
 )
 from kafka_edu.cli.report import Report
 
@@ -53,3 +58,27 @@ def test_ratios_are_of_the_runs_of_one_turn_and_the_fixed_time_is_taken_off() ->
     assert default.holds
     assert (tuned.value, tuned.target) == (1.0, 1.0)
     assert "/ official 2.00 (1.50 to 2.50)" in said
+
+
+def test_a_job_that_fails_or_finds_other_rows_gives_no_figure_but_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
+    from pyspark.errors import StreamingQueryException
+
+    said = "[STREAM_FAILED] Python worker failed to connect back.\n=== Streaming Query ==="
+
+    def fail(*_: object) -> int:
+        raise StreamingQueryException(said)
+
+    spark, rivals = mock.Mock(), contenders("127.0.0.1:1", Path("lines"))[:1]
+    monkeypatch.setitem(cast("dict[str, object]", JOBS), "noop", fail)
+    with pytest.raises(JobFailed) as failed:
+        measure(spark, rivals, "noop", rows=7, repeats=1)
+    assert str(failed.value) == (
+        "ours failed in noop: [STREAM_FAILED] Python worker failed to connect back. Run this again"
+        " when the machine is less busy."
+    )
+    monkeypatch.setitem(cast("dict[str, object]", JOBS), "noop", lambda *_: 6)
+    with pytest.raises(JobFailed, match=r"ours found 6 of 7 rows in noop\."):
+        measure(spark, rivals, "noop", rows=7, repeats=1)
