@@ -3,16 +3,37 @@
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import ModuleType
 from typing import Final, NamedTuple
 
-from kafka_edu.instruments.presenter.script import Picture, Script
+from kafka_edu.instruments.presenter.script import Jobs, Picture, Script
 from kafka_edu.instruments.presenter.script_reader import read_script
+from kafka_edu.trace.event import Event
 
 PACKAGE: Final = __name__.rpartition(".")[0]
 FOLDER: Final = Path(__file__).parent
+
+
+class JobPlace(NamedTuple):
+    """The surroundings of a chapter's jobs.
+
+    A chapter with jobs has a module `jobs`: JOBS (name → the job in a few words), NEEDS (a group of
+    packages and modules of it), and `open_jobs`, which takes a JobPlace and yields the function
+    that runs a job by its name.
+    """
+
+    bootstrap_servers: str
+    folder: Path
+    """A folder of the cluster, for checkpoints and results. It goes with the cluster."""
+    emit: Callable[[Event], None]
+    another_waits: Callable[[], bool]
+    """Whether the job should end, because another one waits."""
+
+
+RunsJobs = Callable[[JobPlace], AbstractContextManager[Callable[[str], None]]]
 
 
 class Chapter(NamedTuple):
@@ -49,24 +70,45 @@ class Chapter(NamedTuple):
 
     def pictures(self) -> Mapping[str, Picture]:
         """Draw the pictures that its script shows, by name. It takes less than a second."""
-        module = self._module()
+        module = self._module("pictures")
         drawn: Mapping[str, Picture] = module.draw_all() if module is not None else {}
         return drawn
 
     def figures(self) -> Mapping[str, str]:
         """Return the DOT source of its figures, by name."""
-        module = self._module()
+        module = self._module("pictures")
         sources: Mapping[str, str] = module.figures() if module is not None else {}
         return sources
 
-    def _module(self) -> ModuleType | None:
-        """Return the module `pictures` of the package; a chapter need not have one."""
-        name = f"{PACKAGE}.{self.name}.pictures"
+    def jobs(self) -> Jobs:
+        """Return the jobs that its script may run, and the command of their process."""
+        module = self._module("jobs")
+        if module is None:
+            return Jobs()
+        names: Mapping[str, str] = module.JOBS
+        return Jobs(("chapter", self.number, "--jobs"), names)
+
+    def needs(self) -> tuple[str, ...]:
+        """Return the group of packages that its jobs need, and modules of it. Empty: none."""
+        module = self._module("jobs")
+        needs: tuple[str, ...] = module.NEEDS if module is not None else ()
+        return needs
+
+    def open_jobs(self, place: JobPlace) -> AbstractContextManager[Callable[[str], None]]:
+        """Return what runs its jobs. It may take seconds to open."""
+        module = self._module("jobs")
+        assert module is not None
+        opens: RunsJobs = module.open_jobs
+        return opens(place)
+
+    def _module(self, part: str) -> ModuleType | None:
+        """Return a module of the package; a chapter need not have it."""
+        name = f"{PACKAGE}.{self.name}.{part}"
         return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
     def script(self, screens: Collection[str]) -> Script:
         """Read the script, which may go to these screens. Raises ScriptError."""
-        return read_script(self.script_file, screens, self.pictures())
+        return read_script(self.script_file, screens, self.pictures(), self.jobs())
 
 
 def find_chapters() -> dict[str, Chapter]:

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from kafka_edu.cli.command_table import COMMANDS, read_group
 from kafka_edu.cli.report import Report
+from kafka_edu.common.package_group import PackageGroupError, ensure_group
 from kafka_edu.common.python_process import command_line
 
 from .chapter import Chapter, find_chapters
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 #: A recording is part of the repository, so it must be small.
 MAX_RECORDING: Final = 2_000_000
+#: Jobs take minutes on a slow machine. Their recordings keep two samples a second.
+GAUGES_EVERY_US: Final = 500_000
 
 
 class Scenes(Protocol):
@@ -82,6 +85,9 @@ def presenter() -> Presenter:
 @click.option(
     "--record", is_flag=True, help="Make the chapter's recording again, and check the page."
 )
+@click.option("--job", metavar="NAME", help="Run one job of the chapter on its cluster, by hand.")
+@click.option("--jobs", is_flag=True, hidden=True)
+@click.option("--cluster", metavar="NAME", help="With --job: the cluster (default: the chapter's).")
 @click.option(
     "--json",
     "json_file",
@@ -96,6 +102,9 @@ def chapter(
     replay: bool,
     fast: bool,
     record: bool,
+    job: str | None,
+    jobs: bool,
+    cluster: str | None,
     json_file: Path | None,
 ) -> None:
     """Run chapter NUMBER on a real cluster, step by step; without a number, list the chapters.
@@ -114,12 +123,46 @@ def chapter(
     if read:
         Console().print(Markdown(chosen.text()))
         return
+    if job is not None or jobs:
+        with _told_errors(chosen):
+            _run_jobs(chosen, job, cluster or f"chapter-{chosen.number}")
+        return
+    if cluster is not None:
+        raise click.UsageError("--cluster belongs to --job; a chapter has a cluster of its own")
     if record and replay:
         raise click.UsageError("--record runs a cluster; leave out --replay")
     if not (plain or fast or record or sys.stdout.isatty()):
         raise click.ClickException("the dashboard needs a terminal; --plain does without one")
+    if not replay:
+        _require_packages(chosen)
     with _told_errors(chosen):
         _run(chosen, plain, from_start, replay, fast, record, json_file)
+
+
+def _require_packages(chosen: Chapter) -> None:
+    """Fetch what the chapter's jobs need. `./kafka-edu` prints the size first."""
+    if not (needs := chosen.needs()):
+        return
+    try:
+        ensure_group(*needs)
+    except PackageGroupError as error:
+        recorded = command_line(f"chapter {chosen.number} --replay")
+        raise click.ClickException(
+            f"{error} Or see the chapter's recording, which needs nothing: {recorded}"
+        ) from error
+
+
+def _run_jobs(chosen: Chapter, job: str | None, cluster: str) -> None:
+    from .job_runner import run_job, run_jobs
+
+    if job is not None and job not in (known := chosen.jobs().names):
+        there = ", ".join(known) or "none"
+        raise click.UsageError(f"chapter {chosen.number} has no job '{job}'; there are: {there}")
+    _require_packages(chosen)
+    if job is not None:
+        run_job(chosen, job, cluster)
+    else:
+        run_jobs(chosen, cluster)
 
 
 def list_chapters() -> None:
@@ -179,7 +222,7 @@ def _run_fast(
 ) -> "Outcome":
     """Run on a cluster that nobody else uses, and that is gone afterwards."""
     from kafka_edu.common.user_files import state_folder
-    from kafka_edu.instruments.recording import Recorder
+    from kafka_edu.instruments.recording import Recorder, thinned
     from kafka_edu.supervisor.cluster import running_cluster
 
     name = f"chapter-{chosen.number}-fast"
@@ -188,7 +231,8 @@ def _run_fast(
         stack.enter_context(
             running_cluster(name, brokers=wish.brokers, props=wish.props, home=state_folder())
         )
-        recorder = Recorder(chosen.recording, name) if record else None
+        keep = thinned(GAUGES_EVERY_US if script.jobs.names else 0)
+        recorder = Recorder(chosen.recording, name, keep) if record else None
         if recorder is not None:
             stack.callback(recorder.close)
         scene = stage.Scene.of_cluster(name)

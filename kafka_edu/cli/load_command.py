@@ -2,18 +2,17 @@
 
 import asyncio
 import contextlib
-import fcntl
 import secrets
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from kafka_edu.cli.client_trace import TooManyClients, client_number
 from kafka_edu.cli.demo_frame import json_option, rate_option
 from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 TICK_S: Final = 0.05
 LINE_EVERY_S: Final = 1.0
 PARTITIONS: Final = 6
-#: This many loads may run on one cluster at a time.
-MAX_LOADS: Final = 16
 _CREATE_TIMEOUT_S: Final = 20.0
 
 
@@ -95,12 +92,12 @@ def load(
     spec = LoadSpec(topic, rate, acks, keys, size, producers, consumers, group)
     bootstrap = _bootstrap_of(folder)
     try:
-        with _client_number(folder) as number:
+        with client_number(folder) as number:
             _create_topic(bootstrap, topic)
             state, unread, ran_s = asyncio.run(
                 _run(spec, folder, number, bootstrap, seconds, owned)
             )
-    except _Failed as error:
+    except (_Failed, TooManyClients) as error:
         raise click.ClickException(str(error)) from error
     if owned:
         return
@@ -134,25 +131,6 @@ def _bootstrap_of(folder: ClusterFolder) -> str:
         ) from error
     assert isinstance(status, dict)
     return str(status["bootstrap_servers"])
-
-
-@contextlib.contextmanager
-def _client_number(folder: ClusterFolder) -> Iterator[int]:
-    """Take the first free number of a client of this cluster, and free it at the end."""
-    for number in range(1, MAX_LOADS + 1):
-        path = folder.client(number)
-        path.mkdir(parents=True, exist_ok=True)
-        with (path / "lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            try:
-                yield number
-            finally:
-                folder.client_events(number).unlink(missing_ok=True)
-            return
-    raise _Failed(f"{MAX_LOADS} loads run on cluster '{folder.name}' already; stop one of them")
 
 
 def _create_topic(bootstrap: str, topic: str) -> None:

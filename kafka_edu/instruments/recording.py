@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Envelope
+from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Envelope, Kind, Source
 from kafka_edu.trace.reader import LeftOut, merge, order, read_recording
 from kafka_edu.trace.recording_file import open_events, readable_part
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode, encode_header
@@ -56,11 +56,34 @@ def cluster_of(path: Path) -> str:
             return ""
 
 
+def thinned(every_us: int) -> Callable[[Envelope], bool]:
+    """Return whether to keep an event: all facts and snapshots, and of the gauges of each process
+    one set in `every_us`.
+    """
+    kept: dict[Source, int] = {}
+
+    def keep(envelope: Envelope) -> bool:
+        if envelope.name not in EVENT_TYPES or EVENT_TYPES[envelope.name].kind is not Kind.GAUGE:
+            return True
+        last = kept.get(envelope.source, 0)
+        if envelope.mono_us != last and envelope.mono_us - last < every_us:
+            return False
+        kept[envelope.source] = envelope.mono_us
+        return True
+
+    return keep
+
+
 class Recorder:
     """Write the events that the dashboard sees, except the dashboard's own link events."""
 
-    def __init__(self, path: Path, cluster: str) -> None:
-        """Open the file. Raise OSError if it cannot be written."""
+    def __init__(
+        self, path: Path, cluster: str, keep: Callable[[Envelope], bool] = lambda _: True
+    ) -> None:
+        """Open the file; only events to `keep` go into it. Raise OSError if it cannot be
+        written.
+        """
+        self._keep = keep
         self._file = open_events(path, "wb")
         self._file.write(encode_header(SUPERVISOR, cluster))
         self._flushed_us = 0
@@ -68,7 +91,7 @@ class Recorder:
     def write(self, envelopes: Iterable[Envelope]) -> None:
         last_us = 0
         for envelope in envelopes:
-            if envelope.name in EVENT_TYPES:
+            if envelope.name in EVENT_TYPES and self._keep(envelope):
                 self._file.write(encode(envelope))
                 last_us = envelope.mono_us
         if last_us - self._flushed_us >= FLUSH_EVERY_US:

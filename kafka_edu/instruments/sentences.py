@@ -20,6 +20,7 @@ from kafka_edu.trace.events import (
     reassignment,
     replication,
     server,
+    spark,
     supervisor,
     timer,
     trace,
@@ -68,6 +69,7 @@ def sentence(event: Event) -> Sentence:
         or _zookeeper(event)
         or _group(event)
         or _load(event)
+        or _spark(event)
         or hop_sentence(event)
     )
     return found or _plain(event)
@@ -512,6 +514,47 @@ def _load(event: Event) -> Sentence | None:
                 f"topic {load.topic}",
                 f"({counts}, lost {load.lost:,})",
                 loud=False,
+            )
+    return None
+
+
+def _spark(event: Event) -> Sentence | None:
+    match event:
+        case spark.JobStarted() as e:
+            return Sentence(f"Spark is up, and the job {e.job} begins", loud=False)
+        case spark.QueryStarted() as e:
+            return Sentence(f"Spark's query {e.query} begins on", f"topic {e.topic}")
+        case spark.OffsetsRead() as e:
+            return Sentence(
+                f"batch {e.batch} of {e.query} has read",
+                f"{e.topic}-{e.partition}",
+                f"from {e.start:,} to {e.end:,}: {plural(e.records, 'record')}",
+            )
+        case spark.MicroBatchDone() as e:
+            mark = f", watermark {e.watermark}" if e.watermark else ""
+            dropped = f", {e.dropped:,} dropped as too late" if e.dropped else ""
+            return Sentence(
+                f"batch {e.batch} of {e.query} is done:",
+                after=f"{plural(e.rows, 'row')} in {duration(e.took_ms)}{mark}{dropped}",
+            )
+        case spark.WindowWritten() as e:
+            return Sentence(
+                f"batch {e.batch} of {e.query} writes",
+                f"the window of {e.begin}",
+                f"with {plural(e.rows, 'row')}",
+            )
+        case spark.CommitMarkRemoved() as e:
+            return Sentence(f"the mark of batch {e.batch} of {e.query} is taken away")
+        case spark.SinkCounted() as e:
+            return Sentence(
+                "a reader finds in",
+                e.sink,
+                f"{plural(e.rows, 'record')}, {e.different:,} different ones",
+            )
+        case spark.QueryEnded() as e:
+            return Sentence(
+                f"Spark's query {e.query} ends",
+                after=f"after {e.batches:,} batches",
             )
     return None
 

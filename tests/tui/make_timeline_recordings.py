@@ -20,7 +20,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kafka_edu.instruments.recording import Recorder
+from kafka_edu.instruments.recording import Recorder, thinned
 from kafka_edu.instruments.trace_feed import TraceFeed
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.event import Envelope, Level
@@ -31,7 +31,7 @@ from kafka_edu.trace.events.controller import (
     LeaderElected,
 )
 from kafka_edu.trace.events.replication import IsrExpanded
-from tests.tui.tape import thinned
+from tests.tui.tape import GAUGES_EVERY_US
 
 TOPIC = NewTopic("web", 6, 3, config={"min.insync.replicas": "2"})
 
@@ -47,7 +47,7 @@ class Scene:
         self.cluster = cluster
         self.feed = TraceFeed(cluster.folder, level)
         self.recorder = Recorder(path, cluster.name)
-        self.keep = thinned()
+        self.keep = thinned(GAUGES_EVERY_US)
         self.controller = -1
         self.recording = True
 

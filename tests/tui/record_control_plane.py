@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from kafka_edu.instruments.recording import Recorder
+from kafka_edu.instruments.recording import Recorder, thinned
 from kafka_edu.instruments.trace_feed import TraceFeed
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind
@@ -32,7 +32,7 @@ from kafka_edu.trace.events.replication import IsrExpanded, PartitionOffsets
 from kafka_edu.trace.events.server import ServerSampled
 from kafka_edu.trace.events.zk import SessionSampled, ZooKeeperSampled
 from tests.tui.make_recording import create_topics
-from tests.tui.tape import thinned
+from tests.tui.tape import GAUGES_EVERY_US
 
 SHOWN: Final = (
     ControllerSampled,
@@ -46,7 +46,7 @@ SHOWN: Final = (
 
 
 def kept() -> Callable[[Envelope], bool]:
-    thin = thinned()
+    thin = thinned(GAUGES_EVERY_US)
 
     def keep(envelope: Envelope) -> bool:
         known = EVENT_TYPES.get(envelope.name)

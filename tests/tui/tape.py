@@ -5,30 +5,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from kafka_edu.instruments.recording import Recorder
+from kafka_edu.instruments.recording import Recorder, thinned
 from kafka_edu.instruments.trace_feed import TraceFeed
 from kafka_edu.supervisor.cluster import Cluster
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source
+from kafka_edu.trace.event import Envelope
 
 GAUGES_EVERY_US = 250_000
-
-
-def thinned() -> Callable[[Envelope], bool]:
-    """Keep all facts and snapshots, and four samples a second of each process's gauges instead of
-    ten.
-    """
-    kept: dict[Source, int] = {}
-
-    def keep(envelope: Envelope) -> bool:
-        if envelope.name not in EVENT_TYPES or EVENT_TYPES[envelope.name].kind is not Kind.GAUGE:
-            return True
-        last = kept.get(envelope.source, 0)
-        if envelope.mono_us != last and envelope.mono_us - last < GAUGES_EVERY_US:
-            return False
-        kept[envelope.source] = envelope.mono_us
-        return True
-
-    return keep
 
 
 class Tape:
@@ -42,7 +24,7 @@ class Tape:
         """All that has come, kept or not."""
         self._feed = TraceFeed(cluster.folder)
         self._recorder = Recorder(path, cluster.name)
-        thin = thinned()
+        thin = thinned(GAUGES_EVERY_US)
         self._keep = lambda e: e.name not in left_out and thin(e)
         self._reading = asyncio.create_task(self._feed.run())
 

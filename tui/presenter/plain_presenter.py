@@ -21,8 +21,10 @@ from kafka_edu.instruments.presenter.presentation import (
     Effect,
     Finish,
     Listen,
+    OpenJobs,
     Perform,
     Presentation,
+    RunJob,
     ShowMoment,
     ShowNow,
     ShowScreen,
@@ -40,6 +42,7 @@ from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 from ..load_process import LoadProcess
 from ..model import Model
 from ..widgets.status_line import LATE_US
+from .job_process import JobProcess
 from .stage import Stage, StageError, at_last, to_ms
 
 TICK_S: Final = 0.1
@@ -94,7 +97,9 @@ class PlainPresenter:
         self._console = Console(highlight=False, soft_wrap=False)
         self._load = LoadProcess(name) if folder is not None else None
         self._stage = (
-            Stage(folder, self._load, self._model)
+            Stage(
+                folder, self._load, self._model, JobProcess(name, presentation.script.jobs.command)
+            )
             if folder is not None and self._load is not None
             else None
         )
@@ -125,6 +130,8 @@ class PlainPresenter:
                 await asyncio.gather(reading, return_exceptions=True)
             if self._load is not None:
                 self._load.stop()
+            if self._stage is not None:
+                self._stage.close_jobs()
 
     async def _present(self, feed: TraceFeed | None, keys: "asyncio.Queue[str]") -> None:
         at = self.presentation
@@ -146,6 +153,7 @@ class PlainPresenter:
                 self._play(self._replay)
             at.skip_texts()
             await self._act()
+            self._look_at_jobs()
             self._perform(at.after_seen(self._clock_us))
             self._show()
             if (place := at.place()) != seen:
@@ -223,16 +231,22 @@ class PlainPresenter:
             self._acts.pop(0)
             self._perform(self.presentation.act_done())
 
+    def _look_at_jobs(self) -> None:
+        """Say why the process of the jobs has ended, if it has. Raises PlainError with --fast."""
+        if self._stage is None or not (failure := self._stage.job_failure()):
+            return
+        self.presentation.act_failed(failure)
+        if self._fast:
+            raise PlainError(in_vain(self.presentation))
+
     def _perform(self, effects: Iterable[Effect]) -> None:
         for effect in effects:
             match effect:
-                case StartLoad(options) if self._stage is not None:
+                case StartLoad() | StopLoad() | OpenJobs() | RunJob() if self._stage is not None:
                     try:
-                        self._stage.start_load(options)
+                        self._stage.perform_effect(effect)
                     except StageError as error:
                         self.presentation.act_failed(str(error))
-                case StopLoad() if self._stage is not None:
-                    self._stage.stop_load()
                 case Listen(level) if self._feed is not None:
                     self._feed.listen_at(level)
                 case Perform() as act:
@@ -244,7 +258,7 @@ class PlainPresenter:
                     self.finished = True
                 case ShowScreen() | ShowMoment() | ShowNow():
                     pass  # there is no screen
-                case StartLoad() | StopLoad() | Listen():
+                case StartLoad() | StopLoad() | OpenJobs() | RunJob() | Listen():
                     pass  # a recording holds what it holds
 
     def _show(self) -> None:

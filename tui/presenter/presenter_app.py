@@ -14,9 +14,11 @@ from kafka_edu.instruments.presenter.presentation import (
     Effect,
     Finish,
     Listen,
+    OpenJobs,
     Perform,
     Phase,
     Presentation,
+    RunJob,
     ShowMoment,
     ShowNow,
     ShowScreen,
@@ -34,6 +36,7 @@ from kafka_edu.trace.event import Envelope
 from ..app import DashboardApp
 from ..screens.registry import DECLARATIONS
 from ..widgets.status_line import LATE_US
+from .job_process import JobProcess
 from .panel import PresenterPanel
 from .stage import Stage, StageError, at_last, to_ms
 
@@ -82,7 +85,9 @@ class PresenterApp(DashboardApp):
         self._bookmark = bookmark
         self._fast = fast
         self._stage = (
-            Stage(folder, self._load, self.model)
+            Stage(
+                folder, self._load, self.model, JobProcess(name, presentation.script.jobs.command)
+            )
             if folder is not None and self._load is not None
             else None
         )
@@ -95,6 +100,11 @@ class PresenterApp(DashboardApp):
         self.player.observer = self._observe
         if replay is not None:
             replay.playing = False
+
+    def on_unmount(self) -> None:
+        """End the jobs too: Textual also calls the dashboard's own `on_unmount`."""
+        if self._stage is not None:
+            self._stage.close_jobs()
 
     @property
     def clock_us(self) -> int:
@@ -143,6 +153,12 @@ class PresenterApp(DashboardApp):
             self._read_screen()
         if self.replay is not None and at.waits and self.replay.ended:
             at.ended()
+        if self._stage is not None and (failure := self._stage.job_failure()):
+            at.act_failed(failure)
+            if self._fast:
+                self.trouble = in_vain(at)
+                self.exit()
+                return
         self._perform(at.after_seen(self.clock_us))
         if self._fast:
             self._go_on_fast()
@@ -181,13 +197,11 @@ class PresenterApp(DashboardApp):
             match effect:
                 case ShowScreen(name):
                     self.action_look(name)
-                case StartLoad(options) if self._stage is not None:
+                case StartLoad() | StopLoad() | OpenJobs() | RunJob() if self._stage is not None:
                     try:
-                        self._stage.start_load(options)
+                        self._stage.perform_effect(effect)
                     except StageError as error:
                         self.presentation.act_failed(str(error))
-                case StopLoad() if self._stage is not None:
-                    self._stage.stop_load()
                 case Listen(level):
                     self.listen_at(level)
                 case Perform(act):

@@ -1,10 +1,14 @@
-"""The live cluster of a presentation: acts and the load. A recording has no stage."""
+"""The live cluster of a presentation: acts, the load and jobs. A recording has no stage."""
 
 from collections.abc import Mapping
 
 from kafka_edu.instruments.presenter.presentation import (
     Knows,
+    OpenJobs,
     Presentation,
+    RunJob,
+    StartLoad,
+    StopLoad,
     UnknownTargetError,
     resolve,
 )
@@ -19,6 +23,7 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
 from ..load_process import LoadProcess
 from ..model import Model
+from .job_process import JobProcess
 
 
 def to_ms(since_us: int) -> int:
@@ -38,10 +43,13 @@ class StageError(Exception):
 class Stage:
     """Carries out what a script asks of its cluster."""
 
-    def __init__(self, folder: ClusterFolder, load: LoadProcess, model: Model) -> None:
+    def __init__(
+        self, folder: ClusterFolder, load: LoadProcess, model: Model, jobs: JobProcess
+    ) -> None:
         self._folder = folder
         self._load = load
         self._model = model
+        self._jobs = jobs
 
     def target(self, act: ScriptAct, names: Mapping[str, str]) -> dict[str, int | str]:
         """Return the values of an act; the model says who leads what. Raises StageError."""
@@ -62,8 +70,20 @@ class Stage:
         except (NoSupervisorError, ActionRefusedError) as error:
             raise StageError(str(error)) from error
 
-    def start_load(self, options: tuple[str, ...]) -> None:
-        """Start a load, unless one of this presentation runs. Raises StageError."""
+    def perform_effect(self, effect: StartLoad | StopLoad | OpenJobs | RunJob) -> None:
+        """Start or stop the load or a job. Raises StageError."""
+        match effect:
+            case StartLoad(options):
+                self._start_load(options)
+            case StopLoad():
+                self._load.stop()
+            case OpenJobs():
+                self._open_jobs()
+            case RunJob(name):
+                self._run_job(name)
+
+    def _start_load(self, options: tuple[str, ...]) -> None:
+        """Start a load, unless one of this presentation runs."""
         if self._load.running:
             return
         try:
@@ -71,5 +91,22 @@ class Stage:
         except OSError as error:
             raise StageError(f"the load cannot be started: {error}") from error
 
-    def stop_load(self) -> None:
-        self._load.stop()
+    def _open_jobs(self) -> None:
+        try:
+            self._jobs.open()
+        except OSError as error:
+            raise StageError(f"the jobs cannot be started: {error}") from error
+
+    def _run_job(self, name: str) -> None:
+        try:
+            self._jobs.run(name)
+        except OSError as error:
+            why = self.job_failure() or str(error)
+            raise StageError(f"the job '{name}' cannot be started: {why}") from error
+
+    def job_failure(self) -> str:
+        """Return why the process of the jobs has ended by itself, once; empty if it has not."""
+        return self._jobs.failure()
+
+    def close_jobs(self) -> None:
+        self._jobs.close()

@@ -46,6 +46,16 @@ class StopLoad(NamedTuple):
     pass
 
 
+class OpenJobs(NamedTuple):
+    """Start the process of the script's jobs, so that it is ready when the first one is due."""
+
+
+class RunJob(NamedTuple):
+    """Run a job of the script. The one before ends."""
+
+    name: str
+
+
 class Listen(NamedTuple):
     """Ask the processes for the events of this level from now on."""
 
@@ -77,7 +87,17 @@ class Finish(NamedTuple):
 
 
 Effect = (
-    ShowScreen | StartLoad | StopLoad | Listen | Perform | Watch | ShowMoment | ShowNow | Finish
+    ShowScreen
+    | StartLoad
+    | StopLoad
+    | OpenJobs
+    | RunJob
+    | Listen
+    | Perform
+    | Watch
+    | ShowMoment
+    | ShowNow
+    | Finish
 )
 
 
@@ -194,6 +214,9 @@ class Presentation:
         effects = self._stage_of(step)
         if self.live and (load := self._load()) is not None:
             effects.append(StartLoad(load))
+        if self.live and any(each.job for each in self.script.steps):
+            effects.append(OpenJobs())
+            effects += [RunJob(job) for job in self._last_job()]
         if self.phase is Phase.WATCHING:  # its acts were carried out before
             effects.append(Watch())
         return effects
@@ -205,6 +228,11 @@ class Presentation:
         for step in self.script.steps[: self.step + begun]:
             load = None if step.stop_load else load if step.load is None else step.load
         return load
+
+    def _last_job(self) -> list[str]:
+        """Return the job that was the last one to begin, if any. It ended when the learner left."""
+        begun = self.phase in (Phase.WATCHING, Phase.ANSWER, Phase.END)
+        return [step.job for step in self.script.steps[: self.step + begun] if step.job][-1:]
 
     def go_on(self, now_us: int) -> list[Effect]:
         """Go on: the learner pressed space. O(expectations)."""
@@ -363,10 +391,12 @@ class Presentation:
                 effects.append(StartLoad(step.load))
             if step.stop_load:
                 effects.append(StopLoad())
+            if step.job:
+                effects.append(RunJob(step.job))
             self._acts_left = list(step.acts)
             if not step.hands:
                 effects += [Perform(act) for act in self._acts_left[:1]]
-            if not step.acts:
+            if not (step.acts or step.job):
                 self._look_back()
         effects.append(Watch())
         return effects
@@ -390,7 +420,12 @@ class Presentation:
 def happens(step: Step) -> bool:
     """Return whether there is something to watch between the question and the answer."""
     return bool(
-        step.acts or step.expectations or step.show or step.load is not None or step.stop_load
+        step.acts
+        or step.expectations
+        or step.show
+        or step.load is not None
+        or step.stop_load
+        or step.job
     )
 
 

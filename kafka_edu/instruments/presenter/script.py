@@ -23,6 +23,17 @@ class Picture(NamedTuple):
     """The values in it that later texts and pages may name."""
 
 
+class Jobs(NamedTuple):
+    """The jobs of a chapter that run in one process of their own, such as Spark's."""
+
+    command: tuple[str, ...] = ()
+    """The words of the `kafka-edu` command of that process. It reads the names of jobs from its
+    standard input, a line each, and ends when that is closed.
+    """
+    names: Mapping[str, str] = {}
+    """Name → the job in a few words."""
+
+
 class ClusterWish(NamedTuple):
     """The cluster that the script wants, if it is started for the script."""
 
@@ -84,6 +95,8 @@ class Step(NamedTuple):
     load: tuple[str, ...] | None = None
     """Options of the command `load` to start with; None leaves the load as it is."""
     stop_load: bool = False
+    job: str = ""
+    """The name of the chapter's job to run. It ends the one before."""
     acts: tuple[ScriptAct, ...] = ()
     ask: Question | None = None
     expectations: tuple[Expectation, ...] = ()
@@ -109,3 +122,4 @@ class Script(NamedTuple):
     """Of the file. A saved place belongs to one version of the file."""
     cluster: ClusterWish = ClusterWish()
     pictures: Mapping[str, Picture] = {}
+    jobs: Jobs = Jobs()

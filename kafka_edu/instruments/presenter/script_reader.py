@@ -17,6 +17,7 @@ from kafka_edu.instruments.presenter.script import (
     ClusterWish,
     Condition,
     Expectation,
+    Jobs,
     Picture,
     Question,
     Script,
@@ -46,6 +47,7 @@ STEP_KEYS: Final = (
     "screen",
     "level",
     "load",
+    "job",
     "ask",
     "act",
     "hands",
@@ -62,10 +64,13 @@ class ScriptError(Exception):
 
 
 def read_script(
-    path: Path, screens: Collection[str], pictures: Mapping[str, Picture] | None = None
+    path: Path,
+    screens: Collection[str],
+    pictures: Mapping[str, Picture] | None = None,
+    jobs: Jobs | None = None,
 ) -> Script:
-    """Read and check a script; `screens` are the names that a step may go to, and `pictures` those
-    that it may show. Raises ScriptError.
+    """Read and check a script; `screens` are the names that a step may go to, `pictures` those
+    that it may show, and `jobs` those that it may run. Raises ScriptError.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -81,7 +86,8 @@ def read_script(
         what = str(error).partition(" (at ")[0]
         raise ScriptError(f"{path}:{line}: this is not TOML: {what}") from error
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return _Reader(path, LineIndex(text), screens, pictures or {}).script(document, digest)
+    reader = _Reader(path, LineIndex(text), screens, pictures or {}, jobs or Jobs())
+    return reader.script(document, digest)
 
 
 class _Table:
@@ -143,11 +149,13 @@ class _Reader:
         lines: LineIndex,
         screens: Collection[str],
         pictures: Mapping[str, Picture],
+        jobs: Jobs,
     ) -> None:
         self._path = path
         self._lines = lines
         self._screens = screens
         self._pictures = pictures
+        self._jobs = jobs
         self._names: set[str] = set()
         """Names that an earlier wait or picture has bound."""
 
@@ -168,6 +176,7 @@ class _Reader:
             digest,
             self._cluster(table),
             self._pictures,
+            self._jobs,
         )
 
     def _cluster(self, table: _Table) -> ClusterWish:
@@ -197,6 +206,7 @@ class _Reader:
         if screen and screen not in self._screens:
             table.fail(f"there is no screen '{screen}': {', '.join(self._screens)}", "screen")
         load, stop_load = self._load(table)
+        job = self._job(table)
         acts = tuple(self._act(act) for act in table.tables("act"))
         hands = self._hands(table, acts)
         ask = table.table("ask")
@@ -211,6 +221,7 @@ class _Reader:
             screen,
             load,
             stop_load,
+            job,
             acts,
             question,
             expectations,
@@ -227,6 +238,13 @@ class _Reader:
         if hands and (not acts or not table.values.get("wait")):
             table.fail("a step with 'hands' needs an act and a wait that sees it", "hands")
         return hands
+
+    def _job(self, table: _Table) -> str:
+        name = table.words("job")
+        if name and name not in self._jobs.names:
+            known = ", ".join(self._jobs.names) or "none; a chapter has them in jobs.py"
+            table.fail(f"there is no job '{name}': {known}", "job")
+        return name
 
     def _show(self, table: _Table) -> str:
         name = table.words("show")

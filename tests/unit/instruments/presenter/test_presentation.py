@@ -10,9 +10,11 @@ from kafka_edu.instruments.presenter.presentation import (
     Finish,
     Knows,
     Listen,
+    OpenJobs,
     Perform,
     Phase,
     Presentation,
+    RunJob,
     ShowMoment,
     ShowNow,
     ShowScreen,
@@ -24,6 +26,7 @@ from kafka_edu.instruments.presenter.presentation import (
 from kafka_edu.instruments.presenter.script import (
     Condition,
     Expectation,
+    Jobs,
     Picture,
     Question,
     Script,
@@ -111,6 +114,55 @@ def test_narration_load_question_acts_evidence_answer() -> None:
     assert at.phase is Phase.END
     assert texts(at, Role.SAY) == ["Broker 1 is dead."]
     assert at.go_on(60) == [Finish()]
+
+
+JOBS = Script(
+    "Jobs",
+    (
+        Step("Look", "Look at it."),
+        Step("Run", "It runs.", job="plan", expectations=(DEAD,)),
+        Step("Read", "Read this."),
+    ),
+    jobs=Jobs(("chapter", "16", "--jobs"), {"plan": "", "late": ""}),
+)
+
+
+def test_the_process_of_the_jobs_is_opened_before_the_first_job_is_due() -> None:
+    at = Presentation(JOBS, live=True)
+    assert at.begin() == [OpenJobs()]
+    at.go_on(10)
+    assert at.go_on(20) == [RunJob("plan"), Watch()]
+    assert at.waits
+
+
+def test_a_job_shows_nothing_of_before_it_began() -> None:
+    at = Presentation(JOBS, live=True)
+    at.begin()
+    at.go_on(10)
+    at.apply(happened(ended(1), 15))
+    at.go_on(20)
+    assert at.waits, "an earlier run may have left the same event"
+    assert at.apply(happened(ended(1), 21))
+
+
+def test_the_last_job_begins_again_after_a_resumption() -> None:
+    at = Presentation(JOBS, live=True)
+    at.begin()
+    at.go_on(10)
+    at.go_on(20)
+    again = Presentation(JOBS, live=True, place=at.place())
+    assert again.begin() == [OpenJobs(), RunJob("plan"), Watch()]
+    at.apply(happened(ended(1), 30))
+    at.go_on(40)
+    later = Presentation(JOBS, live=True, place=at.place())
+    assert later.begin() == [OpenJobs(), RunJob("plan")]
+
+
+def test_a_recording_runs_no_jobs() -> None:
+    at = Presentation(JOBS, live=False)
+    assert at.begin() == []
+    at.go_on(10)
+    assert at.go_on(20) == [Watch()]
 
 
 def test_what_happens_while_the_learner_reads_counts() -> None:

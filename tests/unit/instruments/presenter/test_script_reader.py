@@ -148,6 +148,7 @@ def test_a_step_may_show_a_picture_listen_closely_and_leave_the_act_to_the_learn
     ("line", "words"),
     [
         ('show = "whel"', "there is no picture 'whel': none; a chapter has them"),
+        ('job = "plan"', "there is no job 'plan': none; a chapter has them in jobs.py"),
         ('level = "most"', "'level' is one of state, hops, all"),
         ("hands = 1", "'hands' is true or false"),
         ("hands = true", "a step with 'hands' needs an act and a wait that sees it"),

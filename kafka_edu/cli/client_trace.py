@@ -1,0 +1,96 @@
+"""The events of a client process of a cluster: a number of its own, and a server in its folder.
+
+`kafka-edu load` runs everything in one loop, and uses `client_number` alone. A process whose main
+thread belongs to something else, such as Spark, emits over `client_trace`.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from kafka_edu.common.socket_transport import SocketTransport
+from kafka_edu.common.time import SystemTime
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.trace.event import Event, Source, SourceKind
+from kafka_edu.trace.socket_sink import EventServer
+from kafka_edu.trace.trace_ring import SMALL_BYTES
+from kafka_edu.trace.tracer import Tracer
+
+#: So many clients with events may run on one cluster at a time.
+MAX_CLIENTS: Final = 16
+#: The events of the end leave with the next tick of the server.
+LAST_EVENTS_S: Final = 0.15
+
+
+class TooManyClients(Exception):
+    """All numbers are taken. The message says what to do."""
+
+
+@contextlib.contextmanager
+def client_number(folder: ClusterFolder) -> Iterator[int]:
+    """Take the first free number of a client of this cluster, and free it at the end."""
+    for number in range(1, MAX_CLIENTS + 1):
+        path = folder.client(number)
+        path.mkdir(parents=True, exist_ok=True)
+        with (path / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            try:
+                yield number
+            finally:
+                folder.client_events(number).unlink(missing_ok=True)
+            return
+    raise TooManyClients(
+        f"{MAX_CLIENTS} loads run on cluster '{folder.name}' already; stop one of them"
+    )
+
+
+@contextlib.contextmanager
+def client_trace(folder: ClusterFolder) -> Iterator[Callable[[Event], None]]:
+    """Serve events of this process from a thread. Yield the function that emits one; any thread
+    may call it. Raises TooManyClients, and OSError if no port can be had.
+    """
+    with client_number(folder) as number:
+        clock = SystemTime()
+        trace = Tracer(Source(SourceKind.CLIENT, number), clock)
+        events = EventServer(
+            trace,
+            SocketTransport(),
+            clock,
+            secrets.token_hex(16),
+            cluster=folder.name,
+            ring_bytes=SMALL_BYTES,
+        )
+        loop = asyncio.new_event_loop()
+        port = loop.run_until_complete(events.listen())
+        serving = loop.create_task(events.run())
+        thread = threading.Thread(target=_run_until_cancelled, args=(loop, serving), daemon=True)
+        thread.start()
+        events.write_address(folder.client_events(number), "127.0.0.1", port)
+        try:
+            yield lambda event: _emit(loop, trace, event)
+        finally:
+            loop.call_soon_threadsafe(_end_soon, loop, serving)
+            thread.join()
+            events.close()
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+
+def _run_until_cancelled(loop: asyncio.AbstractEventLoop, serving: "asyncio.Task[None]") -> None:
+    with contextlib.suppress(asyncio.CancelledError):
+        loop.run_until_complete(serving)
+
+
+def _end_soon(loop: asyncio.AbstractEventLoop, serving: "asyncio.Task[None]") -> None:
+    loop.call_later(LAST_EVENTS_S, serving.cancel)
+
+
+def _emit(loop: asyncio.AbstractEventLoop, trace: Tracer, event: Event) -> None:
+    loop.call_soon_threadsafe(trace, event)
