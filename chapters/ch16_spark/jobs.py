@@ -1,0 +1,446 @@
+"""The Spark jobs of chapter 16. All of them run in one session, and emit events of what they do.
+
+    plan      reads 1,000 records in micro-batches of at most 300 offsets
+    follow    reads a topic while a load writes to it, until the next job comes
+    catch-up  goes on from the checkpoint of `follow`, and ends where the topic ends
+    late      counts visits by minute, with a watermark; some visits are late
+    copies    writes each record at least once, once by folder, and once by transaction; then the
+              mark of the last batch is taken away and the queries run again
+
+A job begins by removing what it made before, so it can run again. `catch-up` alone does not.
+"""
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+
+from kafka_edu.clients.admin.new_topic import make_topic
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.trace.events.spark import (
+    CommitMarkRemoved,
+    JobStarted,
+    MicroBatchDone,
+    OffsetsRead,
+    QueryEnded,
+    QueryStarted,
+    SinkCounted,
+    WindowWritten,
+)
+
+from ..chapter import JobPlace
+from .plan import (
+    DELAY_MINUTES,
+    FILLED,
+    MOST_COPIED,
+    MOST_PLANNED,
+    MOST_VISITS,
+    SLOTS,
+    SOURCE,
+    VISITS,
+    WINDOW_MINUTES,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+JOBS: Final[Mapping[str, str]] = {
+    "plan": "read 1,000 records in micro-batches of at most 300 offsets",
+    "follow": "read the topic ch16-live while it grows",
+    "catch-up": "read the rest of ch16-live, and end",
+    "late": "count visits by minute, with a watermark of 2 minutes",
+    "copies": "copy 1,000 records, lose the mark of the last batch, and start again",
+}
+#: The group of packages, and the modules that show whether it is there.
+NEEDS: Final = ("spark", "pyspark", "pyarrow", "numpy")
+
+LIVE: Final = "ch16-live"
+LATE: Final = "ch16-late"
+AT_LEAST_ONCE: Final = "ch16-at-least-once"
+ONCE: Final = "ch16-once"
+FOLDER: Final = "folder"
+
+_LOOK_EVERY_S: Final = 0.1
+_ANSWER_S: Final = 60.0
+_OPTIONS: Final = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.streaming.metricsEnabled": "false",
+}
+
+
+class Progress(NamedTuple):
+    """A micro-batch that Spark has reported."""
+
+    batch: int
+    rows: int
+    start: Mapping[str, int]
+    """Partition → first offset."""
+    end: Mapping[str, int]
+    watermark: str
+    dropped: int
+    took_ms: int
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any], topic: str) -> "Progress":
+        source = found["sources"][0]
+        mark = found.get("eventTime", {}).get("watermark", "")
+        return cls(
+            found["batchId"],
+            found["numInputRows"],
+            _offsets(source["startOffset"], topic),
+            _offsets(source["endOffset"], topic),
+            "" if mark.startswith("1970") else mark[11:19],
+            sum(one["numRowsDroppedByWatermark"] for one in found["stateOperators"]),
+            found["durationMs"].get("triggerExecution", 0),
+        )
+
+
+def _offsets(found: object, topic: str) -> dict[str, int]:
+    """Read offsets as Spark reports them: JSON, as text or as a map."""
+    parsed = json.loads(found) if isinstance(found, str) else found
+    return dict(parsed[topic]) if isinstance(parsed, dict) and topic in parsed else {}
+
+
+@contextmanager
+def open_jobs(place: JobPlace) -> Iterator[Callable[[str], None]]:
+    """Start Spark, and yield what runs a job. A mistake of the user's becomes one line."""
+    from kafka_edu.cli.spark_options import spark_errors
+    from kafka_edu.spark.connectors import start_session
+
+    with spark_errors(), start_session("chapter-16", "local[2]", config=_OPTIONS) as spark:
+        yield SparkJobs(spark, place).run
+
+
+class SparkJobs:
+    """The jobs, on one session and one cluster."""
+
+    def __init__(self, spark: "SparkSession", place: JobPlace) -> None:
+        self._spark = spark
+        self._place = place
+        self._topics = Topics(place.bootstrap_servers)
+
+    def run(self, name: str) -> None:
+        """Run a job to its end."""
+        jobs: Mapping[str, Callable[[], None]] = {
+            "plan": self._plan,
+            "follow": self._follow,
+            "catch-up": self._catch_up,
+            "late": self._late,
+            "copies": self._copies,
+        }
+        self._place.emit(JobStarted(job=name))
+        jobs[name]()
+
+    def _plan(self) -> None:
+        self._topics.fill(SOURCE, FILLED)
+        self._forget("plan")
+        rows = self._read(SOURCE, MOST_PLANNED)
+        self._watch("plan", SOURCE, self._start("plan", rows, _count_rows))
+
+    def _follow(self) -> None:
+        self._topics.make(LIVE, 3)
+        self._forget("follow")
+        query = self._start("follow", self._read(LIVE, None), _count_rows, available_now=False)
+        self._watch("follow", LIVE, query, until=self._place.another_waits)
+
+    def _catch_up(self) -> None:
+        checkpoint = self._checkpoint("follow")
+        query = self._start("catch-up", self._read(LIVE, None), _count_rows, checkpoint=checkpoint)
+        self._watch("catch-up", LIVE, query, checkpoint=checkpoint)
+
+    def _late(self) -> None:
+        from pyspark.sql.functions import col, count, to_timestamp, window
+
+        self._topics.make(LATE, 1, fresh=True)
+        self._topics.write(LATE, [(0, f"2018-08-01 {visit}") for visit in VISITS])
+        self._forget("late")
+        visits = self._read(LATE, MOST_VISITS).select(
+            to_timestamp(col("value").cast("string")).alias("time")
+        )
+        counts = (
+            visits.withWatermark("time", f"{DELAY_MINUTES} minutes")
+            .groupBy(window("time", f"{WINDOW_MINUTES} minutes"))
+            .agg(count("*").alias("visits"))
+        )
+        self._watch("late", LATE, self._start("late", counts, self._write_windows))
+
+    def _write_windows(self, windows: "DataFrame", batch: int) -> None:
+        """Emit each window that is complete.
+
+        Sorting them in Spark would run the batch twice, once to look for the range of the values,
+        and Spark would count each dropped row twice.
+        """
+        from pyspark.sql.functions import col, date_format
+
+        begin = date_format(col("window.start"), "HH:mm").alias("begin")
+        for start, visits in sorted(windows.select(begin, "visits").collect()):
+            self._place.emit(WindowWritten(query="late", batch=batch, begin=start, rows=visits))
+
+    def _copies(self) -> None:
+        self._topics.fill(SOURCE, FILLED)
+        for topic in (AT_LEAST_ONCE, ONCE):
+            self._topics.make(topic, len(FILLED), fresh=True)
+        for name in ("again", "once"):
+            self._forget(name)
+        shutil.rmtree(self._place.folder / FOLDER, ignore_errors=True)
+        self._copy()
+        for name in ("again", "once"):
+            self._remove_mark(name)
+        self._copy()
+        for topic in (AT_LEAST_ONCE, ONCE):
+            self._count(topic)
+        folder = self._spark.read.parquet(str(self._place.folder / FOLDER))
+        self._tell_count(FOLDER, folder)
+
+    def _copy(self) -> None:
+        """Run both queries over what they have not read. They end by themselves."""
+        from kafka_edu.spark.slots import by_slot
+
+        lines = self._read(SOURCE, MOST_COPIED).select("value")
+        self._watch("again", SOURCE, self._start("again", lines, self._write_twice))
+        once = (
+            by_slot(lines, SLOTS)
+            .writeStream.format("kafka-edu")
+            .option("kafka.bootstrap.servers", self._place.bootstrap_servers)
+            .option("topic", ONCE)
+            .option("delivery", "exactly-once")
+            .option("checkpointLocation", str(self._checkpoint("once")))
+            .queryName("once")
+            .trigger(availableNow=True)
+        )
+        self._place.emit(QueryStarted(query="once", topic=SOURCE))
+        self._watch("once", SOURCE, once.start())
+
+    def _write_twice(self, rows: "DataFrame", batch: int) -> None:
+        """Write a batch to a topic, at least once, and to a folder that has its number."""
+        kept = rows.persist()  # otherwise each of the two would read the batch from the brokers
+        kept.write.format("kafka-edu").option(
+            "kafka.bootstrap.servers", self._place.bootstrap_servers
+        ).option("topic", AT_LEAST_ONCE).mode("append").save()
+        kept.write.mode("overwrite").parquet(str(self._place.folder / FOLDER / f"batch={batch}"))
+        kept.unpersist()
+
+    def _read(self, topic: str, most: int | None) -> "DataFrame":
+        """Return the topic as a stream, from its beginning."""
+        options = {
+            "kafka.bootstrap.servers": self._place.bootstrap_servers,
+            "subscribe": topic,
+            "startingOffsets": "earliest",
+        }
+        if most is not None:
+            options["maxOffsetsPerTrigger"] = str(most)
+        return self._spark.readStream.format("kafka-edu").options(**options).load()
+
+    def _start(
+        self,
+        name: str,
+        rows: "DataFrame",
+        write: Callable[["DataFrame", int], None],
+        *,
+        available_now: bool = True,
+        checkpoint: Path | None = None,
+    ) -> "StreamingQuery":
+        """Start a query. With `available_now` it ends when it has read what is there now.
+
+        Without `checkpoint` it has one of its own.
+        """
+        writer = (
+            rows.writeStream.queryName(name)
+            .outputMode("append")
+            .option("checkpointLocation", str(checkpoint or self._checkpoint(name)))
+            .foreachBatch(write)
+        )
+        if available_now:
+            writer = writer.trigger(availableNow=True)
+        self._place.emit(QueryStarted(query=name, topic=_topic_of(name)))
+        return writer.start()
+
+    def _watch(
+        self,
+        name: str,
+        topic: str,
+        query: "StreamingQuery",
+        *,
+        until: Callable[[], bool] = lambda: False,
+        checkpoint: Path | None = None,
+    ) -> None:
+        """Emit an event for each batch, until the query ends or is to end. Raises its error."""
+        seen, batches = -1, 0
+        while True:
+            over = not query.isActive
+            if not over and until():
+                query.stop()
+                over = True
+            for found in query.recentProgress:
+                if found["batchId"] > seen and "addBatch" in found["durationMs"]:
+                    seen = found["batchId"]
+                    done = Progress.of(found, topic)
+                    batches += done.rows > 0
+                    self._tell(name, topic, done)
+            if over:
+                break
+            time.sleep(_LOOK_EVERY_S)
+        if (failed := query.exception()) is not None:
+            raise failed
+        self._place.emit(
+            QueryEnded(
+                query=name,
+                batches=batches,
+                position=sum(
+                    committed_offsets(checkpoint or self._checkpoint(name), topic).values()
+                ),
+                groups=self._topics.groups(),
+            )
+        )
+
+    def _tell(self, name: str, topic: str, done: Progress) -> None:
+        for partition, end in sorted(done.end.items()):
+            start = done.start.get(partition, 0)
+            if end > start:
+                self._place.emit(
+                    OffsetsRead(
+                        query=name,
+                        batch=done.batch,
+                        topic=topic,
+                        partition=int(partition),
+                        start=start,
+                        end=end,
+                        records=end - start,
+                    )
+                )
+        self._place.emit(
+            MicroBatchDone(
+                query=name,
+                batch=done.batch,
+                rows=done.rows,
+                watermark=done.watermark,
+                dropped=done.dropped,
+                took_ms=done.took_ms,
+            )
+        )
+
+    def _count(self, topic: str) -> None:
+        """Count the records of a topic that are committed."""
+        rows = (
+            self._spark.read.format("kafka-edu")
+            .option("kafka.bootstrap.servers", self._place.bootstrap_servers)
+            .option("kafka.isolation.level", "read_committed")
+            .option("subscribe", topic)
+            .load()
+        )
+        self._tell_count(topic, rows)
+
+    def _tell_count(self, sink: str, rows: "DataFrame") -> None:
+        from pyspark.sql.functions import count, count_distinct
+
+        [(all_rows, different)] = rows.agg(count("*"), count_distinct("value")).collect()
+        self._place.emit(SinkCounted(sink=sink, rows=all_rows, different=different))
+
+    def _checkpoint(self, name: str) -> Path:
+        return self._place.folder / "checkpoints" / name
+
+    def _forget(self, name: str) -> None:
+        shutil.rmtree(self._checkpoint(name), ignore_errors=True)
+
+    def _remove_mark(self, name: str) -> None:
+        marks = self._checkpoint(name) / "commits"
+        last = newest(marks)
+        (marks / str(last)).unlink()
+        (marks / f".{last}.crc").unlink(missing_ok=True)
+        self._place.emit(CommitMarkRemoved(query=name, batch=last))
+
+
+class Topics:
+    """The topics of the chapter: made, filled and counted by unmodified clients."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self._servers = bootstrap_servers
+        self._admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
+
+    def make(self, topic: str, partitions: int, *, fresh: bool = False) -> bool:
+        """Create the topic, unless it is there. A `fresh` one takes the place of the old one.
+
+        Return whether it is new.
+        """
+        known = self._admin.list_topics(timeout=_ANSWER_S)
+        if topic in known.topics:
+            if not fresh:
+                return False
+            for future in self._admin.delete_topics([topic]).values():
+                future.result(_ANSWER_S)
+        end = time.monotonic() + _ANSWER_S
+        while True:
+            try:
+                make_topic(self._servers, topic, partitions, min(3, len(known.brokers)))
+                return True
+            except KafkaException as error:
+                if error.error is not Errors.TOPIC_ALREADY_EXISTS or time.monotonic() > end:
+                    raise
+                if not fresh:
+                    return False  # somebody else has made it meanwhile
+            time.sleep(_LOOK_EVERY_S)
+
+    def fill(self, topic: str, records: tuple[int, ...]) -> None:
+        """Create the topic with so many records in each partition, unless it is there."""
+        if self.make(topic, len(records)):
+            self.write(
+                topic,
+                [
+                    (partition, f"{partition}/{number}")
+                    for partition, count in enumerate(records)
+                    for number in range(count)
+                ],
+            )
+
+    def write(self, topic: str, records: list[tuple[int, str]]) -> None:
+        """Write values to partitions, in order and with acks=all."""
+        producer = Producer(
+            {
+                "bootstrap.servers": self._servers,
+                "client.id": "filler",
+                "enable.idempotence": True,
+                "log_level": 0,
+            }
+        )
+        for partition, value in records:
+            producer.produce(topic, value.encode(), partition=partition)
+        producer.flush(_ANSWER_S)
+
+    def groups(self) -> int:
+        """Return how many consumer groups the brokers know."""
+        return len(self._admin.list_consumer_groups().result(_ANSWER_S).valid)
+
+
+def _count_rows(rows: "DataFrame", batch: int) -> None:
+    """Read the batch, and keep nothing: the events say what was read."""
+    rows.count()
+
+
+def _topic_of(name: str) -> str:
+    return {"follow": LIVE, "catch-up": LIVE, "late": LATE}.get(name, SOURCE)
+
+
+def newest(folder: Path) -> int:
+    """Return the highest number among the files of a folder of the checkpoint, or -1."""
+    numbers = [int(file.name) for file in folder.glob("*") if file.name.isdigit()]
+    return max(numbers, default=-1)
+
+
+def committed_offsets(checkpoint: Path, topic: str) -> dict[str, int]:
+    """Return partition → next offset of the last batch that the checkpoint counts as done.
+
+    A file of `offsets` has a line for its version, one for Spark's own state, and one for each
+    source.
+    """
+    last = newest(checkpoint / "commits")
+    if last < 0:
+        return {}
+    lines = (checkpoint / "offsets" / str(last)).read_text(encoding="utf-8").splitlines()
+    return _offsets(lines[2], topic)

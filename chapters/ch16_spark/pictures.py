@@ -1,0 +1,325 @@
+"""The pictures of chapter 16: what the source's own planner plans, and tables of what goes where.
+
+The rules of plans are `source_planning`'s. The watermark's are those that exercise 16-2 asks for,
+for a query that is behind; tests hold them against Spark.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from rich.table import Table
+from rich.text import Text
+
+from kafka_edu.instruments.presenter.script import Picture
+from kafka_edu.protocol.api_keys import ApiKey
+
+from ..drawing import picture, quoted
+from .plan import (
+    DELAY_MINUTES,
+    FILLED,
+    MOST_PLANNED,
+    MOST_VISITS,
+    SOURCE,
+    VISITS,
+    WINDOW_MINUTES,
+    planned,
+)
+
+_DONE: Final = "#a8dadc"
+_NEW: Final = "#ffd166"
+_BAD: Final = "#f4a3a3"
+_FONT: Final = 'fontname="Helvetica"; edge [fontname="Helvetica"]; node [fontname="Helvetica"];'
+
+#: The batch whose files the picture of the checkpoint shows, as the last one.
+_SHOWN: Final = 2
+
+
+class Shares(NamedTuple):
+    """What one micro-batch reads of each partition: start and end."""
+
+    ranges: tuple[tuple[int, int], ...]
+
+    @property
+    def records(self) -> int:
+        return sum(end - start for start, end in self.ranges)
+
+
+def shares() -> list[Shares]:
+    """Return the micro-batches of the job `plan`, by the source's own planner."""
+    found, at = [], (0,) * len(FILLED)
+    for offset in planned(MOST_PLANNED):
+        ends = tuple(offset.offsets[tp] for tp in sorted(offset.offsets))
+        found.append(Shares(tuple(zip(at, ends, strict=True))))
+        at = ends
+    return found
+
+
+class Visit(NamedTuple):
+    """One visit and its fate."""
+
+    batch: int
+    time_s: int
+    late_s: int | None
+    """Visits of a window that ends here or before are dropped. None: none yet."""
+
+    @property
+    def window_s(self) -> int:
+        return self.time_s - self.time_s % (60 * WINDOW_MINUTES)
+
+    @property
+    def dropped(self) -> bool:
+        return self.late_s is not None and self.window_s + 60 * WINDOW_MINUTES <= self.late_s
+
+
+def visits() -> list[Visit]:
+    """Return what becomes of each visit of the job `late`.
+
+    A batch drops by the watermark that the batch before it began with.
+    """
+    found: list[Visit] = []
+    latest = 0
+    marks: list[int | None] = [None, None]  # of the batch before, and of this one
+    for batch in range(len(VISITS) // MOST_VISITS):
+        times = [_seconds(one) for one in VISITS[batch * MOST_VISITS :][:MOST_VISITS]]
+        found += [Visit(batch, time, marks[0]) for time in times]
+        latest = max(latest, *times)
+        marks = [marks[1], latest - 60 * DELAY_MINUTES]
+    return found
+
+
+def _seconds(clock: str) -> int:
+    hours, minutes, seconds = map(int, clock.split(":"))
+    return (hours * 60 + minutes) * 60 + seconds
+
+
+def _clock(seconds: int | None) -> str:
+    if seconds is None:
+        return "none"
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _plan() -> Picture:
+    """Show what each micro-batch reads, and why."""
+    table = Table("", *(f"{SOURCE}-{p}" for p in range(len(FILLED))), "together", box=None)
+    table.add_row("has", *map(str, FILLED), str(sum(FILLED)))
+    for batch, each in enumerate(shares()):
+        cells = [
+            f"{start}…{end} ({end - start})" if end > start else "" for start, end in each.ranges
+        ]
+        table.add_row(f"batch {batch}", *cells, str(each.records))
+    return picture({"planned_batches": len(shares())}, table)
+
+
+def _checkpoint() -> Picture:
+    """Show the files of the checkpoint when a driver has died in batch 2."""
+    text = Text("checkpoint/\n")
+    for number, offset in enumerate(planned(MOST_PLANNED)):
+        if number > _SHOWN:
+            break
+        text.append(f"  offsets/{number}   {json.dumps(offset.to_json()[SOURCE])}\n")
+    for number in range(_SHOWN):
+        text.append(f"  commits/{number}\n")
+    text.append(f"  commits/{_SHOWN}   is not there: the driver died before", style="bold yellow")
+    return picture({"unfinished": _SHOWN}, text)
+
+
+#: The requests of a reading job: who sends them, and what for.
+ASKED: Final = (
+    (ApiKey.API_VERSIONS, "driver, tasks", "which versions do you speak?"),
+    (ApiKey.METADATA, "driver, tasks", "which broker leads which partition?"),
+    (ApiKey.LIST_OFFSETS, "driver", "where does each partition begin and end?"),
+    (ApiKey.FETCH, "tasks", "give me the records from this offset on"),
+)
+#: The requests of a group's member that a reading job never sends.
+NOT_ASKED: Final = (
+    ApiKey.FIND_COORDINATOR,
+    ApiKey.JOIN_GROUP,
+    ApiKey.SYNC_GROUP,
+    ApiKey.HEARTBEAT,
+    ApiKey.OFFSET_COMMIT,
+)
+
+#: The requests of one slot in one micro-batch (`slot_transaction`).
+SLOT: Final = (
+    (ApiKey.INIT_PRODUCER_ID, "end what an earlier task left open, and fence that task"),
+    (ApiKey.OFFSET_FETCH, "the slot's number: is this batch committed already?"),
+    (ApiKey.ADD_PARTITIONS_TO_TXN, "the partitions that the rows go to"),
+    (ApiKey.PRODUCE, "the rows"),
+    (ApiKey.ADD_OFFSETS_TO_TXN, "the group of the slot belongs to the transaction"),
+    (ApiKey.TXN_OFFSET_COMMIT, "batch id + 1 as the slot's committed offset"),
+    (ApiKey.END_TXN, "commit: rows and number become visible together"),
+)
+
+
+def _requests() -> Picture:
+    table = Table("request", "sent by", "asks", box=None)
+    for key, sender, asks in ASKED:
+        table.add_row(key.title, sender, asks)
+    never = ", ".join(key.title for key in NOT_ASKED)
+    return picture({"asked": len(ASKED)}, table, Text(f"never: {never}"))
+
+
+def _watermark() -> Picture:
+    table = Table("batch", "visit", "its window ends", "drops up to", "", box=None)
+    for visit in visits():
+        table.add_row(
+            str(visit.batch),
+            _clock(visit.time_s),
+            _clock(visit.window_s + 60 * WINDOW_MINUTES),
+            _clock(visit.late_s),
+            "dropped" if visit.dropped else "counted",
+        )
+    late = sum(visit.dropped for visit in visits())
+    return picture({"visits": len(VISITS), "late_planned": late}, table)
+
+
+def _slot() -> Picture:
+    table = Table("", "request", "what for", box=None)
+    for number, (key, why) in enumerate(SLOT, 1):
+        table.add_row(str(number), key.title, why)
+    return picture({"slot_requests": len(SLOT)}, table)
+
+
+DRAWINGS: Final[Mapping[str, Callable[[], Picture]]] = {
+    "plan": _plan,
+    "checkpoint": _checkpoint,
+    "requests": _requests,
+    "watermark": _watermark,
+    "slot": _slot,
+}
+
+
+def draw_all() -> Mapping[str, Picture]:
+    """Return every picture by its name."""
+    return {name: drawing() for name, drawing in DRAWINGS.items()}
+
+
+def figures() -> Mapping[str, str]:
+    """Return the DOT source of the figures, by name."""
+    return {
+        "plan": _plan_dot(),
+        "checkpoint": _checkpoint_dot(),
+        "requests": _requests_dot(),
+        "watermark": _watermark_dot(),
+        "sinks": _sinks_dot(),
+        "slot": _slot_dot(),
+    }
+
+
+def _cell(text: str, colour: str = "", align: str = "center") -> str:
+    fill = f' bgcolor="{colour}"' if colour else ""
+    return f'<td align="{align}"{fill}>{text}</td>'
+
+
+def _rows_dot(name: str, title: str, rows: Sequence[str]) -> str:
+    """Return a table as DOT. Each row is a text of cells."""
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    table = f'<table border="0" cellborder="1" cellspacing="0" cellpadding="5">{body}</table>'
+    return (
+        f"digraph {name} {{\n  label={quoted(title)}; labelloc=t;\n  {_FONT}\n"
+        f"  {name} [shape=plaintext, label=<{table}>];\n}}\n"
+    )
+
+
+def _plan_dot() -> str:
+    rows = [
+        _cell("")
+        + "".join(_cell(f"{SOURCE}-{p}: {count}") for p, count in enumerate(FILLED))
+        + _cell("together")
+    ]
+    for batch, each in enumerate(shares()):
+        cells = [
+            _cell(f"{start} … {end}", _NEW) if end > start else _cell("nothing", _DONE)
+            for start, end in each.ranges
+        ]
+        rows.append(_cell(f"batch {batch}") + "".join(cells) + _cell(str(each.records)))
+    return _rows_dot("plan", f"At most {MOST_PLANNED} offsets in a micro-batch", rows)
+
+
+def _steps_dot(name: str, title: str, steps: Sequence[tuple[str, str]]) -> Iterator[str]:
+    yield f"digraph {name} {{\n  label={quoted(title)}; labelloc=t; rankdir=LR;\n"
+    yield f"  {_FONT}\n  node [shape=box, style=filled];\n"
+    for number, (text, colour) in enumerate(steps):
+        yield f'  s{number} [label={quoted(text)}, fillcolor="{colour}"];\n'
+    for number in range(len(steps) - 1):
+        yield f"  s{number} -> s{number + 1};\n"
+
+
+def _checkpoint_dot() -> str:
+    """Draw the life of a micro-batch, and where a crash leads."""
+    n = _SHOWN
+    steps = [
+        (f"offsets/{n}\nis written", _NEW),
+        ("tasks read", _DONE),
+        ("the sink writes", _DONE),
+        (f"commits/{n}\nis written", _NEW),
+        (f"batch {n + 1}", "white"),
+    ]
+    lines = list(_steps_dot("checkpoint", f"Batch {n}, and a crash in the middle of it", steps))
+    again = quoted(f"batch {n} again, the same offsets")
+    lines.append(f'  crash [label="crash", shape=octagon, fillcolor="{_BAD}"];\n')
+    lines.append("  s1 -> crash [style=dashed]; s2 -> crash [style=dashed];\n")
+    lines.append(f"  crash -> s1 [label={again}, style=dashed, constraint=false];\n}}\n")
+    return "".join(lines)
+
+
+def _requests_dot() -> str:
+    lines = [
+        'digraph requests {\n  label="What the brokers see of a reading job"; labelloc=t;'
+        " rankdir=LR;\n",
+        f'  {_FONT}\n  node [shape=box, style=filled, fillcolor="white"];\n',
+        f'  driver [label="driver: plans", fillcolor="{_NEW}"];\n',
+        f'  tasks [label="tasks: read", fillcolor="{_NEW}"];\n',
+        '  brokers [label="brokers"];\n',
+        f'  checkpoint [label="checkpoint", shape=folder, fillcolor="{_DONE}"];\n',
+    ]
+    for who in ("driver", "tasks"):
+        sent = [key.title for key, senders, _ in ASKED if who in senders]
+        lines.append(f"  {who} -> brokers [label={quoted(', '.join(sent))}];\n")
+    lines.append('  driver -> checkpoint [label="offsets, commits"];\n')
+    lines.append('  driver -> tasks [label="ranges of offsets"];\n}\n')
+    return "".join(lines)
+
+
+def _watermark_dot() -> str:
+    rows = ["".join(map(_cell, ("batch", "visit", "its window ends", "dropped up to", "its fate")))]
+    for visit in visits():
+        colour = _BAD if visit.dropped else _DONE
+        cells = (
+            str(visit.batch),
+            _clock(visit.time_s),
+            _clock(visit.window_s + 60 * WINDOW_MINUTES),
+            _clock(visit.late_s),
+        )
+        rows.append(
+            "".join(map(_cell, cells)) + _cell("dropped" if visit.dropped else "counted", colour)
+        )
+    return _rows_dot("watermark", f"Six visits, and a delay of {DELAY_MINUTES} minutes", rows)
+
+
+#: Sink → where the second writing of a batch goes, and what a reader then finds.
+SINKS: Final = (
+    ("a topic, at least once", "behind the first", "each row of the batch twice"),
+    ("a folder for each batch id", "into the same folder, over the first", "each row once"),
+    ("a topic, by slot", "nowhere: the slot's number says that it is done", "each row once"),
+)
+
+
+def _sinks_dot() -> str:
+    rows = ["".join(map(_cell, ("the sink", "batch 1 once more goes", "a reader finds")))]
+    for number, cells in enumerate(SINKS):
+        colour = _DONE if number else _BAD
+        rows.append("".join(_cell(text, align="left") for text in cells[:2]))
+        rows[-1] += _cell(cells[2], colour, "left")
+    return _rows_dot("sinks", "The same batch, run twice", rows)
+
+
+def _slot_dot() -> str:
+    rows = ["".join(map(_cell, ("", "request", "what for")))]
+    for number, (key, why) in enumerate(SLOT, 1):
+        inside = _NEW if key in (ApiKey.PRODUCE, ApiKey.TXN_OFFSET_COMMIT) else ""
+        rows.append(
+            _cell(str(number)) + _cell(key.title, inside, "left") + _cell(why, align="left")
+        )
+    return _rows_dot("slot", "One slot of one micro-batch is one transaction", rows)

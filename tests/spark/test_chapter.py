@@ -1,0 +1,18 @@
+"""Each chapter that needs Spark runs on a real cluster with a real Spark, and its page holds."""
+
+from pathlib import Path
+
+import pytest
+
+from chapters.chapter import Chapter, find_chapters
+from tests.tui.live_chapter import check_live_chapter
+
+pytestmark = pytest.mark.spark
+
+CHAPTERS = [one for one in find_chapters().values() if one.needs()]
+
+
+@pytest.mark.parametrize("one", CHAPTERS, ids=lambda one: one.number)
+def test_a_chapter_runs_live_and_its_page_holds(one: Chapter, tmp_path: Path) -> None:
+    assert one.needs()[0] == "spark"
+    check_live_chapter(one, tmp_path)

@@ -1,0 +1,30 @@
+"""Run one chapter on a real cluster, without keys, and hold its page against the run."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from chapters.chapter import Chapter
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def check_live_chapter(one: Chapter, folder: Path) -> None:
+    """Fail unless the chapter ends well, its page holds, and its cluster is gone."""
+    report = folder / "chapter.json"
+    words = ["chapter", one.number, "--fast", "--json", str(report)]
+    done = subprocess.run(
+        [sys.executable, "-m", "kafka_edu", *words],
+        env={**os.environ, "KAFKA_EDU_HOME": str(folder / "home")},
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(target["holds"] for target in json.loads(report.read_text())["targets"])
+    assert not list((folder / "home" / "clusters").glob("*")), "its cluster is gone"
