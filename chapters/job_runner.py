@@ -12,6 +12,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Final
 
 import click
 
@@ -22,30 +24,46 @@ from kafka_edu.trace.event import Event
 
 from .chapter import Chapter, JobPlace
 
+#: So long a job may take to end when the presentation has ended.
+END_S: Final = 10.0
+
 
 def run_job(chosen: Chapter, name: str, cluster: str) -> None:
-    """Run one job by hand, and say what happens. Ctrl-C ends it."""
-    with _opened(chosen, cluster, lambda: False, aloud=True) as run:
-        run(name)
+    """Run one job by hand, and say what happens. Ctrl-C stops it; a second one stops at once."""
+    stop = threading.Event()
+
+    def interrupted(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    signal.signal(signal.SIGINT, interrupted)
+    with _opened(chosen, cluster, stop.is_set, aloud=True) as run:
+        if not stop.is_set():
+            run(name)
 
 
 def run_jobs(chosen: Chapter, cluster: str) -> None:
     """Run the jobs whose names come on standard input, until it is closed."""
     names: queue.SimpleQueue[str] = queue.SimpleQueue()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    threading.Thread(target=_read_names, args=(names,), daemon=True).start()
-    with (
-        contextlib.suppress(KeyboardInterrupt),  # standard input was closed
-        _opened(chosen, cluster, lambda: not names.empty(), aloud=False) as run,
-    ):
-        while True:
-            run(names.get())
+    ended = threading.Event()
+    threading.Thread(target=_read_names, args=(names, ended), daemon=True).start()
+    with _opened(chosen, cluster, lambda: not names.empty(), aloud=False) as run:
+        while name := names.get():
+            run(name)
+    ended.set()
 
 
-def _read_names(names: "queue.SimpleQueue[str]") -> None:
+def _read_names(names: "queue.SimpleQueue[str]", ended: threading.Event) -> None:
+    """Hand on the names, and an empty one at the end, at which the present job ends.
+
+    Its cluster may be gone by then. A job that still waits for it is not waited for: the JVM ends
+    with this process.
+    """
     for line in sys.stdin:
         names.put(line.strip())
-    os.kill(os.getpid(), signal.SIGINT)  # Spark's driver stops its job at Ctrl-C
+    names.put("")
+    if not ended.wait(END_S):
+        os._exit(1)
 
 
 @contextlib.contextmanager

@@ -148,7 +148,7 @@ class SparkJobs:
         self._topics.make(LIVE, 3)
         self._forget("follow")
         query = self._start("follow", self._read(LIVE, None), _count_rows, available_now=False)
-        self._watch("follow", LIVE, query, until=self._place.another_waits)
+        self._watch("follow", LIVE, query)
 
     def _catch_up(self) -> None:
         checkpoint = self._checkpoint("follow")
@@ -268,14 +268,15 @@ class SparkJobs:
         topic: str,
         query: "StreamingQuery",
         *,
-        until: Callable[[], bool] = lambda: False,
         checkpoint: Path | None = None,
     ) -> None:
-        """Emit an event for each batch, until the query ends or is to end. Raises its error."""
+        """Emit an event for each batch, until the query ends or another job waits. Raises its
+        error.
+        """
         seen, batches = -1, 0
         while True:
             over = not query.isActive
-            if not over and until():
+            if not over and self._place.another_waits():
                 query.stop()
                 over = True
             for found in query.recentProgress:

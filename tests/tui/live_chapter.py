@@ -11,10 +11,10 @@ from chapters.chapter import Chapter
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def check_live_chapter(one: Chapter, folder: Path) -> None:
+def check_live_chapter(one: Chapter, folder: Path, *options: str, timeout_s: int = 500) -> None:
     """Fail unless the chapter ends well, its page holds, and its cluster is gone."""
     report = folder / "chapter.json"
-    words = ["chapter", one.number, "--fast", "--json", str(report)]
+    words = ["chapter", one.number, "--fast", *options, "--json", str(report)]
     done = subprocess.run(
         [sys.executable, "-m", "kafka_edu", *words],
         env={**os.environ, "KAFKA_EDU_HOME": str(folder / "home")},
@@ -22,7 +22,7 @@ def check_live_chapter(one: Chapter, folder: Path) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=timeout_s,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

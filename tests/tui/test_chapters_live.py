@@ -18,3 +18,10 @@ CHAPTERS = [one for one in find_chapters().values() if not one.needs()]
 @pytest.mark.parametrize("one", CHAPTERS, ids=lambda one: one.number)
 def test_a_chapter_runs_live_and_its_page_holds(one: Chapter, tmp_path: Path) -> None:
     check_live_chapter(one, tmp_path)
+
+
+@pytest.mark.parametrize("one", [one for one in find_chapters().values() if one.needs()])
+def test_the_dashboard_shows_the_recording_of_a_chapter_with_jobs(
+    one: Chapter, tmp_path: Path
+) -> None:
+    check_live_chapter(one, tmp_path, "--replay")
