@@ -1,17 +1,23 @@
-"""The pipeline of the Spark lab: a topic of log lines → lines, windows and sessions as Parquet.
+"""The pipeline of the Spark lab: a topic of log lines → lines, windows and sessions.
 
-    lines      one row a record: its fields, or why it is in quarantine
-    windows    one row a minute of the log: lines, errors (5xx), error rate, exact p99
-    sessions   one row a visit: client, first and last time, lines
+    lines           Parquet: one row a record: its fields, or why it is in quarantine
+    windows         Parquet: one row a minute of the log: lines, errors (5xx), error rate, exact p99
+    sessions        Parquet: one row a visit: client, first and last time, lines
+    windows-topic   the windows as JSON records of a topic, if the settings name one
+    lines-topic     the lines that could be read as JSON records of a topic, if one is named
+    doubles-topic   the same records at least once, to show the difference, if one is named
 
-The same three functions make them in batch (`run_batch`) and in streaming (`Stream`). A stream has
-three queries, one for each result, because a query has one output. Each reads the topic itself.
+`outputs` is the table of them, for batch (`run_batch`) and streaming (`Stream`) alike. A stream has
+a query for each, because a query has one output. Each reads the topic itself.
 
-**Exactly once.** A query writes each micro-batch into a folder of its own, `windows/batch=7`.
-Spark writes the offsets of batch 7 into the checkpoint before it runs the batch, and marks the
-batch as done after it. If the job dies between the two, it runs batch 7 again after the restart,
-with the same offsets, the same state and the same watermark. So it writes the same rows, and it
-overwrites what is in the folder. `mode("append")` would keep both.
+**Exactly once in Parquet.** A query writes each micro-batch into a folder of its own,
+`windows/batch=7`. Spark writes the offsets of batch 7 into the checkpoint before it runs the batch,
+and marks the batch as done after it. If the job dies between the two, it runs batch 7 again after
+the restart, with the same offsets, the same state and the same watermark. So it writes the same
+rows, and it overwrites what is in the folder. `mode("append")` would keep both.
+
+**Exactly once in a topic.** What is in a topic cannot be overwritten. There the sink writes each
+slot of a batch in a transaction, and skips the slots that it finds committed (`pipeline_topics`).
 
 **Late lines.** Spark's watermark is the latest time of all batches before, minus a delay. What is
 behind it may be dropped, so which lines are dropped depends on where a batch ends. No result may
@@ -27,7 +33,7 @@ Next hop: `pipeline_answers`.
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -44,6 +50,8 @@ from pyspark.sql.functions import min as min_of
 
 from kafka_edu.spark.connectors import Connector, format_of
 from kafka_edu.spark.pipeline_lines import CLOCK, GOOD, parse
+from kafka_edu.spark.pipeline_topics import line_records, window_records, writer_options
+from kafka_edu.spark.sink_options import Delivery
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -52,7 +60,9 @@ if TYPE_CHECKING:
 LINES: Final = "lines"
 WINDOWS: Final = "windows"
 SESSIONS: Final = "sessions"
-RESULTS: Final = (LINES, WINDOWS, SESSIONS)
+WINDOWS_TOPIC: Final = "windows-topic"
+LINES_TOPIC: Final = "lines-topic"
+DOUBLES_TOPIC: Final = "doubles-topic"
 #: A second copy of the lines, which is written with mode("append"): at least once.
 APPENDED: Final = "lines-appended"
 _LOOK_EVERY_S: Final = 0.1
@@ -79,6 +89,12 @@ class PipelineSettings(NamedTuple):
     """At most so many lines in a micro-batch."""
     also_append: bool = False
     """Write the lines a second time, at least once, to show the difference."""
+    result_topic: str = ""
+    """The topic of the windows' records. Empty: none."""
+    lines_topic: str = ""
+    """The topic of a record for each line that could be read. Empty: none."""
+    doubles_topic: str = ""
+    """The topic of the same records, at least once, to show the difference. Empty: none."""
 
     @property
     def delay_s(self) -> int:
@@ -171,13 +187,33 @@ def sessions(lines: "DataFrame", gap_s: int) -> "DataFrame":
     )
 
 
-def results(parsed: "DataFrame", settings: PipelineSettings) -> "dict[str, DataFrame]":
-    """Return result → its rows."""
+class Output(NamedTuple):
+    """Rows, and their place: a topic, or the folder that has the output's name."""
+
+    rows: "DataFrame"
+    topic: str = ""
+    """The topic of the rows, which are records then. Empty: the folder."""
+    delivery: Delivery = Delivery.AT_LEAST_ONCE
+
+
+def outputs(parsed: "DataFrame", settings: PipelineSettings) -> dict[str, Output]:
+    """Return name → output, for all outputs that the settings ask for."""
     counted = on_time(parsed, settings.delay_s)
+    by_window = windows(counted, settings.window_s)
+    lines = line_records(parsed, settings.topic)
+    once = Delivery.EXACTLY_ONCE
+    table = {
+        LINES: Output(parsed),
+        WINDOWS: Output(by_window),
+        SESSIONS: Output(sessions(counted, settings.gap_s)),
+        WINDOWS_TOPIC: Output(window_records(by_window), settings.result_topic, once),
+        LINES_TOPIC: Output(lines, settings.lines_topic, once),
+        DOUBLES_TOPIC: Output(lines, settings.doubles_topic),
+    }
     return {
-        LINES: parsed,
-        WINDOWS: windows(counted, settings.window_s),
-        SESSIONS: sessions(counted, settings.gap_s),
+        name: output
+        for name, output in table.items()
+        if output.topic or name in (LINES, WINDOWS, SESSIONS)
     }
 
 
@@ -194,37 +230,55 @@ def write(rows: "DataFrame", name: str, batch: int, out: str) -> None:
 
 
 def run_batch(records: "DataFrame", settings: PipelineSettings) -> None:
-    """Write all results of the records of `read_topic` as batch 0.
+    """Write all outputs of the records of `read_topic`, in Parquet as batch 0.
 
-    Windows and sessions are counted from the lines that were written, so a line is parsed once.
+    All others are made from the lines that were written, so a line is parsed once. Topics get their
+    records at least once, because only a stream numbers its batches.
     """
     write(parse(records, settings.watermark_s), LINES, 0, settings.out)
     parsed = records.sparkSession.read.parquet(f"{settings.out}/{LINES}/batch=0")
-    for name, rows in results(parsed, settings).items():
-        if name != LINES:
-            write(rows, name, 0, settings.out)
+    for name, output in outputs(parsed, settings).items():
+        if output.topic:
+            output.rows.write.format(format_of(settings.connector)).options(
+                **writer_options(settings, output.topic, Delivery.AT_LEAST_ONCE)
+            ).mode("append").save()
+        elif name != LINES:
+            write(output.rows, name, 0, settings.out)
 
 
 class Stream:
-    """The three queries of a stream. It goes on from the checkpoint if there is one."""
+    """The queries of a stream, one for each output. It goes on from a checkpoint that it finds."""
 
     def __init__(
-        self, records: "DataFrame", settings: PipelineSettings, *, available_now: bool
+        self,
+        records: "DataFrame",
+        settings: PipelineSettings,
+        *,
+        available_now: bool,
+        only: Collection[str] = (),
     ) -> None:
         """Start the queries on the records of `read_topic_stream`. With `available_now` they end
-        when they have read what is there now.
+        when they have read what is there now. With `only` no other outputs are made.
 
         They call `foreachBatch` functions in this process, so it has to live as long as they do.
         """
         self._seen: dict[str, int] = {}
         self.queries: list[StreamingQuery] = []
-        for name, rows in results(parse(records, settings.watermark_s), settings).items():
+        parsed = parse(records, settings.watermark_s)
+        for name, output in outputs(parsed, settings).items():
+            if only and name not in only:
+                continue
             writer = (
-                rows.writeStream.queryName(name)
+                output.rows.writeStream.queryName(name)
                 .outputMode("append")
                 .option("checkpointLocation", f"{settings.checkpoint}/{name}")
-                .foreachBatch(_writes(name, settings))
             )
+            if output.topic:
+                writer = writer.format(format_of(settings.connector)).options(
+                    **writer_options(settings, output.topic, output.delivery)
+                )
+            else:
+                writer = writer.foreachBatch(_writes(name, settings))
             if available_now:
                 writer = writer.trigger(availableNow=True)
             self.queries.append(writer.start())
@@ -308,10 +362,10 @@ def unfinished_batches(checkpoint: str) -> dict[str, int]:
     Spark runs that batch again at the next start.
     """
     found = {}
-    for name in RESULTS:
-        planned, done = (_newest(Path(checkpoint, name, log)) for log in ("offsets", "commits"))
+    for offsets in sorted(Path(checkpoint).glob("*/offsets")):
+        planned, done = _newest(offsets), _newest(offsets.with_name("commits"))
         if planned > done:
-            found[name] = planned
+            found[offsets.parent.name] = planned
     return found
 
 

@@ -151,34 +151,41 @@ def compare(answers: Answers, truth: "LogTruth") -> list[Comparison]:
     counted = sum(one.lines for one in answers.windows.values())
     windows = truth.windows
     return [
-        _number("lines", truth.lines, answers.rows),
-        _number("lines lost", 0, truth.lines - answers.records),
-        _number("lines doubled", 0, answers.rows - answers.records),
-        _table("bad lines, by reason", truth.by_reason, answers.by_reason),
-        _table("good lines, by status", truth.by_status, answers.by_status),
-        _table("good lines, by path", truth.by_path, answers.by_path),
-        _number("bytes sent", truth.bytes_sent, answers.bytes_sent),
-        _table("too late lines, by window", truth.too_late_by_window, answers.too_late_by_window),
-        _number(
+        compare_numbers("lines", truth.lines, answers.rows),
+        compare_numbers("lines lost", 0, truth.lines - answers.records),
+        compare_numbers("lines doubled", 0, answers.rows - answers.records),
+        compare_tables("bad lines, by reason", truth.by_reason, answers.by_reason),
+        compare_tables("good lines, by status", truth.by_status, answers.by_status),
+        compare_tables("good lines, by path", truth.by_path, answers.by_path),
+        compare_numbers("bytes sent", truth.bytes_sent, answers.bytes_sent),
+        compare_tables(
+            "too late lines, by window", truth.too_late_by_window, answers.too_late_by_window
+        ),
+        compare_numbers(
             "lines in windows + bad + too late",
             truth.lines,
             counted + sum(answers.by_reason.values()) + sum(answers.too_late_by_window.values()),
         ),
-        _windows_row("windows: lines", windows, answers.windows, 0),
-        _windows_row("windows: errors (5xx)", windows, answers.windows, 1),
-        _windows_row("windows: exact p99", windows, answers.windows, 2),
-        _number("windows written twice", 0, answers.windows_written - len(answers.windows)),
-        _table("windows with too late lines", truth.windows_of_all, answers.windows_of_all),
-        _table("sessions, by length", truth.lines_by_session_on_time, answers.sessions),
-        _number("sessions written twice", 0, answers.sessions_written - answers.session_begins),
+        compare_windows("windows: lines", windows, answers.windows, 0),
+        compare_windows("windows: errors (5xx)", windows, answers.windows, 1),
+        compare_windows("windows: exact p99", windows, answers.windows, 2),
+        compare_numbers("windows written twice", 0, answers.windows_written - len(answers.windows)),
+        compare_tables("windows with too late lines", truth.windows_of_all, answers.windows_of_all),
+        compare_tables("sessions, by length", truth.lines_by_session_on_time, answers.sessions),
+        compare_numbers(
+            "sessions written twice", 0, answers.sessions_written - answers.session_begins
+        ),
     ]
 
 
-def _number(name: str, truth: int, found: int) -> Comparison:
+def compare_numbers(name: str, truth: int, found: int) -> Comparison:
+    """Compare one number."""
     return Comparison(name, truth, found, int(truth != found))
 
 
-def _table(name: str, truth: Mapping[Any, object], found: Mapping[Any, object]) -> Comparison:
+def compare_tables(
+    name: str, truth: Mapping[Any, object], found: Mapping[Any, object]
+) -> Comparison:
     """Compare entry by entry. Truth and found are the sums of numbers, or the entries."""
     wrong = sum(truth.get(key) != found.get(key) for key in truth.keys() | found.keys())
     return Comparison(name, _total(truth), _total(found), wrong)
@@ -189,10 +196,11 @@ def _total(table: Mapping[Any, object]) -> int:
     return sum(numbers) if len(numbers) == len(table) else len(table)
 
 
-def _windows_row(
+def compare_windows(
     name: str, truth: Mapping[int, Window], found: Mapping[int, Window], field: int
 ) -> Comparison:
-    row = _table(
+    """Compare one field of each window. Truth and found are the numbers of windows."""
+    row = compare_tables(
         name,
         {begin: one[field] for begin, one in truth.items()},
         {begin: one[field] for begin, one in found.items()},
