@@ -8,6 +8,7 @@ import click
 
 from kafka_edu.cli.generate_log_command import generate_log
 from kafka_edu.cli.spark_options import connector_option, spark_errors
+from kafka_edu.cli.standalone_command import standalone
 from kafka_edu.common.package_group import PackageGroupError, ensure_group
 from kafka_edu.spark.connectors import Connector
 
@@ -26,6 +27,7 @@ def spark() -> None:
 
 
 spark.add_command(generate_log)
+spark.add_command(standalone)
 
 
 @spark.command("status-codes")

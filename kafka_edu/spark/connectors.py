@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from kafka_edu.spark.java_gateway import start_java_gateway
 from kafka_edu.spark.official_jars import OfficialJars, official_jars
 from kafka_edu.spark.source_errors import is_ctrl_c, lost_the_jvm
-from kafka_edu.spark.spark_master import check_master, is_on_loopback
+from kafka_edu.spark.spark_master import check_master, is_local, is_on_loopback
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,7 +80,9 @@ def start_session(
     os.environ["PYTHONPATH"] = os.pathsep.join(
         dict.fromkeys([root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
     )
-    start_java_gateway()
+    start_java_gateway(
+        with_home=not is_local(master) or os.environ["PYSPARK_PYTHON"] != sys.executable
+    )
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in {
         "spark.ui.enabled": "false",

@@ -282,6 +282,7 @@ class Stream:
             if available_now:
                 writer = writer.trigger(availableNow=True)
             self.queries.append(writer.start())
+            _wait_for_source(self.queries[-1])
 
     @property
     def is_active(self) -> bool:
@@ -339,6 +340,16 @@ def run_stream(
         stream.stop()
 
 
+def _wait_for_source(query: "StreamingQuery") -> None:
+    """Return when a query has started its source, or has failed.
+
+    Spark gives the Python process of a source ten seconds to start. On a busy machine the processes
+    of six queries that start at once would not do it.
+    """
+    while query.isActive and query.status["message"] == "Initializing sources":
+        time.sleep(_LOOK_EVERY_S)
+
+
 def _writes(name: str, settings: PipelineSettings) -> "Callable[[DataFrame, int], None]":
     def write_batch(rows: "DataFrame", batch: int) -> None:
         if name == LINES and settings.also_append:
@@ -367,6 +378,14 @@ def unfinished_batches(checkpoint: str) -> dict[str, int]:
         if planned > done:
             found[offsets.parent.name] = planned
     return found
+
+
+def finished_batches(checkpoint: str) -> dict[str, int]:
+    """Return query → the newest batch that is done, −1 for none, read from a local checkpoint."""
+    return {
+        offsets.parent.name: _newest(offsets.with_name("commits"))
+        for offsets in sorted(Path(checkpoint).glob("*/offsets"))
+    }
 
 
 def _newest(folder: Path) -> int:

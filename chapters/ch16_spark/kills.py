@@ -1,0 +1,544 @@
+"""A streaming job of Spark is killed with -9 in the middle of a batch, then an executor, then a
+broker, while lines come in. In the end every line is accounted for.
+
+The job runs on a real standalone cluster of Spark: a master and two workers, whose Python has
+numpy and pyarrow only. It reads a topic of three brokers. Five of its outputs must have every row
+once: lines, windows and sessions in Parquet, windows and lines in topics. Two more get the lines at
+least once, a topic and Parquet files. They show what the kills do to an output without a promise.
+
+A job is killed between the moment in which Spark has written the plan of a batch into the
+checkpoint and the moment in which the batch counts as done, when a part of its rows is written.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+from confluent_kafka import Consumer, TopicPartition
+from rich.console import Console
+
+from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
+from kafka_edu.cli.demo_topic import (
+    BROKERS,
+    admin_client,
+    create_topic,
+    wait_until_in_sync,
+)
+from kafka_edu.cli.report import Report
+from kafka_edu.cli.spark_command import require_spark
+from kafka_edu.common.python_process import command_line, python_command, python_environment
+from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
+from kafka_edu.coordinator.coordinator_type import partition_for
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+
+if TYPE_CHECKING:
+    from kafka_edu.spark.log_truth import LogTruth
+    from kafka_edu.spark.pipeline import PipelineSettings
+    from kafka_edu.spark.pipeline_answers import Comparison
+    from kafka_edu.spark.standalone_cluster import StandaloneCluster
+
+TOPIC: Final = "log"
+RESULT_TOPIC: Final = "windows"
+LINES_TOPIC: Final = "lines"
+DOUBLES_TOPIC: Final = "lines-at-least-once"
+PARTITIONS: Final = 3
+WORKERS: Final = 2
+QUERIES: Final = 6
+"""The queries of the job. The one of the lines writes both folders of lines."""
+BATCH_LINES: Final = 3_000
+#: Lines a second of the log's own time. At 500 lines a second, the log runs 20 times as fast as a
+#: clock. A partition whose leader is dead for ten seconds then lags by 200 s, far below `apart_s`.
+LOG_LINES_A_SECOND: Final = 25.0
+MASTER_WITHOUT_EXECUTORS: Final = "local[*]"
+STEP_TIMEOUT_S: Final = 600.0
+"""A step of the story that takes longer has failed. It is meant for a busy machine."""
+_SEND_EVERY_S: Final = 0.1
+_LOOK_EVERY_S: Final = 0.02
+
+
+class LogFeed:
+    """Writes a log at a rate, in a thread of its own. `finish` writes the rest at once."""
+
+    def __init__(self, bootstrap_servers: str, settings: "PipelineSettings", seed: int) -> None:
+        from kafka_edu.spark.log_generator import LogGenerator, LogSettings
+        from kafka_edu.spark.log_topic import TopicWriter
+
+        shape = LogSettings(
+            seed,
+            lines_a_second=LOG_LINES_A_SECOND,
+            window_s=settings.window_s,
+            gap_s=settings.gap_s,
+            watermark_s=settings.watermark_s,
+        )
+        self._made = LogGenerator(shape)
+        self._writer = TopicWriter(bootstrap_servers, TOPIC)
+        self._settings = settings
+        self._hurry = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failed: Exception | None = None
+        self.sent = 0
+
+    @property
+    def truth(self) -> "LogTruth":
+        """Return the right answers for all lines."""
+        return self._made.truth
+
+    @property
+    def is_at_its_end(self) -> bool:
+        """Return whether no more lines come."""
+        return self._thread is not None and not self._thread.is_alive()
+
+    def start(self, lines: int, rate: int) -> None:
+        """Begin to write `lines` lines, `rate` a second."""
+        self._thread = threading.Thread(
+            target=self._run, args=(lines, rate), name="feed", daemon=True
+        )
+        self._thread.start()
+
+    def _run(self, lines: int, rate: int) -> None:
+        from kafka_edu.spark.log_topic import records
+        from kafka_edu.spark.web_log_topic import TopicNotFilled
+
+        try:
+            while (left := lines - self._made.truth.lines) > 0:
+                block = self._made.next_block(left)
+                made = list(records(block, self._made.text.lines(block)))
+                size = max(1, round(rate * _SEND_EVERY_S))
+                for first in range(0, len(made), size):
+                    part = made[first : first + size]
+                    self._writer.send(part)
+                    self.sent += len(part)
+                    self._hurry.wait(_SEND_EVERY_S)
+            self._writer.flush()
+        except TopicNotFilled as error:
+            self._failed = error
+
+    def finish(self) -> None:
+        """Write the rest, and the line that closes all windows. Raises ClusterError."""
+        from kafka_edu.spark.pipeline_log import clock_record
+        from kafka_edu.spark.web_log_topic import TopicNotFilled
+
+        self._hurry.set()
+        if self._thread is not None:
+            self._thread.join()
+        try:
+            if self._failed is not None:
+                raise self._failed
+            self._writer.send([clock_record(self.truth.latest_s, self._settings)])
+            self._writer.flush()
+        except TopicNotFilled as error:
+            raise ClusterError(str(error)) from error
+
+
+class StreamJob:
+    """The streaming job: a process with Python, and the JVM that it has started."""
+
+    def __init__(self, master: str, settings: "PipelineSettings", python: Path | None) -> None:
+        self._command = python_command(
+            "kafka_edu.supervisor.supervised_child",
+            *(str(os.getpid()), "kafka_edu.spark.stream_job", master, settings.to_json()),
+        )
+        chosen = {} if python is None else {"PYSPARK_PYTHON": str(python)}
+        self._environment = python_environment() | chosen
+        self._log = Path(settings.out).with_name("job.log")
+        self._checkpoint = settings.checkpoint
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it. It goes on from its checkpoint."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                process_group=0,
+            )
+
+    def wait_until(self, is_so: Callable[[], bool], what: str) -> None:
+        """Wait. Raises ClusterError if the job ends by itself, or if it takes too long."""
+        deadline = time.monotonic() + STEP_TIMEOUT_S
+        while not is_so():
+            assert self._process is not None
+            if self._process.poll() is not None:
+                raise ClusterError(f"the job ended while the demo waited for {what}:{self._said()}")
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"the demo waited {STEP_TIMEOUT_S:.0f} s for {what}:{self._said()}"
+                )
+            time.sleep(_LOOK_EVERY_S)
+
+    def wait_for_a_batch(self, what: str) -> None:
+        """Wait until every query has finished a batch that it finishes only after this call."""
+        from kafka_edu.spark.pipeline import finished_batches
+
+        before = finished_batches(self._checkpoint)
+
+        def all_went_on() -> bool:
+            now = finished_batches(self._checkpoint)
+            return len(now) == QUERIES and all(
+                batch > before.get(name, -1) for name, batch in now.items()
+            )
+
+        self.wait_until(all_went_on, what)
+
+    def family(self) -> list[int]:
+        """Return the process ids of the JVM and of the job itself, none before its start."""
+        from kafka_edu.spark.standalone_cluster import processes
+
+        if self._process is None:
+            return []
+        job = self._process.pid
+        return [*(one.pid for one in processes() if one.parent == job), job]
+
+    def kill(self, family: list[int]) -> None:
+        """Kill all of `family` with -9."""
+        for pid in family:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait()
+
+    def finish(self, ends: Mapping[int, int]) -> None:
+        """Let it read to these offsets and end. Raises ClusterError if it fails."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(ends).encode() + b"\n")
+        self._process.stdin.flush()
+        try:
+            code = self._process.wait(STEP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            raise ClusterError(
+                f"the job did not read the log to its end in {STEP_TIMEOUT_S:.0f} s:{self._said()}"
+            ) from None
+        if code != 0:
+            raise ClusterError(f"the job ended with {code}:{self._said()}")
+
+    def _said(self) -> str:
+        lines = self._log.read_text("utf-8", "replace").splitlines()
+        return "".join(f"\n{line}" for line in lines[-15:])
+
+
+class Killed(NamedTuple):
+    """What the kills have hit."""
+
+    batches: dict[str, int]
+    """Query → the batch that was under way when the job was killed."""
+    executors: int
+    brokers: int
+    slots: int
+    """Slots whose transactions the killed broker coordinated."""
+
+
+class Outcome(NamedTuple):
+    """What the run has found."""
+
+    killed: Killed
+    comparisons: "list[Comparison]"
+    lines: int
+    topic_records: tuple[int, int]
+    """Records, and different lines, of the topic that is written at least once."""
+    parquet_rows: tuple[int, int]
+    """Rows, and different lines, of the Parquet files that are written at least once."""
+    seconds: float
+
+
+class RowsAtLeastOnce:
+    """What the two outputs without a promise have now, to find the middle of a batch."""
+
+    def __init__(self, settings: "PipelineSettings") -> None:
+        from kafka_edu.spark.pipeline import APPENDED
+
+        self._folder = Path(settings.out, APPENDED)
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": settings.bootstrap_servers,
+                "group.id": "kafka-edu-counts",
+                "log_level": 0,
+            }
+        )
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def in_topic(self) -> int:
+        """Return how many records the topic has."""
+        ends = (
+            self._consumer.get_watermark_offsets(TopicPartition(DOUBLES_TOPIC, number), timeout=10)
+            for number in range(PARTITIONS)
+        )
+        return sum(end[1] for end in ends if end is not None)
+
+    def in_parquet(self) -> int:
+        """Return how many files are there."""
+        return len(list(self._folder.glob("*.parquet")))
+
+
+def in_mid_batch(settings: "PipelineSettings", rows: RowsAtLeastOnce) -> Callable[[], bool]:
+    """Return a function that says whether both outputs without a promise have rows of a batch that
+    is not done, while the topic with a promise is in the middle of a batch too.
+    """
+    from kafka_edu.spark import pipeline
+
+    seen: dict[str, tuple[int, int]] = {}
+
+    def has_grown(name: str, batch: int, count: int) -> bool:
+        """Return whether there is more than when this batch was first seen."""
+        if seen.get(name, (-1, 0))[0] != batch:
+            seen[name] = (batch, count)
+        return count > seen[name][1]
+
+    def is_so() -> bool:
+        open_ones = pipeline.unfinished_batches(settings.checkpoint)
+        if not {pipeline.LINES, pipeline.LINES_TOPIC, pipeline.DOUBLES_TOPIC} <= open_ones.keys():
+            return False
+        grown = [
+            has_grown(pipeline.DOUBLES_TOPIC, open_ones[pipeline.DOUBLES_TOPIC], rows.in_topic()),
+            has_grown(pipeline.LINES, open_ones[pipeline.LINES], rows.in_parquet()),
+        ]
+        now = pipeline.unfinished_batches(settings.checkpoint)
+        return all(grown) and all(now.get(name) == batch for name, batch in open_ones.items())
+
+    return is_so
+
+
+def coordinators(settings: "PipelineSettings") -> Counter[int]:
+    """Return broker → how many slots of the topic of lines have their transactions there."""
+    from kafka_edu.spark.pipeline import LINES_TOPIC as QUERY
+
+    metadata = json.loads(Path(settings.checkpoint, QUERY, "metadata").read_text("utf-8"))
+    found = admin_client(settings.bootstrap_servers).list_topics(
+        TRANSACTION_STATE_TOPIC_NAME, timeout=30
+    )
+    partitions = found.topics[TRANSACTION_STATE_TOPIC_NAME].partitions
+    names = [f"kafka-edu-sink-{metadata['id']}-{TOPIC}-{number}" for number in range(PARTITIONS)]
+    return Counter(partitions[partition_for(name, len(partitions))].leader for name in names)
+
+
+def tell_the_story(
+    cluster: Cluster,
+    workers: "StandaloneCluster | None",
+    job: StreamJob,
+    settings: "PipelineSettings",
+    console: Console,
+) -> Killed:
+    """Kill the job, an executor and a broker, one after the other. The job runs at the end."""
+    from kafka_edu.spark.pipeline import unfinished_batches
+
+    job.start()
+    job.wait_for_a_batch("the first batch of each query")
+    console.print("[green]●[/] the job runs, and every query has finished a batch")
+    family = job.family()
+    rows = RowsAtLeastOnce(settings)
+    job.wait_until(in_mid_batch(settings, rows), "the middle of a batch")
+    job.kill(family)
+    rows.close()
+    batches = unfinished_batches(settings.checkpoint)
+    console.print(
+        "[red]✕[/] kill -9: the job, while batches were under way: "
+        + ", ".join(f"{name} {batch}" for name, batch in batches.items())
+    )
+    job.start()
+    job.wait_for_a_batch("the batches that the killed job left")
+    console.print("[green]●[/] the job goes on from its checkpoint, and has repeated them")
+    executors = 0
+    if workers is not None:
+        job.wait_until(
+            lambda: bool(workers.executors() and unfinished_batches(settings.checkpoint)),
+            "an executor with work",
+        )
+        killed = workers.kill_executor()
+        executors = 1
+        console.print(f"[red]✕[/] kill -9: the executor of worker {killed.worker}")
+        job.wait_for_a_batch("a batch after the executor's end")
+        console.print("[green]●[/] Spark has given its tasks to another executor")
+    slots = coordinators(settings)
+    [(victim, count)] = slots.most_common(1)
+    cluster.kill(victim)
+    console.print(f"[red]✕[/] kill -9: broker {victim}, which coordinates {count} of the slots")
+    job.wait_for_a_batch("a batch without the broker")
+    console.print(f"[green]●[/] every query has finished a batch without broker {victim}")
+    cluster.start(victim)
+    wait_until_in_sync(admin_client(cluster.bootstrap_servers), LINES_TOPIC, PARTITIONS)
+    return Killed(batches, executors, 1, count)
+
+
+@contextlib.contextmanager
+def spark_workers(console: Console) -> "Iterator[StandaloneCluster | None]":
+    """Run a standalone cluster, or say why there is none, and give None."""
+    from kafka_edu.spark.java_gateway import SparkStartError
+    from kafka_edu.spark.standalone_cluster import find_full_java, running_standalone_cluster
+
+    try:
+        find_full_java()
+    except SparkStartError as error:
+        console.print(
+            f"[yellow]▲[/] {error} The job runs on {MASTER_WITHOUT_EXECUTORS}, so the kill of an"
+            " executor is not shown.",
+            soft_wrap=True,
+            highlight=False,
+        )
+        yield None
+        return
+    try:
+        with running_standalone_cluster(WORKERS) as workers:
+            console.print(f"[green]●[/] a Spark cluster of {WORKERS} workers: {workers.master}")
+            yield workers
+    except SparkStartError as error:
+        raise ClusterError(str(error)) from error
+
+
+def run(folder: Path, lines: int, rate: int, zookeeper: str, console: Console) -> Outcome:
+    """Play the whole story in `folder`, and compare."""
+    from kafka_edu.spark.bare_python import make_bare_python
+    from kafka_edu.spark.pipeline import PipelineSettings
+    from kafka_edu.spark.pipeline_log import topic_ends
+
+    began = time.monotonic()
+    with running_cluster("spark-kills", brokers=BROKERS, zookeeper=zookeeper) as cluster:
+        servers = cluster.bootstrap_servers
+        settings = PipelineSettings(
+            servers,
+            TOPIC,
+            str(folder / "out"),
+            str(folder / "checkpoint"),
+            batch_lines=BATCH_LINES,
+            also_append=True,
+            result_topic=RESULT_TOPIC,
+            lines_topic=LINES_TOPIC,
+            doubles_topic=DOUBLES_TOPIC,
+        )
+        for topic in (TOPIC, RESULT_TOPIC, LINES_TOPIC, DOUBLES_TOPIC):
+            create_topic(servers, topic, PARTITIONS)
+        feed = LogFeed(servers, settings, seed=16)
+        with spark_workers(console) as workers:
+            python = None if workers is None else make_bare_python(folder / "python")
+            master = MASTER_WITHOUT_EXECUTORS if workers is None else workers.master
+            job = StreamJob(master, settings, python)
+            feed.start(lines, rate)
+            killed = None
+            try:
+                killed = tell_the_story(cluster, workers, job, settings, console)
+                sent = feed.sent
+                feed.finish()
+                job.finish(topic_ends(servers, TOPIC))
+            finally:
+                if killed is None:
+                    job.kill(job.family())
+        console.print(
+            f"[green]●[/] {sent:,} of {feed.truth.lines:,} lines came in during the story;"
+            " all are read now"
+        )
+        return compare_all(settings, feed.truth, killed, time.monotonic() - began)
+
+
+def compare_all(
+    settings: "PipelineSettings", truth: "LogTruth", killed: Killed, seconds: float
+) -> Outcome:
+    """Hold all outputs against the truth."""
+    from kafka_edu.spark import pipeline_topics as topics
+    from kafka_edu.spark.connectors import start_session
+    from kafka_edu.spark.pipeline import APPENDED
+    from kafka_edu.spark.pipeline_answers import compare, read_answers, rows_of
+
+    servers = settings.bootstrap_servers
+    windows = topics.read_windows(servers, RESULT_TOPIC)
+    lines = topics.read_lines(servers, LINES_TOPIC)
+    doubles = topics.read_lines(servers, DOUBLES_TOPIC)
+    with start_session("kafka-edu-answers", "local[2]") as spark:
+        answers = read_answers(spark, settings.out, settings.window_s)
+        appended = rows_of(spark, f"{settings.out}/{APPENDED}")
+    return Outcome(
+        killed,
+        [
+            *compare(answers, truth),
+            *topics.compare_window_topic(windows, truth),
+            *topics.compare_line_topic(lines, truth),
+        ],
+        truth.lines,
+        (doubles.records, doubles.lines),
+        appended,
+        seconds,
+    )
+
+
+def report_of(outcome: Outcome) -> Report:
+    report = Report("spark-kills")
+    killed = outcome.killed
+    report.figure("lines sent", outcome.lines)
+    report.figure("batches under way when the job was killed", killed.batches)
+    report.figure("slots whose coordinator was killed", killed.slots)
+    for place, (rows, lines) in (
+        ("topic", outcome.topic_records),
+        ("Parquet", outcome.parquet_rows),
+    ):
+        report.figure(f"at least once, {place}: rows", rows)
+        report.figure(f"at least once, {place}: different lines", lines)
+    report.figure("seconds from the first start to the last line", round(outcome.seconds, 1))
+    report.target("jobs killed in mid-batch", int(bool(killed.batches)), "==", 1)
+    if killed.executors:
+        report.target("executors killed", killed.executors, "==", 1)
+    else:
+        report.figure("executors killed", "not shown: there is no full Java")
+    report.target("brokers killed", killed.brokers, "==", 1)
+    for row in outcome.comparisons:
+        report.target(f"differences from the truth: {row.name}", row.differences, "==", 0)
+    for place, (rows, lines) in (
+        ("topic", outcome.topic_records),
+        ("Parquet", outcome.parquet_rows),
+    ):
+        report.target(f"at least once, {place}: lines doubled", rows - lines, ">", 0)
+    return report
+
+
+@demo_command("spark-kills")
+@click.option(
+    "--lines",
+    type=click.IntRange(5_000, 1_000_000),
+    default=40_000,
+    show_default=True,
+    help="Lines of the log.",
+)
+@click.option(
+    "--rate",
+    type=click.IntRange(10, 10_000),
+    default=500,
+    show_default=True,
+    help="Lines a second, until the last kill is over.",
+)
+@zookeeper_option
+def spark_kills(console: Console, lines: int, rate: int, zookeeper: str) -> Report:
+    """Kill a Spark job, an executor and a broker with -9 while lines come in, and account for every
+    line.
+
+    The job runs on a standalone cluster of two workers, which needs a full Java 17 or newer.
+    Without one it runs in one process, and no executor is killed. Exits with 1 when a target does
+    not hold.
+    """
+    require_spark()
+    with tempfile.TemporaryDirectory(prefix="kafka-edu-", ignore_cleanup_errors=True) as folder:
+        outcome = run(Path(folder), lines, rate, zookeeper, console)
+    report = report_of(outcome)
+    doubled = [rows - lines for rows, lines in (outcome.topic_records, outcome.parquet_rows)]
+    report.end(
+        happened="The job was killed in the middle of a batch, then"
+        f" {'an executor and ' if outcome.killed.executors else ''}a broker, and all"
+        f" {outcome.lines:,} lines are there once; the outputs that are written at least once have"
+        f" doubled {doubled[0]:,} lines in the topic and {doubled[1]:,} in Parquet.",
+        why="Spark repeats a batch with the same offsets: in Parquet it overwrites the batch's"
+        " folder, and in a topic the sink skips each slot that has committed the batch's number.",
+        look_next="Read docs/spark-sink.md for what a slot is, and run"
+        f" {command_line('demo transactions')} for the same promise without Spark.",
+    )
+    return report
