@@ -20,10 +20,15 @@ from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING
 
-from kafka_edu.spark.java_gateway import start_java_gateway
+from kafka_edu.spark.java_gateway import find_spark_home, start_java_gateway
 from kafka_edu.spark.official_jars import OfficialJars, official_jars
 from kafka_edu.spark.source_errors import is_ctrl_c, lost_the_jvm
-from kafka_edu.spark.spark_master import check_master, is_local, is_on_loopback
+from kafka_edu.spark.spark_master import (
+    check_master,
+    is_local,
+    is_on_loopback,
+    is_standalone,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,13 +81,13 @@ def start_session(
     os.environ.setdefault(
         "PYSPARK_PYTHON", sys.executable
     )  # otherwise the workers run the python3 of the PATH
-    root = str(Path(__file__).resolve().parents[2])
-    os.environ["PYTHONPATH"] = os.pathsep.join(
-        dict.fromkeys([root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
-    )
-    start_java_gateway(
-        with_home=not is_local(master) or os.environ["PYSPARK_PYTHON"] != sys.executable
-    )
+    given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    ours = [str(Path(__file__).resolve().parents[2])]
+    if os.environ["PYSPARK_PYTHON"] != sys.executable:
+        # the Python of the executors, which this JVM takes for its own workers too
+        ours.append(str(find_spark_home().parent))
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*ours, *given]))
+    start_java_gateway(with_home=not (is_local(master) or is_standalone(master)))
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in {
         "spark.ui.enabled": "false",

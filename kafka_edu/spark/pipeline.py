@@ -56,6 +56,7 @@ from kafka_edu.spark.sink_options import Delivery
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 LINES: Final = "lines"
 WINDOWS: Final = "windows"
@@ -65,6 +66,8 @@ LINES_TOPIC: Final = "lines-topic"
 DOUBLES_TOPIC: Final = "doubles-topic"
 #: A second copy of the lines, which is written with mode("append"): at least once.
 APPENDED: Final = "lines-appended"
+START_ATTEMPTS: Final = 10
+_TOO_SLOW: Final = "Python worker failed to connect back"
 _LOOK_EVERY_S: Final = 0.1
 
 
@@ -281,8 +284,7 @@ class Stream:
                 writer = writer.foreachBatch(_writes(name, settings))
             if available_now:
                 writer = writer.trigger(availableNow=True)
-            self.queries.append(writer.start())
-            _wait_for_source(self.queries[-1])
+            self.queries.append(_start(writer))
 
     @property
     def is_active(self) -> bool:
@@ -340,14 +342,19 @@ def run_stream(
         stream.stop()
 
 
-def _wait_for_source(query: "StreamingQuery") -> None:
-    """Return when a query has started its source, or has failed.
+def _start(writer: "DataStreamWriter") -> "StreamingQuery":
+    """Start a query, and return when its source has started, or when the query has failed.
 
-    Spark gives the Python process of a source ten seconds to start. On a busy machine the processes
-    of six queries that start at once would not do it.
+    Spark gives the Python process of a source ten seconds to start, on any machine. If a busy one
+    needs longer, the query starts again. Queries start one after the other for the same reason.
     """
-    while query.isActive and query.status["message"] == "Initializing sources":
-        time.sleep(_LOOK_EVERY_S)
+    for _ in range(START_ATTEMPTS):
+        query = writer.start()
+        while query.isActive and query.status["message"] == "Initializing sources":
+            time.sleep(_LOOK_EVERY_S)
+        if query.isActive or _TOO_SLOW not in str(query.exception()):
+            break
+    return query
 
 
 def _writes(name: str, settings: PipelineSettings) -> "Callable[[DataFrame, int], None]":

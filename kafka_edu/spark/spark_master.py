@@ -27,6 +27,11 @@ def is_local(master: str) -> bool:
     return _LOCAL.fullmatch(master) is not None
 
 
+def is_standalone(master: str) -> bool:
+    """Return whether the master is one of a standalone cluster of Spark."""
+    return _STANDALONE.fullmatch(master) is not None
+
+
 def is_on_loopback(master: str) -> bool:
     """Return whether all that runs a job is on this machine: a local master, or a standalone one
     with an address of loopback.

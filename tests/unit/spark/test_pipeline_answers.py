@@ -98,9 +98,10 @@ def test_settings_travel_to_another_process() -> None:
 
 
 def test_an_unfinished_batch_is_planned_and_not_done(tmp_path: Path) -> None:
-    from kafka_edu.spark.pipeline import unfinished_batches
+    from kafka_edu.spark.pipeline import finished_batches, unfinished_batches
 
     assert unfinished_batches(str(tmp_path)) == {}
+    assert finished_batches(str(tmp_path)) == {}
     for query, log, numbers in (
         ("lines", "offsets", (0, 1, 10)),
         ("lines", "commits", (0, 1)),
@@ -113,3 +114,33 @@ def test_an_unfinished_batch_is_planned_and_not_done(tmp_path: Path) -> None:
             (tmp_path / query / log / str(number)).touch()
             (tmp_path / query / log / f".{number}.crc").touch()
     assert unfinished_batches(str(tmp_path)) == {"lines": 10, "sessions": 0}
+    assert finished_batches(str(tmp_path)) == {"lines": 1, "windows": 1, "sessions": -1}
+
+
+def test_the_topics_answers_next_to_the_truth() -> None:
+    from kafka_edu.spark.log_generator import LogGenerator, LogSettings
+    from kafka_edu.spark.pipeline_topics import (
+        TopicLines,
+        TopicWindows,
+        compare_line_topic,
+        compare_window_topic,
+    )
+
+    made = LogGenerator(LogSettings(3, lines_a_second=4.0))
+    made.next_block(9_000)
+    truth = made.truth
+    good = truth.lines - truth.bad
+    count = len(truth.windows)
+    lines = TopicLines(truth.by_status, good, good)
+    assert not any(row.differences for row in compare_line_topic(lines, truth))
+    right = compare_window_topic(TopicWindows(truth.windows, count), truth)
+    assert not any(row.differences for row in right)
+    doubled = compare_line_topic(lines._replace(records=good + 1), truth)
+    assert [row.name for row in doubled if row.differences] == [
+        "topic of lines: records",
+        "topic of lines: lines doubled",
+    ]
+    lost = compare_line_topic(TopicLines(truth.by_status, good - 1, good - 1), truth)
+    assert "topic of lines: lines lost" in [row.name for row in lost if row.differences]
+    twice = compare_window_topic(TopicWindows(truth.windows, count + 1), truth)
+    assert [row.name for row in twice if row.differences] == ["result topic: windows doubled"]

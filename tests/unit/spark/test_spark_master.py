@@ -4,12 +4,19 @@ import socket
 
 import pytest
 
-from kafka_edu.spark.spark_master import MasterError, check_master, is_local, is_on_loopback
+from kafka_edu.spark.spark_master import (
+    MasterError,
+    check_master,
+    is_local,
+    is_on_loopback,
+    is_standalone,
+)
 
 
 @pytest.mark.parametrize("master", ["local", "local[2]", "local[*]", "local[2, 3]", "local[*,1]"])
 def test_local_masters(master: str) -> None:
     assert is_local(master)
+    assert not is_standalone(master)
     assert is_on_loopback(master)
     check_master(master)
 
@@ -28,6 +35,7 @@ def test_local_masters(master: str) -> None:
 )
 def test_clusters(master: str, on_loopback: bool) -> None:
     assert not is_local(master)
+    assert is_standalone(master) == master.startswith("spark:")
     assert is_on_loopback(master) is on_loopback
 
 
