@@ -350,7 +350,7 @@ def _start(writer: "DataStreamWriter") -> "StreamingQuery":
     """
     for _ in range(START_ATTEMPTS):
         query = writer.start()
-        while query.isActive and query.status["message"] == "Initializing sources":
+        while query.isActive and query.status["message"].startswith("Initializing"):
             time.sleep(_LOOK_EVERY_S)
         if query.isActive or _TOO_SLOW not in str(query.exception()):
             break
