@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafka_edu.cli.report import Report
-from kafka_edu.cli.spark_command import require_spark
+from kafka_edu.cli.spark_options import require_spark
 from kafka_edu.common.maven_jars import PeerMissing
 from kafka_edu.common.python_process import command_line
 from kafka_edu.spark.access_log import STATUS

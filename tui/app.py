@@ -5,7 +5,6 @@ the screen to draw what changed.
 """
 
 import asyncio
-import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from textual.filter import LineFilter
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
+from kafka_edu.common.terminal_picture import tidy
 from kafka_edu.common.words import plural
 from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.recording import Recorder
@@ -56,11 +56,6 @@ FLOOD: Final = 500
 _SLICE: Final = 100
 #: How long a picture of a live cluster waits for the first events of its processes.
 LINK_TIMEOUT_S: Final = 10.0
-#: For pictures: the width of a character in Textual's SVG, the blank that it uses, and fonts that
-#: give bars and circles the same width.
-_CELL_WIDTH: Final = 12.2
-_BLANK: Final = "&#160;"
-_FONTS: Final = "font-family: 'Fira Code', 'DejaVu Sans Mono', 'Cascadia Mono', Menlo, monospace"
 
 
 def next_due(due_s: float, now_s: float, beat_s: float = TICK_S) -> float:
@@ -467,26 +462,3 @@ async def _draw(app: DashboardApp, pilot: Pilot[None], screen: str, light: bool)
     app.look()
     await pilot.pause()
     return tidy(app.export_screenshot(title="kafka-edu dashboard"))
-
-
-def tidy(svg: str) -> str:
-    """Return Textual's SVG without remote fonts and without leading blanks.
-
-    The SVG would fetch its fonts from the net. Some viewers do not keep the blanks at the start of
-    a text.
-    """
-
-    def shift(text: re.Match[str]) -> str:
-        blanks = text["blanks"].count(_BLANK)
-        left = f"{float(text['x']) + blanks * _CELL_WIDTH:g}"
-        length = f"{float(text['length']) - blanks * _CELL_WIDTH:g}"
-        return f'{text["head"]} x="{left}"{text["y"]}textLength="{length}"{text["tail"]}>'
-
-    svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
-    svg = svg.replace("font-family: Fira Code, monospace", _FONTS)
-    return re.sub(
-        r'(?P<head><text[^>]*?) x="(?P<x>[\d.]+)"(?P<y> y="[\d.]+"'
-        rf' )textLength="(?P<length>[\d.]+)"(?P<tail>[^>]*)>(?P<blanks>(?:{_BLANK})+)(?=[^<])',
-        shift,
-        svg,
-    )

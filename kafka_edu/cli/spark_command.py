@@ -7,18 +7,10 @@ import time
 import click
 
 from kafka_edu.cli.generate_log_command import generate_log
-from kafka_edu.cli.spark_options import connector_option, spark_errors
+from kafka_edu.cli.pipeline.command import pipeline
+from kafka_edu.cli.spark_options import connector_option, require_spark, spark_errors
 from kafka_edu.cli.standalone_command import standalone
-from kafka_edu.common.package_group import PackageGroupError, ensure_group
 from kafka_edu.spark.connectors import Connector
-
-
-def require_spark() -> None:
-    """Fetch PySpark if it is missing. `./kafka-edu` prints its size first."""
-    try:
-        ensure_group("spark", "pyspark", "pyarrow", "numpy")
-    except PackageGroupError as error:
-        raise click.ClickException(str(error)) from error
 
 
 @click.group()
@@ -28,6 +20,7 @@ def spark() -> None:
 
 spark.add_command(generate_log)
 spark.add_command(standalone)
+spark.add_command(pipeline)
 
 
 @spark.command("status-codes")

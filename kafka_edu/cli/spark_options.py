@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import click
 
+from kafka_edu.common.package_group import PackageGroupError, ensure_group
 from kafka_edu.spark.connectors import Connector
 from kafka_edu.spark.source_errors import user_error
 
@@ -23,6 +24,16 @@ connector_option = click.option(
     help="Read and write topics with our own data source, or with Spark's own connector, whose"
     " jars Maven fetches.",
 )
+
+
+def require_spark(*modules: str) -> None:
+    """Fetch PySpark, and these further modules of its group, if one is missing. `./kafka-edu`
+    prints the size first.
+    """
+    try:
+        ensure_group("spark", "pyspark", "pyarrow", "numpy", *modules)
+    except PackageGroupError as error:
+        raise click.ClickException(str(error)) from error
 
 
 @contextmanager

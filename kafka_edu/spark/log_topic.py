@@ -36,9 +36,14 @@ def records(block: "LogBlock", lines: bytes) -> Iterator[LogRecord]:
 
 def require_brokers(bootstrap_servers: str) -> None:
     """Return if a broker answers. Raises TopicNotFilled."""
+    brokers_up(bootstrap_servers)
+
+
+def brokers_up(bootstrap_servers: str) -> int:
+    """Return how many brokers the cluster has. Raises TopicNotFilled if none answers."""
     admin = AdminClient({"bootstrap.servers": bootstrap_servers, **QUIET})
     try:
-        admin.list_topics(timeout=ANSWER_S)
+        return len(admin.list_topics(timeout=ANSWER_S).brokers)
     except KafkaException as error:
         raise TopicNotFilled(
             f"no broker answers at {bootstrap_servers} within {ANSWER_S:.0f} s."

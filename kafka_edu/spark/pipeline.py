@@ -297,6 +297,9 @@ class Stream:
     def progress(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield the name and Spark's progress of each batch that ended since the last call."""
         for query in self.queries:
+            last = query.lastProgress  # one is fetched from the JVM in a moment, all are not
+            if last is None or last["batchId"] <= self._seen.get(query.name, -1):
+                continue
             for done in query.recentProgress:
                 if (
                     done["batchId"] > self._seen.get(query.name, -1)

@@ -11,12 +11,13 @@ from click.testing import CliRunner
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
 
+from kafka_edu.common.terminal_picture import tidy
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.trace.event import meaning
 from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
 from kafka_edu.trace.events.supervisor import ProcessEnded
 from tests.tui.paused_app import Ask, look_at, recording, screen_text, shown, until
-from tui.app import DashboardApp, picture, tidy
+from tui.app import DashboardApp, picture
 from tui.command import dashboard
 from tui.palette import DARK, LIGHT
 from tui.screens.about_screen import AboutScreen

@@ -1,0 +1,1 @@
+"""`kafka-edu spark pipeline`: the command, its view while it runs, and its report."""

@@ -1,0 +1,308 @@
+"""Run the log pipeline on Spark, watch it, and compare its answers with the truth."""
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from kafka_edu.cli.spark_options import connector_option, require_spark, spark_errors
+from kafka_edu.spark.connectors import Connector
+from kafka_edu.spark.source_errors import SourceError
+from kafka_edu.spark.spark_master import check_master
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kafka_edu.cli.pipeline.run import Outcome, Run
+    from kafka_edu.spark.pipeline import PipelineSettings
+    from kafka_edu.spark.pipeline_log import LogFeeder
+    from kafka_edu.spark.pipeline_view import PipelineView
+
+DEFAULT_RATE: Final = 5_000
+#: How busy the site is in the log's own time: a run of a minute shows an hour of it.
+LINES_A_SECOND: Final = 25.0
+PARTITIONS: Final = 4
+_MOST_REPLICAS: Final = 3
+#: Each one keeps a state of its own for windows and for sessions: few are enough for one machine.
+SHUFFLE_PARTITIONS: Final = "2"
+#: The share of the lines that is read when --screenshot draws.
+PICTURE_AT: Final = 0.75
+
+
+@click.command("pipeline")
+@click.option(
+    "--bootstrap-server",
+    metavar="HOST:PORT,…",
+    help="Use this cluster. Without it one is started, and stopped at the end.",
+)
+@click.option(
+    "--topic", default="web-log", show_default=True, help="Made with 4 partitions if missing."
+)
+@click.option(
+    "--lines",
+    default=100_000,
+    show_default=True,
+    type=click.IntRange(1, 50_000_000),
+    help="Lines of web log to write.",
+)
+@click.option(
+    "--rate",
+    type=click.IntRange(1, 1_000_000),
+    help=f"Lines a second. A stream gets {DEFAULT_RATE:,}; the other modes write as fast as it"
+    " goes, before Spark reads.",
+)
+@click.option(
+    "--seed",
+    default=1,
+    show_default=True,
+    type=click.IntRange(0),
+    help="The same seed and --lines give the same log.",
+)
+@click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
+@connector_option
+@click.option("--batch", is_flag=True, help="Read the topic once, as a table. Default: a stream.")
+@click.option(
+    "--available-now",
+    is_flag=True,
+    help="Fill the topic first; the stream then ends by itself when it has read it.",
+)
+@click.option(
+    "--batch-lines",
+    default=20_000,
+    show_default=True,
+    type=click.IntRange(100, 10_000_000),
+    help="At most so many lines in a micro-batch.",
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Results, plots and report. Default: a new folder, whose name is printed.",
+)
+@click.option(
+    "--checkpoint",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where a stream keeps its offsets and its state. Default: checkpoint in --out.",
+)
+@click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False))
+@click.option(
+    "--report",
+    "report_file",
+    metavar="FILE.html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The report. Default: report.html in --out.",
+)
+@click.option("--plain", is_flag=True, help="Lines of text in place of the live view.")
+@click.option(
+    "--screenshot",
+    "svg_file",
+    metavar="FILE.svg",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw the live view as it was when three quarters of the lines were read.",
+)
+def pipeline(
+    bootstrap_server: str | None,
+    topic: str,
+    lines: int,
+    rate: int | None,
+    seed: int,
+    master: str,
+    connector: Connector,
+    batch: bool,
+    available_now: bool,
+    batch_lines: int,
+    out: Path | None,
+    checkpoint: Path | None,
+    json_file: str | None,
+    report_file: Path | None,
+    plain: bool,
+    svg_file: Path | None,
+) -> None:
+    """Run a log pipeline: producer, cluster, Spark, Parquet. Watch it, and check its answers.
+
+    Spark parses each line of a web log, puts bad ones into quarantine, and counts windows (error
+    rate, exact p99) and sessions. The answers are compared with the truth, which the log's
+    generator knows. docs/spark-pipeline.md explains the view and the report.
+    """
+    if batch and available_now:
+        raise click.UsageError("choose one of --batch and --available-now: they are two modes")
+    if batch and checkpoint is not None:
+        raise click.UsageError("--batch keeps no checkpoint: leave out --checkpoint, or --batch")
+    if batch and svg_file is not None:
+        raise click.UsageError("--batch has no live view to draw: leave out --screenshot")
+    require_spark("matplotlib")
+    from rich.console import Console
+
+    from kafka_edu.cli.pipeline.results import Places, show_results
+    from kafka_edu.cli.pipeline.run import Mode, Run
+    from kafka_edu.spark.pipeline import PipelineSettings
+    from kafka_edu.spark.pipeline_folder import prepare_folders
+    from kafka_edu.spark.web_log_topic import TopicNotFilled
+
+    mode = Mode.BATCH if batch else Mode.AVAILABLE_NOW if available_now else Mode.STREAM
+    console = Console()
+    for file in (json_file, report_file, svg_file):
+        _require_writable(file)
+    folder = out or Path(tempfile.mkdtemp(prefix="kafka-edu-pipeline-"))
+    settings = PipelineSettings(
+        bootstrap_server or "",
+        topic,
+        str(folder.resolve()),
+        str((checkpoint or folder / "checkpoint").resolve()),
+        connector,
+        batch_lines=batch_lines,
+    )
+    try:
+        check_master(master)
+        goes_on = prepare_folders(settings, is_batch=batch)
+    except SourceError as error:
+        raise click.ClickException(str(error)) from error
+    if goes_on and bootstrap_server is None:
+        raise click.ClickException(
+            f"the checkpoint {settings.checkpoint} belongs to a topic of an earlier run, and the"
+            " cluster of that run is gone. Name the cluster with --bootstrap-server, or give"
+            " another --out"
+        )
+    run = Run(mode, master, lines, seed, rate)
+    with contextlib.ExitStack() as stack:
+        try:
+            if bootstrap_server is None:
+                settings = settings._replace(bootstrap_servers=_own_cluster(stack, console))
+            feeder, is_full = _topic(console, settings, run)
+            found = _work(console, settings, run, feeder, is_full, plain, svg_file)
+        except TopicNotFilled as error:
+            raise click.ClickException(str(error)) from error
+    places = Places(
+        folder, report_file or folder / "report.html", Path(json_file) if json_file else None
+    )
+    try:
+        holds = show_results(console, settings, run, found, places)
+    except OSError as error:
+        raise click.ClickException(
+            f"{error.filename or folder}: {error.strerror}. The results are in {folder}; the report"
+            " was not written whole. Make room, or name another place with --report"
+        ) from error
+    if not holds:
+        raise SystemExit(1)
+
+
+def _require_writable(file: "Path | str | None") -> None:
+    """Raise click's exception if a file cannot be written, before the work and not after it."""
+    if file is None:
+        return
+    try:
+        with Path(file).open("ab"):
+            pass
+    except OSError as error:
+        raise click.ClickException(
+            f"cannot write {file}: {error.strerror}. Name a file in a folder that you may write to."
+        ) from error
+
+
+def _own_cluster(stack: contextlib.ExitStack, console: "Console") -> str:
+    """Start three brokers that end with the stack. Return their addresses."""
+    from kafka_edu.supervisor.cluster import ClusterError, running_cluster
+
+    try:
+        with console.status("starting three brokers"):
+            return stack.enter_context(running_cluster("spark")).bootstrap_servers
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _topic(
+    console: "Console", settings: "PipelineSettings", run: "Run"
+) -> "tuple[LogFeeder, bool]":
+    """Return what writes the log, and whether the topic holds the whole log already.
+
+    The modes that read a full topic get it filled here. Raises TopicNotFilled.
+    """
+    from kafka_edu.cli.pipeline.run import Mode, fill
+    from kafka_edu.spark.log_generator import LogSettings
+    from kafka_edu.spark.log_topic import brokers_up
+    from kafka_edu.spark.pipeline_log import LogFeeder
+    from kafka_edu.spark.web_log_topic import create_topic
+
+    servers, topic = settings.bootstrap_servers, settings.topic
+    with console.status(f"asking {servers} for topic {topic}") as status:
+        brokers = brokers_up(servers)
+        create_topic(servers, topic, PARTITIONS, min(_MOST_REPLICAS, brokers))
+        log = LogSettings(
+            run.seed,
+            lines_a_second=LINES_A_SECOND,
+            window_s=settings.window_s,
+            gap_s=settings.gap_s,
+            watermark_s=settings.watermark_s,
+        )
+        feeder = LogFeeder(servers, topic, run.lines, log)
+        if feeder.is_there():
+            return feeder, True
+        if run.mode is Mode.STREAM:
+            return feeder, False
+        fill(feeder, run.rate, status.update, run.lines)
+        feeder.send_clock(settings)
+    return feeder, True
+
+
+def _work(
+    console: "Console",
+    settings: "PipelineSettings",
+    run: "Run",
+    feeder: "LogFeeder",
+    is_full: bool,
+    plain: bool,
+    svg_file: Path | None,
+) -> "Outcome":
+    """Run Spark on the topic. Raises TopicNotFilled, and click's exception for errors of Spark."""
+    from kafka_edu.cli.pipeline.run import Mode, StreamRun, outcome, run_once
+    from kafka_edu.cli.pipeline.screen import LiveScreen, PlainScreen, title_of
+    from kafka_edu.spark.connectors import start_session
+    from kafka_edu.spark.pipeline import RESULTS
+    from kafka_edu.spark.pipeline_view import PipelineView
+
+    view = PipelineView(settings.topic, run.lines, settings.batch_lines, RESULTS)
+    title = title_of(settings.topic, settings.connector, run.mode, run.master)
+    with spark_errors(), contextlib.ExitStack() as stack:
+        with console.status(f"starting Spark on {run.master}"):
+            spark = stack.enter_context(
+                start_session(
+                    "pipeline",
+                    run.master,
+                    connector=settings.connector,
+                    config={"spark.sql.shuffle.partitions": SHUFFLE_PARTITIONS},
+                )
+            )
+        begin = time.monotonic()
+        if run.mode is Mode.BATCH:
+            with console.status(f"Spark reads topic {settings.topic} and writes {settings.out}"):
+                run_once(spark, settings, view)
+        else:
+            is_live = console.is_terminal and not plain
+            with LiveScreen(console, title) if is_live else PlainScreen(console) as screen:
+                StreamRun(feeder, settings, view, screen, _painter(svg_file, title)).run(
+                    spark, run.rate or DEFAULT_RATE, available_now=is_full
+                )
+        seconds = time.monotonic() - begin
+        with console.status("comparing the results with the truth"):
+            return outcome(spark, settings, feeder.truth, view, seconds)
+
+
+def _painter(svg_file: Path | None, title: str) -> "Callable[[PipelineView], None]":
+    """Return a function that draws the view into the file once, at three quarters of the lines."""
+    from kafka_edu.cli.pipeline.screen import picture
+
+    is_drawn = svg_file is None
+
+    def taken(view: "PipelineView") -> None:
+        nonlocal is_drawn
+        if not is_drawn and view.sent - view.behind >= PICTURE_AT * view.lines:
+            is_drawn = True
+            assert svg_file is not None
+            svg_file.write_text(picture(view, title), encoding="utf-8")
+
+    return taken

@@ -1,0 +1,193 @@
+"""Run the pipeline: fill the topic, let Spark work, look at the results.
+
+A stream runs beside its producer, in three steps:
+
+1. The producer sends the log at its rate, and the queries read what comes.
+2. Every line is sent and read. The clock line follows, which closes all windows.
+3. Every query has read the clock line, and the batch after it has written the last windows.
+
+The clock line waits for step 2 because the watermark follows it: a line that was read after it
+would be dropped.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kafka_edu.spark.pipeline_view import Batch, PipelineView
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kafka_edu.cli.pipeline.screen import Screen
+    from kafka_edu.spark.log_truth import LogTruth
+    from kafka_edu.spark.pipeline import PipelineSettings
+    from kafka_edu.spark.pipeline_answers import Answers, Comparison
+    from kafka_edu.spark.pipeline_log import LogFeeder
+
+_LOOK_EVERY_S = 0.1
+
+
+class Mode(StrEnum):
+    """How Spark reads the topic."""
+
+    STREAM = "stream"
+    """While the producer writes."""
+    AVAILABLE_NOW = "available-now"
+    """As a stream that ends when it has read what was there at its beginning."""
+    BATCH = "batch"
+    """Once, as a table."""
+
+
+class Run(NamedTuple):
+    """What the user asked for, beside the pipeline's settings."""
+
+    mode: Mode
+    master: str
+    lines: int
+    seed: int
+    rate: int | None
+    """Lines a second, None if not given."""
+
+
+class Outcome(NamedTuple):
+    """What a run came to."""
+
+    answers: "Answers"
+    truth: "LogTruth"
+    comparisons: "list[Comparison]"
+    batches: list[Batch]
+    """Of the streaming queries, or the one of a batch job."""
+    dropped: int
+    """Rows that Spark's watermark dropped: none, if the pipeline is right."""
+    seconds: float
+
+
+def fill(feeder: "LogFeeder", rate: float | None, say: Callable[[str], None], lines: int) -> None:
+    """Write the log and its clock line. Say how far it is. Raises TopicNotFilled."""
+    stop = threading.Event()
+    thread = feeder.start(rate, stop)
+    try:
+        while thread.is_alive():
+            say(f"writing the log: {feeder.sent:,} of {lines:,} lines")
+            thread.join(_LOOK_EVERY_S)
+    finally:
+        stop.set()
+    if feeder.failed is not None:
+        raise feeder.failed
+
+
+class StreamRun:
+    """A stream next to its producer, seen by a view."""
+
+    def __init__(
+        self,
+        feeder: "LogFeeder",
+        settings: "PipelineSettings",
+        view: PipelineView,
+        screen: "Screen",
+        taken: Callable[[PipelineView], None],
+    ) -> None:
+        """`taken` is called with the view whenever a batch ended."""
+        self._feeder = feeder
+        self._settings = settings
+        self._view = view
+        self._screen = screen
+        self._taken = taken
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._ends: Mapping[int, int] = {}
+
+    def run(self, spark: "SparkSession", rate: float | None, *, available_now: bool) -> None:
+        """Return when every result is written. Raises TopicNotFilled, and the error of a query."""
+        from kafka_edu.spark.pipeline import Stream, read_topic_stream, run_stream
+
+        stream = Stream(
+            read_topic_stream(spark, self._settings), self._settings, available_now=available_now
+        )
+        if available_now:
+            self._clock()
+        else:
+            self._thread = self._feeder.start(rate, self._stop)
+        try:
+            run_stream(stream, self._batch, self._is_done)
+        finally:
+            self._stop.set()
+
+    def _batch(self, name: str, progress: Mapping[str, Any]) -> None:
+        from kafka_edu.spark.batch_files import kinds_of_batch, windows_of_batch
+        from kafka_edu.spark.pipeline import LINES, WINDOWS
+
+        folder = Path(self._settings.out, name, f"batch={progress['batchId']}")
+        self._view.batch(name, progress)
+        if name == LINES:
+            self._view.kinds(kinds_of_batch(folder))
+        elif name == WINDOWS:
+            self._view.windows(windows_of_batch(folder))
+        self._taken(self._view)
+
+    def _is_done(self) -> bool:
+        self._view.fed(self._feeder.sent, time.monotonic())
+        self._screen.show(self._view)
+        if self._thread is None:  # the queries end by themselves
+            return False
+        if self._thread.is_alive():
+            return False
+        if self._feeder.failed is not None:
+            raise self._feeder.failed
+        if not self._ends:
+            self._ends = self._topic_ends()
+        if not self._view.has_read(self._ends):
+            return False
+        if self._view.clock_s is None:
+            self._feeder.send_clock(self._settings)
+            self._ends = self._topic_ends()
+            self._clock()
+            return False
+        return self._view.is_closed(self._settings.delay_s)
+
+    def _clock(self) -> None:
+        from kafka_edu.spark.pipeline_log import clock_time_s
+
+        self._view.clock(clock_time_s(self._feeder.truth.latest_s, self._settings))
+
+    def _topic_ends(self) -> dict[int, int]:
+        from kafka_edu.spark.pipeline_log import topic_ends
+
+        return topic_ends(self._settings.bootstrap_servers, self._settings.topic)
+
+
+def run_once(spark: "SparkSession", settings: "PipelineSettings", view: PipelineView) -> None:
+    """Run the pipeline as one batch job, which the view gets as one batch."""
+    from kafka_edu.spark.pipeline import read_topic, run_batch
+
+    begin = time.monotonic()
+    run_batch(read_topic(spark, settings), settings)
+    seconds = time.monotonic() - begin
+    view.all_batches.append(
+        Batch(Mode.BATCH, 0, view.lines, seconds, view.lines / max(seconds, 1e-9))
+    )
+
+
+def outcome(
+    spark: "SparkSession",
+    settings: "PipelineSettings",
+    truth: "LogTruth",
+    view: PipelineView,
+    seconds: float,
+) -> Outcome:
+    """Read the results, and compare them with the truth."""
+    from kafka_edu.spark.pipeline_answers import compare, read_answers
+
+    answers = read_answers(spark, settings.out, settings.window_s)
+    return Outcome(
+        answers,
+        truth,
+        compare(answers, truth),
+        view.all_batches,
+        view.dropped,
+        seconds,
+    )

@@ -1,0 +1,78 @@
+"""The folders of a pipeline's results and of its checkpoint: whose they are, and whether they can
+be written to. A mix-up costs a user minutes, so it is found before Spark starts.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from kafka_edu.spark.source_errors import CheckpointError, SourceError
+
+if TYPE_CHECKING:
+    from kafka_edu.spark.pipeline import PipelineSettings
+
+#: The settings of the run that began a checkpoint.
+SETTINGS_FILE: Final = "pipeline.json"
+#: Settings that may differ when a run goes on from a checkpoint.
+_MAY_DIFFER: Final = frozenset({"bootstrap_servers", "checkpoint", "batch_lines"})
+
+
+class FolderError(SourceError):
+    """A folder cannot be used."""
+
+
+def prepare_folders(settings: "PipelineSettings", *, is_batch: bool) -> bool:
+    """Make the folders. Return whether an earlier run has left a checkpoint to go on from.
+
+    Raises FolderError if a folder cannot be written to or has results of another run, and
+    CheckpointError if the checkpoint is that of another query.
+    """
+    out, checkpoint = Path(settings.out), Path(settings.checkpoint)
+    _make(out, "--out")
+    goes_on = False
+    if not is_batch:
+        _make(checkpoint, "--checkpoint")
+        goes_on = _goes_on(settings, checkpoint)
+    if not goes_on and any(name != checkpoint.name for name in os.listdir(out)):
+        raise FolderError(
+            f"{out} is not empty, and the results of two runs must not be mixed. Give another"
+            " folder as --out, or delete this one"
+        )
+    if not is_batch and not goes_on:
+        (checkpoint / SETTINGS_FILE).write_text(settings.to_json() + "\n", encoding="utf-8")
+    return goes_on
+
+
+def _make(folder: Path, option: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.write_bytes(b"x")
+        probe.unlink()
+    except OSError as error:
+        raise FolderError(
+            f"{folder} cannot be written to: {error.strerror}. Give another folder as {option}"
+        ) from error
+
+
+def _goes_on(settings: "PipelineSettings", checkpoint: Path) -> bool:
+    there = os.listdir(checkpoint)
+    if not there:
+        return False
+    try:
+        before: dict[str, Any] = json.loads((checkpoint / SETTINGS_FILE).read_text("utf-8"))
+    except (OSError, ValueError):
+        raise CheckpointError(
+            f"{checkpoint} is not empty, and is no checkpoint of a pipeline. Give another folder as"
+            " --checkpoint"
+        ) from None
+    now: dict[str, Any] = json.loads(settings.to_json())
+    for name in sorted((before.keys() | now.keys()) - _MAY_DIFFER):
+        if before.get(name) != now.get(name):
+            raise CheckpointError(
+                f"the checkpoint {checkpoint} is that of another query: {name} was"
+                f" {before.get(name)} there and is {now.get(name)} now. Give another folder as"
+                " --checkpoint, or the options of before"
+            )
+    return True
