@@ -75,6 +75,8 @@ class TopicWriter:
     def __init__(self, bootstrap_servers: str, topic: str) -> None:
         self._topic = topic
         self._failed = ""
+        self.ends: dict[int, int] = {}
+        """Partition → the offset behind its last acknowledged record."""
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap_servers,
@@ -118,7 +120,9 @@ class TopicWriter:
             )
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
-        if error is not None and not self._failed:
+        if error is None:
+            self.ends[message.partition()] = message.offset() + 1
+        elif not self._failed:
             self._failed = f"{message.topic()}-{message.partition()} refused a line: {error.str()}"
 
     def _raise_if_failed(self) -> None:

@@ -52,6 +52,11 @@ class LogFeeder:
         """Return the right answers. They are those of the topic when the feed has ended."""
         return self._generator.truth
 
+    @property
+    def ends(self) -> dict[int, int]:
+        """Return partition → the offset behind its last acknowledged line."""
+        return dict(self._writer.ends)
+
     def feed(self, rate: float | None = None, stop: Callable[[], bool] = lambda: False) -> None:
         """Write all lines, `rate` of them a second or as fast as it goes. Return when every line is
         acknowledged. Raises TopicNotFilled.
@@ -106,6 +111,7 @@ class LogFeeder:
         while (left := self._lines - self._generator.truth.lines) > 0:
             self._generator.next_block(left)
         self.sent = self._lines
+        self._writer.ends |= topic_ends(self._bootstrap_servers, self._topic)
         return True
 
     def _begins_like_topic(self) -> bool:

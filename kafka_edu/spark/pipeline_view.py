@@ -21,10 +21,13 @@ from typing import Any, Final, NamedTuple
 
 #: Batches whose length a sparkline shows.
 HISTORY: Final = 24
-#: Lines that may wait for the slowest query, in batches of the largest size, before it is behind.
+#: Batches whose speed counts.
+SPEED_BATCHES: Final = 4
+#: Batches that may wait for the slowest query before it is behind, if it is as fast as the
+#: producer. One batch, if it is slower.
 BEHIND_BATCHES: Final = 2
 _NEVER: Final = "1970-01-01T00:00:00.000Z"
-_FOUND: Final = 500
+_MOST_WINDOWS: Final = 200
 
 
 class WindowRow(NamedTuple):
@@ -51,13 +54,13 @@ class Batch(NamedTuple):
 
 
 class Lag(NamedTuple):
-    """How far a partition is read by the query that has read least of it."""
+    """How far a partition is read by the query that has read least."""
 
     partition: int
     end: int
-    """The end of the partition, as far as a query knows."""
+    """The offset behind the last record."""
     behind: int
-    """Records that the slowest query has still to read."""
+    """Records that the query has still to read."""
 
 
 class QueryState:
@@ -67,8 +70,8 @@ class QueryState:
         self.name = name
         self.batches = 0
         self.rows = 0
-        self.rows_a_second = 0.0
-        """Of the last batch that had rows."""
+        self.last: deque[tuple[int, float]] = deque(maxlen=SPEED_BATCHES)
+        """Rows and seconds of the last batches that had rows."""
         self.seconds: deque[float] = deque(maxlen=HISTORY)
         """How long the last batches took, the newest last."""
         self.has_state = False
@@ -79,6 +82,13 @@ class QueryState:
         """Rows that came behind the watermark, and were left out by Spark."""
         self.offsets: dict[int, int] = {}
         """Partition → the next offset to read."""
+
+    @property
+    def rows_a_second(self) -> float:
+        """Return the speed over the last few batches, so that one with ten rows does not count as
+        much as one with ten thousand.
+        """
+        return sum(rows for rows, _ in self.last) / max(1e-9, sum(took for _, took in self.last))
 
     @property
     def read(self) -> int:
@@ -107,7 +117,7 @@ class PipelineView:
         self.queries = {name: QueryState(name) for name in queries}
         self.all_batches: list[Batch] = []
         self.by_kind: dict[str, int] = {}
-        self.newest: deque[WindowRow] = deque(maxlen=_FOUND)
+        self.newest: deque[WindowRow] = deque(maxlen=_MOST_WINDOWS)
         """The newest complete windows, by their begin."""
         self.windows_seen = 0
         self.newest_line_s: int | None = None
@@ -116,9 +126,12 @@ class PipelineView:
         self._ends: dict[int, int] = {}
         self._fed: deque[tuple[float, int]] = deque(maxlen=20)
 
-    def fed(self, sent: int, now_s: float) -> None:
-        """Take the number of lines that have been sent, and the time of a steady clock."""
+    def fed(self, sent: int, ends: Mapping[int, int], now_s: float) -> None:
+        """Take the number of lines that have been sent, the ends of the partitions, and the time of
+        a steady clock.
+        """
         self.sent = sent
+        self._move_ends(ends)
         if self._fed and now_s - self._fed[-1][0] < 0.25:
             return
         self._fed.append((now_s, sent))
@@ -138,7 +151,7 @@ class PipelineView:
         query.batches += 1
         query.rows += rows
         if rows:
-            query.rows_a_second = speed
+            query.last.append((rows, seconds))
         query.seconds.append(seconds)
         self.all_batches.append(Batch(name, int(progress["batchId"]), rows, seconds, speed))
         for operator in progress.get("stateOperators") or ():
@@ -152,7 +165,11 @@ class PipelineView:
         source = progress["sources"][0]
         query.offsets |= offsets_of(source.get("endOffset"), self.topic)
         latest = offsets_of(source.get("latestOffset"), self.topic)
-        for partition, end in (*query.offsets.items(), *latest.items()):
+        self._move_ends(query.offsets)
+        self._move_ends(latest)
+
+    def _move_ends(self, ends: Mapping[int, int]) -> None:
+        for partition, end in ends.items():
             self._ends[partition] = max(end, self._ends.get(partition, 0))
 
     def _move_time(self, query: QueryState, times: Mapping[str, str]) -> None:
@@ -172,19 +189,21 @@ class PipelineView:
         """Take windows that a batch wrote."""
         rows = list(rows)
         self.windows_seen += len(rows)
-        self.newest = deque(sorted([*self.newest, *rows]), maxlen=_FOUND)
+        self.newest = deque(sorted([*self.newest, *rows]), maxlen=_MOST_WINDOWS)
 
     @property
     def lags(self) -> list[Lag]:
         """Return every partition with what the slowest query has still to read of it."""
+        offsets = self.slowest.offsets
         return [
-            Lag(
-                partition,
-                end,
-                max(end - query.offsets.get(partition, 0) for query in self.queries.values()),
-            )
+            Lag(partition, end, max(0, end - offsets.get(partition, 0)))
             for partition, end in sorted(self._ends.items())
         ]
+
+    @property
+    def slowest(self) -> QueryState:
+        """Return the query that has read least."""
+        return min(self.queries.values(), key=lambda query: query.read)
 
     def has_read(self, ends: Mapping[int, int]) -> bool:
         """Return whether every query has read all records before these offsets."""
@@ -202,11 +221,8 @@ class PipelineView:
 
     @property
     def behind(self) -> int:
-        """Return how many lines the slowest query has still to read, as far as is known.
-
-        Lines count that are sent and that no query has seen yet.
-        """
-        return max(0, self.sent - min(query.read for query in self.queries.values()))
+        """Return how many records the slowest query has still to read."""
+        return sum(lag.behind for lag in self.lags)
 
     @property
     def behind_s(self) -> int | None:
@@ -222,18 +238,17 @@ class PipelineView:
 
     @property
     def processed_a_second(self) -> float:
-        """Return the speed of the slowest query in its last batch."""
+        """Return the speed of the query that has the lowest."""
         return min(query.rows_a_second for query in self.queries.values())
 
     @property
     def headline(self) -> Headline:
         """Return the answer first: does the pipeline keep up?"""
-        behind = f"the slowest query is {self.behind:,} lines behind"
+        behind = f"{self.behind:,} lines behind"
         if self.dropped:
             return Headline(
                 "Drops lines",
-                f"{self.dropped:,} lines were behind Spark's watermark: partitions were read too"
-                " far apart",
+                f"{self.dropped:,} were behind Spark's watermark: partitions too far apart",
                 False,
             )
         if not self.all_batches:
@@ -241,12 +256,12 @@ class PipelineView:
         if self.clock_s is not None and self.behind == 0:
             return Headline("Closes", "every line is read, the last windows are written", True)
         if self.sent >= self.lines:
-            return Headline("Catches up", f"every line is sent, {behind}", True)
+            return Headline("Catches up", f"every line is sent; {behind}", True)
         speed = (
-            f"{self.sent_a_second:,.0f} lines/s come in, {self.processed_a_second:,.0f} are"
-            " processed"
+            f"{self.sent_a_second:,.0f} lines/s come in, {self.processed_a_second:,.0f} processed"
         )
-        if self.behind > BEHIND_BATCHES * self.batch_lines:
+        is_slower = self.processed_a_second < self.sent_a_second
+        if self.behind > self.batch_lines * (1 if is_slower else BEHIND_BATCHES):
             return Headline("Falls behind", f"{speed}; {behind}", False)
         return Headline("Keeps up", f"{speed}; {behind}", True)
 

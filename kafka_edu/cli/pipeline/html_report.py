@@ -21,9 +21,14 @@ th:first-child, td:first-child { text-align: left; }
 tr.differs { background: #ffebe9; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 1rem 0; }
 dt { color: #57606a; } dd { margin: 0; overflow-wrap: anywhere; }
-figure { margin: 0 0 1.5rem; } figure svg { width: 100%; height: auto; display: block; }
+figure { margin: 0 0 1.5rem; } figure svg { width: 100%; max-width: 46rem;
+  height: auto; display: block; }
 figcaption { color: #57606a; font-size: .9rem; }
 p { margin: .5rem 0; }
+@media (max-width: 30rem) {
+  table { font-size: .85rem; } th, td { padding: .2rem .3rem; }
+  td:first-child { min-width: 8rem; }
+}
 """
 
 
@@ -72,7 +77,7 @@ def html_page(page: Page) -> str:
         f"<dl>{facts}</dl>",
         "<h2>The answers, next to the truth</h2>",
         _table(
-            ("", "truth", "pipeline", "differences"),
+            ("", "truth", "pipeline", "differ"),
             [
                 ((row.name, row.truth, row.found, row.differences), bool(row.differences))
                 for row in page.rows

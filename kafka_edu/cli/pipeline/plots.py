@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from kafka_edu.spark.pipeline_view import Batch, WindowRow
 
-_INCHES: Final = (7.2, 2.9)
+_INCHES: Final = (6.0, 2.9)
 _DPI: Final = 150
 _BLUE: Final = "#1f6feb"
 _RED: Final = "#cf222e"
@@ -87,14 +87,14 @@ def draw_plots(data: PlotData) -> list[Plot]:
             "batch-rows",
             "Rows a second by batch",
             "Of each query. The first batch is slow, because Spark compiles its code in it.",
-            bool(data.batches),
+            len(data.batches) > 1,
             lambda axes, all: _batches(axes, all, lambda one: one.rows_a_second, "rows/s"),
         ),
         (
             "batch-time",
             "Time of a batch",
             "From planning to commit. A batch without rows closes windows.",
-            bool(data.batches),
+            len(data.batches) > 1,
             lambda axes, all: _batches(axes, all, lambda one: one.seconds, "s"),
         ),
     )
@@ -129,7 +129,7 @@ def _render(paint: Callable[[Any, PlotData], None], data: PlotData) -> tuple[str
         svg, png = io.StringIO(), io.BytesIO()
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
         figure.savefig(png, format="png", dpi=_DPI, metadata={"Software": None})
-    text = svg.getvalue()
+    text = re.sub(r"<metadata>.*?</metadata>", "", svg.getvalue(), flags=re.DOTALL)
     return text[text.index("<svg") :], png.getvalue()
 
 
@@ -170,8 +170,8 @@ def _windows(axes: Any, data: PlotData, value: Callable[[WindowRow], float], uni
     axes.set_ylabel(unit)
     axes.set_ylim(bottom=0)
     axes.grid(axis="y", alpha=0.3)
-    axes.legend(loc="upper right", frameon=False, ncols=2)
-    axes.margins(x=0.01, y=0.2)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False, ncols=2)
+    axes.margins(x=0.01)
 
 
 def _statuses(axes: Any, data: PlotData) -> None:
@@ -219,5 +219,4 @@ def _batches(axes: Any, data: PlotData, value: Callable[[Batch], float], unit: s
     axes.set_ylabel(unit)
     axes.set_ylim(bottom=0)
     axes.grid(axis="y", alpha=0.3)
-    axes.margins(y=0.25)
-    axes.legend(loc="upper right", frameon=False, ncols=len(names))
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False, ncols=len(names))

@@ -99,7 +99,6 @@ class StreamRun:
         self._taken = taken
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._ends: Mapping[int, int] = {}
 
     def run(self, spark: "SparkSession", rate: float | None, *, available_now: bool) -> None:
         """Return when every result is written. Raises TopicNotFilled, and the error of a query."""
@@ -130,7 +129,7 @@ class StreamRun:
         self._taken(self._view)
 
     def _is_done(self) -> bool:
-        self._view.fed(self._feeder.sent, time.monotonic())
+        self._view.fed(self._feeder.sent, self._feeder.ends, time.monotonic())
         self._screen.show(self._view)
         if self._thread is None:  # the queries end by themselves
             return False
@@ -138,13 +137,10 @@ class StreamRun:
             return False
         if self._feeder.failed is not None:
             raise self._feeder.failed
-        if not self._ends:
-            self._ends = self._topic_ends()
-        if not self._view.has_read(self._ends):
+        if not self._view.has_read(self._feeder.ends):
             return False
         if self._view.clock_s is None:
             self._feeder.send_clock(self._settings)
-            self._ends = self._topic_ends()
             self._clock()
             return False
         return self._view.is_closed(self._settings.delay_s)
@@ -153,11 +149,6 @@ class StreamRun:
         from kafka_edu.spark.pipeline_log import clock_time_s
 
         self._view.clock(clock_time_s(self._feeder.truth.latest_s, self._settings))
-
-    def _topic_ends(self) -> dict[int, int]:
-        from kafka_edu.spark.pipeline_log import topic_ends
-
-        return topic_ends(self._settings.bootstrap_servers, self._settings.topic)
 
 
 def run_once(spark: "SparkSession", settings: "PipelineSettings", view: PipelineView) -> None:

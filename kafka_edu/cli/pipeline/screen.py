@@ -27,6 +27,8 @@ _REDRAW_EVERY_S: Final = 0.25
 _LINE_EVERY_S: Final = 2.0
 #: Rows of the narrow view that are not windows, without the queries and the lag.
 _FIXED_ROWS: Final = 11
+#: From this width on, the columns of the queries stand apart.
+_ROOMY: Final = 70
 _MOST_PARTITIONS: Final = 8
 _PICTURE: Final = (120, 30)
 
@@ -87,9 +89,12 @@ def draw(view: PipelineView, title: str, width: int, height: int) -> RenderableT
     rows = height - _FIXED_ROWS - len(view.queries) - -(-len(partitions) // two)
     return Group(
         *head,
+        Text(),
         _queries(view.queries.values(), width),
+        Text(),
         *_lags(view, partitions, width, two),
         *_times(view),
+        Text(),
         _windows(list(view.newest), rows, width),
     )
 
@@ -101,9 +106,10 @@ def _fed(view: PipelineView, width: int) -> Text:
 
 
 def _queries(queries: Iterable[QueryState], width: int) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    gap = 2 if width >= _ROOMY else 1
+    table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("query", no_wrap=True)
-    for name in ("batches", "lines read", "rows/s", "in state", "s a batch"):
+    for name in ("batches", "read", "rows/s", "state", "s/batch"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True, style="cyan")
     for query in queries:
@@ -114,7 +120,7 @@ def _queries(queries: Iterable[QueryState], width: int) -> Table:
             f"{query.rows_a_second:,.0f}" if query.batches else "–",
             f"{query.state_rows:,}" if query.has_state else "–",
             f"{query.seconds[-1]:.1f}" if query.seconds else "–",
-            sparkline(query.seconds, max(4, min(24, width - 63))),
+            sparkline(query.seconds, max(4, min(24, width - 45 - 6 * gap))),
         )
     return table
 
@@ -124,7 +130,9 @@ def _lags(
 ) -> Iterator[RenderableType]:
     left_out = len(view.lags) - len(lags)
     more = f" (and {left_out} more partitions)" if left_out else ""
-    yield Text(f"lag by partition, of the query that has read least{more}", "dim", no_wrap=True)
+    yield Text(
+        f"lag by partition{more}, of {view.slowest.name}, which has read least", "dim", no_wrap=True
+    )
     most = max([lag.behind for lag in view.lags] + [view.batch_lines // max(1, len(view.lags))])
     each = width // columns - 14
     drawn = [
@@ -148,16 +156,14 @@ def _lags(
 
 def _times(view: PipelineView) -> Iterator[Text]:
     behind = (
-        f", {span_of(view.behind_s)} behind the newest line ({clock_of(view.newest_line_s)})"
+        f", {span_of(view.behind_s)} behind line {clock_of(view.newest_line_s)}"
         if view.watermark_s is not None
-        else ": no batch has moved it yet"
+        else "no batch has moved it yet"
     )
-    closing = "; the clock line closes all" if view.clock_s is not None else ""
     yield Text.assemble(
         ("watermark ", "dim"),
         clock_of(view.watermark_s) if view.watermark_s is not None else "",
         behind,
-        closing,
         no_wrap=True,
         overflow="ellipsis",
     )
@@ -167,10 +173,7 @@ def _times(view: PipelineView) -> Iterator[Text]:
 def kinds_of(view: PipelineView) -> str:
     """Return the lines so far, by kind."""
     good, bad, late = (view.by_kind.get(kind, 0) for kind in ("good", "bad", "too_late"))
-    return (
-        f"{good:,} good · {bad:,} bad · {late:,} too late ·"
-        f" {view.dropped:,} dropped by the watermark"
-    )
+    return f"{good:,} good · {bad:,} bad · {late:,} too late · {view.dropped:,} dropped"
 
 
 def _windows(newest: Sequence[WindowRow], rows: int, width: int) -> Table:
@@ -184,7 +187,7 @@ def _windows(newest: Sequence[WindowRow], rows: int, width: int) -> Table:
     if not newest:
         table.add_row("none is complete yet")
         return table
-    each = max(4, (width - 50) // 2)
+    each = max(4, (width - 46) // 2)
     worst = max(one.error_rate for one in newest) or 1.0
     slowest = max(one.p99_us for one in newest) or 1
     for one in list(reversed(newest))[: max(1, rows)]:
