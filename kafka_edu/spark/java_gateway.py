@@ -151,7 +151,13 @@ def start_java_gateway(*, with_home: bool = True) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
         try:
             while not where.exists():  # the JVM writes another file and renames it
-                if process.poll() is not None or time.monotonic() > deadline:
+                if time.monotonic() > deadline:
+                    raise SparkStartError(
+                        f"Spark's JVM ({java.program}) did not start within"
+                        f" {START_TIMEOUT_S:.0f} s: this machine is too busy, or has too little"
+                        " memory. Close other programs, then start the command again"
+                    )
+                if process.poll() is not None:
                     errors.seek(0)
                     raise SparkStartError(
                         f"Spark's JVM ({java.program}) did not start: {last_words(errors.read())}"

@@ -120,9 +120,10 @@ class TopicWriter:
             )
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
-        if error is None:
-            self.ends[message.partition()] = message.offset() + 1
-        elif not self._failed:
+        partition, offset = message.partition(), message.offset()
+        if error is None and partition is not None and offset is not None:
+            self.ends[partition] = offset + 1
+        elif error is not None and not self._failed:
             self._failed = f"{message.topic()}-{message.partition()} refused a line: {error.str()}"
 
     def _raise_if_failed(self) -> None:

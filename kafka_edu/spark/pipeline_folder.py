@@ -39,9 +39,12 @@ def prepare_folders(settings: "PipelineSettings", *, is_batch: bool) -> bool:
             f"{out} is not empty, and the results of two runs must not be mixed. Give another"
             " folder as --out, or delete this one"
         )
-    if not is_batch and not goes_on:
-        (checkpoint / SETTINGS_FILE).write_text(settings.to_json() + "\n", encoding="utf-8")
     return goes_on
+
+
+def claim_checkpoint(settings: "PipelineSettings") -> None:
+    """Write into the checkpoint whose it is. Call it when the run is certain to begin."""
+    Path(settings.checkpoint, SETTINGS_FILE).write_text(settings.to_json() + "\n", encoding="utf-8")
 
 
 def _make(folder: Path, option: str) -> None:

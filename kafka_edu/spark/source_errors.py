@@ -73,6 +73,10 @@ _THEIRS: Final = tuple(
             "No broker of kafka.bootstrap.servers answers. Is the cluster up, and is the address"
             " right?"
         ),
+        r"Python worker failed to connect back|Timed out while waiting for the Python worker": (
+            "A Python process of Spark did not start in time: this machine is too busy, or has too"
+            " little memory. Close other programs, then start the command again"
+        ),
         r"UnknownTopicOrPartitionException": (
             "A topic of the query does not exist. Create it, or correct the option that names it"
         ),

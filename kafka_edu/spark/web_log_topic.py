@@ -20,7 +20,7 @@ def create_topic(
     retention.ms (a week) is counted from those.
     """
     new = NewTopic(topic, partitions, replication_factor, config={"retention.ms": "-1"})
-    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
     for future in admin.create_topics([new], request_timeout=30).values():
         try:
             future.result(60)
@@ -30,7 +30,8 @@ def create_topic(
                 not isinstance(refused, KafkaError)
                 or refused.code() != KafkaError.TOPIC_ALREADY_EXISTS
             ):
-                raise TopicNotFilled(f"topic {topic} could not be created: {refused}") from error
+                why = refused.str() if isinstance(refused, KafkaError) else refused
+                raise TopicNotFilled(f"topic {topic} could not be created: {why}") from error
 
 
 def fill_topic(bootstrap_servers: str, topic: str, lines: int, seed: int) -> WebLogTruth:

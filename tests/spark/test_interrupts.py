@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.common.python_process import python_environment
+from kafka_edu.common.python_process import python_command, python_environment
 
 pytestmark = pytest.mark.spark
 PATIENCE_S = 300  # a JVM on a busy machine
@@ -62,4 +62,36 @@ def test_an_interrupted_job_does_not_hold_its_command(
         process.kill()
         process.wait()
     assert process.returncode == code, said
+    assert "Traceback" not in said
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("moment", ["starting three brokers", "starting Spark", "lines sent"])
+def test_ctrl_c_ends_a_pipeline_in_one_line(tmp_path: Path, moment: str) -> None:
+    process = subprocess.Popen(
+        python_command(
+            "kafka_edu",
+            *("spark", "pipeline", "--lines", "1000000", "--out", str(tmp_path / "out")),
+        ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={k: v for k, v in python_environment().items() if not k.startswith("PYSPARK_GATEWAY")}
+        | {"KAFKA_EDU_HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+        process_group=0,
+        text=True,
+    )
+    said = ""
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            said += line
+            if moment in line:
+                break
+        os.kill(process.pid, signal.SIGINT)
+        said += process.communicate(timeout=PATIENCE_S)[0]
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130, said
+    assert said.endswith("stopped\n")
     assert "Traceback" not in said

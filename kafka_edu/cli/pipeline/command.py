@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kafka_edu.cli.pipeline.run import Outcome, Run
+    from kafka_edu.cli.pipeline.screen import Steps
     from kafka_edu.spark.pipeline import PipelineSettings
     from kafka_edu.spark.pipeline_log import LogFeeder
     from kafka_edu.spark.pipeline_view import PipelineView
@@ -33,10 +34,23 @@ SHUFFLE_PARTITIONS: Final = "2"
 PICTURE_AT: Final = 0.75
 
 
+def _servers(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Return the servers as they are. Raises click's exception if one has no port."""
+    for server in (value or "").split(",") if value is not None else ():
+        host, _, port = server.strip().rpartition(":")
+        if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+            raise click.BadParameter(
+                f"{server!r} is not HOST:PORT. Write for example 127.0.0.1:9092, and commas between"
+                " several"
+            )
+    return value
+
+
 @click.command("pipeline")
 @click.option(
     "--bootstrap-server",
     metavar="HOST:PORT,…",
+    callback=_servers,
     help="Use this cluster. Without it one is started, and stopped at the end.",
 )
 @click.option(
@@ -140,12 +154,14 @@ def pipeline(
 
     from kafka_edu.cli.pipeline.results import Places, show_results
     from kafka_edu.cli.pipeline.run import Mode, Run
+    from kafka_edu.cli.pipeline.screen import Steps
     from kafka_edu.spark.pipeline import PipelineSettings
-    from kafka_edu.spark.pipeline_folder import prepare_folders
+    from kafka_edu.spark.pipeline_folder import claim_checkpoint, prepare_folders
     from kafka_edu.spark.web_log_topic import TopicNotFilled
 
     mode = Mode.BATCH if batch else Mode.AVAILABLE_NOW if available_now else Mode.STREAM
     console = Console()
+    steps = Steps(console, is_live=console.is_terminal and not plain)
     for file in (json_file, report_file, svg_file):
         _require_writable(file)
     folder = out or Path(tempfile.mkdtemp(prefix="kafka-edu-pipeline-"))
@@ -172,16 +188,18 @@ def pipeline(
     with contextlib.ExitStack() as stack:
         try:
             if bootstrap_server is None:
-                settings = settings._replace(bootstrap_servers=_own_cluster(stack, console))
-            feeder, is_full = _topic(console, settings, run)
-            found = _work(console, settings, run, feeder, is_full, plain, svg_file)
+                settings = settings._replace(bootstrap_servers=_own_cluster(stack, steps))
+            feeder, is_full = _topic(steps, settings, run)
+            if not batch:
+                claim_checkpoint(settings)
+            found = _work(console, steps, settings, run, feeder, is_full, svg_file)
         except TopicNotFilled as error:
             raise click.ClickException(str(error)) from error
     places = Places(
         folder, report_file or folder / "report.html", Path(json_file) if json_file else None
     )
     try:
-        holds = show_results(console, settings, run, found, places)
+        holds = show_results(console, steps, settings, run, found, places)
     except OSError as error:
         raise click.ClickException(
             f"{error.filename or folder}: {error.strerror}. The results are in {folder}; the report"
@@ -204,20 +222,18 @@ def _require_writable(file: "Path | str | None") -> None:
         ) from error
 
 
-def _own_cluster(stack: contextlib.ExitStack, console: "Console") -> str:
+def _own_cluster(stack: contextlib.ExitStack, steps: "Steps") -> str:
     """Start three brokers that end with the stack. Return their addresses."""
     from kafka_edu.supervisor.cluster import ClusterError, running_cluster
 
     try:
-        with console.status("starting three brokers"):
+        with steps.step("starting three brokers"):
             return stack.enter_context(running_cluster("spark")).bootstrap_servers
     except ClusterError as error:
         raise click.ClickException(str(error)) from error
 
 
-def _topic(
-    console: "Console", settings: "PipelineSettings", run: "Run"
-) -> "tuple[LogFeeder, bool]":
+def _topic(steps: "Steps", settings: "PipelineSettings", run: "Run") -> "tuple[LogFeeder, bool]":
     """Return what writes the log, and whether the topic holds the whole log already.
 
     The modes that read a full topic get it filled here. Raises TopicNotFilled.
@@ -229,7 +245,7 @@ def _topic(
     from kafka_edu.spark.web_log_topic import create_topic
 
     servers, topic = settings.bootstrap_servers, settings.topic
-    with console.status(f"asking {servers} for topic {topic}") as status:
+    with steps.step(f"asking {servers} for topic {topic}"):
         brokers = brokers_up(servers)
         create_topic(servers, topic, PARTITIONS, min(_MOST_REPLICAS, brokers))
         log = LogSettings(
@@ -242,20 +258,21 @@ def _topic(
         feeder = LogFeeder(servers, topic, run.lines, log)
         if feeder.is_there():
             return feeder, True
-        if run.mode is Mode.STREAM:
-            return feeder, False
-        fill(feeder, run.rate, status.update, run.lines)
+    if run.mode is Mode.STREAM:
+        return feeder, False
+    with steps.step(f"writing {run.lines:,} lines to topic {topic}") as say:
+        fill(feeder, run.rate, say, run.lines)
         feeder.send_clock(settings)
     return feeder, True
 
 
 def _work(
     console: "Console",
+    steps: "Steps",
     settings: "PipelineSettings",
     run: "Run",
     feeder: "LogFeeder",
     is_full: bool,
-    plain: bool,
     svg_file: Path | None,
 ) -> "Outcome":
     """Run Spark on the topic. Raises TopicNotFilled, and click's exception for errors of Spark."""
@@ -268,7 +285,7 @@ def _work(
     view = PipelineView(settings.topic, run.lines, settings.batch_lines, RESULTS)
     title = title_of(settings.topic, settings.connector, run.mode, run.master)
     with spark_errors(), contextlib.ExitStack() as stack:
-        with console.status(f"starting Spark on {run.master}"):
+        with steps.step(f"starting Spark on {run.master}"):
             spark = stack.enter_context(
                 start_session(
                     "pipeline",
@@ -279,16 +296,16 @@ def _work(
             )
         begin = time.monotonic()
         if run.mode is Mode.BATCH:
-            with console.status(f"Spark reads topic {settings.topic} and writes {settings.out}"):
+            with steps.step(f"Spark reads topic {settings.topic} and writes {settings.out}"):
                 run_once(spark, settings, view)
         else:
-            is_live = console.is_terminal and not plain
-            with LiveScreen(console, title) if is_live else PlainScreen(console) as screen:
+            screens = LiveScreen(console, title) if steps.is_live else PlainScreen(console)
+            with screens as screen:
                 StreamRun(feeder, settings, view, screen, _painter(svg_file, title)).run(
                     spark, run.rate or DEFAULT_RATE, available_now=is_full
                 )
         seconds = time.monotonic() - begin
-        with console.status("comparing the results with the truth"):
+        with steps.step("comparing the results with the truth"):
             return outcome(spark, settings, feeder.truth, view, seconds)
 
 

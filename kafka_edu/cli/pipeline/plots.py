@@ -86,7 +86,8 @@ def draw_plots(data: PlotData) -> list[Plot]:
         (
             "batch-rows",
             "Rows a second by batch",
-            "Of each query. The first batch is slow, because Spark compiles its code in it.",
+            "Of each query. The first batch is slow because Spark compiles its code in it, a small"
+            " one because each batch costs the same to begin.",
             len(data.batches) > 1,
             lambda axes, all: _batches(axes, all, lambda one: one.rows_a_second, "rows/s"),
         ),
@@ -99,7 +100,7 @@ def draw_plots(data: PlotData) -> list[Plot]:
         ),
     )
     return [
-        Plot(name, title, caption, *_render(paint, data))
+        Plot(name, title, caption, *_render(title, paint, data))
         for name, title, caption, is_there, paint in drawings
         if is_there
     ]
@@ -116,8 +117,10 @@ def write_pngs(plots: Sequence[Plot], folder: Path) -> list[Path]:
     return written
 
 
-def _render(paint: Callable[[Any, PlotData], None], data: PlotData) -> tuple[str, bytes]:
-    """Return what `paint` draws on axes, as an SVG element and as PNG."""
+def _render(
+    title: str, paint: Callable[[Any, PlotData], None], data: PlotData
+) -> tuple[str, bytes]:
+    """Return what `paint` draws on axes: as an SVG element, and with its title as PNG."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -128,6 +131,7 @@ def _render(paint: Callable[[Any, PlotData], None], data: PlotData) -> tuple[str
         paint(axes, data)
         svg, png = io.StringIO(), io.BytesIO()
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+        axes.set_title(title, loc="left", fontsize=10)
         figure.savefig(png, format="png", dpi=_DPI, metadata={"Software": None})
     text = re.sub(r"<metadata>.*?</metadata>", "", svg.getvalue(), flags=re.DOTALL)
     return text[text.index("<svg") :], png.getvalue()

@@ -8,7 +8,7 @@ from rich.table import Table
 from kafka_edu.cli.pipeline.html_report import Figure, Page, Row, html_page
 from kafka_edu.cli.pipeline.plots import PlotData, draw_plots, own_ids, write_pngs
 from kafka_edu.cli.pipeline.run import Mode, Outcome, Run
-from kafka_edu.cli.pipeline.screen import clock_of
+from kafka_edu.cli.pipeline.screen import Steps, clock_of
 from kafka_edu.cli.pipeline.terminal_plot import column_plot
 from kafka_edu.cli.report import MISSED, Ending, Report
 from kafka_edu.common.python_process import command_line
@@ -33,13 +33,18 @@ class Places(NamedTuple):
 
 
 def show_results(
-    console: "Console", settings: "PipelineSettings", run: Run, found: Outcome, places: Places
+    console: "Console",
+    steps: Steps,
+    settings: "PipelineSettings",
+    run: Run,
+    found: Outcome,
+    places: Places,
 ) -> bool:
     """Show and write everything. Return whether all answers are right. Raises OSError."""
     report = report_of(settings, run, found, places)
     _show_comparisons(console, found)
     _show_plots(console, found)
-    with console.status("drawing the report"):
+    with steps.step("drawing the report"):
         write_files(settings, run, found, report, places)
     console.print(f"report: {places.html}", soft_wrap=True, highlight=False, markup=False)
     console.print(

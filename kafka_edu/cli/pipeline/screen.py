@@ -6,12 +6,14 @@ partition, the watermark. Then what came out: lines by kind, and the newest wind
 
 import io
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -215,6 +217,24 @@ def plain_line(view: PipelineView) -> str:
         f"{view.headline.word}: {view.sent:,} of {view.lines:,} lines sent; read: {read};"
         f" {mark}; {kinds_of(view)}; {view.windows_seen:,} windows"
     )
+
+
+class Steps:
+    """Says what the command does before and after the view: a moving line, or plain lines."""
+
+    def __init__(self, console: Console, *, is_live: bool) -> None:
+        self._console = console
+        self.is_live = is_live
+
+    @contextmanager
+    def step(self, text: str) -> Iterator[Callable[[str], None]]:
+        """Show the text during the block. The function changes it, on a terminal."""
+        if self.is_live:
+            with self._console.status(escape(text)) as status:
+                yield lambda news: status.update(escape(news))
+        else:
+            self._console.print(text, soft_wrap=True, highlight=False, markup=False)
+            yield lambda news: None
 
 
 class Screen(Protocol):

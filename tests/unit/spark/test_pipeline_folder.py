@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
 
-from kafka_edu.spark.pipeline_folder import FolderError, prepare_folders
+from kafka_edu.spark.pipeline_folder import FolderError, claim_checkpoint, prepare_folders
 from kafka_edu.spark.source_errors import CheckpointError
 
 if TYPE_CHECKING:
@@ -24,11 +24,14 @@ def settings(tmp_path: Path, topic: str = "web") -> "PipelineSettings":
 
 def test_new_folders_are_made(tmp_path: Path) -> None:
     assert not prepare_folders(settings(tmp_path), is_batch=False)
+    assert not prepare_folders(settings(tmp_path), is_batch=False)  # the first did not begin
+    claim_checkpoint(settings(tmp_path))
     assert (tmp_path / "out" / "checkpoint" / "pipeline.json").exists()
 
 
 def test_the_same_run_goes_on(tmp_path: Path) -> None:
     prepare_folders(settings(tmp_path), is_batch=False)
+    claim_checkpoint(settings(tmp_path))
     (tmp_path / "out" / "lines").mkdir()
     moved = settings(tmp_path)._replace(bootstrap_servers="127.0.0.1:9999")
     assert prepare_folders(moved, is_batch=False)
@@ -36,6 +39,7 @@ def test_the_same_run_goes_on(tmp_path: Path) -> None:
 
 def test_the_checkpoint_of_another_query(tmp_path: Path) -> None:
     prepare_folders(settings(tmp_path), is_batch=False)
+    claim_checkpoint(settings(tmp_path))
     with pytest.raises(CheckpointError, match="topic was web there and is shop now"):
         prepare_folders(settings(tmp_path, "shop"), is_batch=False)
 
