@@ -77,6 +77,7 @@ def test_the_answers_equal_the_truth(
     figures = check(result, tmp_path)
     assert figures["lines in windows"] + figures["bad lines"] + figures["too late lines"] == 3000
     assert figures["mode"] == "available-now"
+    assert figures["records in the result topic"] == figures["windows"]
     other = run(cluster, "web", tmp_path / "2", "--lines", "3000", "--seed", "2", "--batch")
     assert other.exit_code == 1
     assert "holds 3,001 records that are not the log of these options" in other.output
@@ -101,6 +102,7 @@ def test_both_connectors_in_every_mode(
             cluster,
             topic,
             folder,
+            *("--result-topic", f"{topic}{mode[0]}"),
             *("--lines", "20000", "--batch-lines", "5000", "--connector", connector, *mode),
         )
         figures = check(result, folder)

@@ -27,6 +27,7 @@ DEFAULT_RATE: Final = 5_000
 #: How busy the site is in the log's own time: a run of a minute shows an hour of it.
 LINES_A_SECOND: Final = 25.0
 PARTITIONS: Final = 4
+RESULT_PARTITIONS: Final = 2
 _MOST_REPLICAS: Final = 3
 #: Each one keeps a state of its own for windows and for sessions: few are enough for one machine.
 SHUFFLE_PARTITIONS: Final = "2"
@@ -92,6 +93,11 @@ def _servers(context: click.Context, parameter: click.Parameter, value: str | No
     help="At most so many lines in a micro-batch.",
 )
 @click.option(
+    "--result-topic",
+    help="Windows are written to this topic too, as JSON: exactly once by our own connector, at"
+    " least once by Spark's. Default: the name of --topic and -windows. '' for none.",
+)
+@click.option(
     "--out",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
@@ -130,6 +136,7 @@ def pipeline(
     batch: bool,
     available_now: bool,
     batch_lines: int,
+    result_topic: str | None,
     out: Path | None,
     checkpoint: Path | None,
     json_file: str | None,
@@ -147,6 +154,8 @@ def pipeline(
         raise click.UsageError("choose one of --batch and --available-now: they are two modes")
     if batch and checkpoint is not None:
         raise click.UsageError("--batch keeps no checkpoint: leave out --checkpoint, or --batch")
+    if result_topic == topic:
+        raise click.UsageError("--result-topic must not be --topic: Spark would read its own rows")
     if batch and svg_file is not None:
         raise click.UsageError("--batch has no live view to draw: leave out --screenshot")
     require_spark("matplotlib")
@@ -172,6 +181,7 @@ def pipeline(
         str((checkpoint or folder / "checkpoint").resolve()),
         connector,
         batch_lines=batch_lines,
+        result_topic=f"{topic}-windows" if result_topic is None else result_topic,
     )
     try:
         check_master(master)
@@ -190,6 +200,8 @@ def pipeline(
             if bootstrap_server is None:
                 settings = settings._replace(bootstrap_servers=_own_cluster(stack, steps))
             feeder, is_full = _topic(steps, settings, run)
+            if settings.result_topic:
+                _result_topic(settings, goes_on=goes_on)
             if not batch:
                 claim_checkpoint(settings)
             found = _work(console, steps, settings, run, feeder, is_full, svg_file)
@@ -266,6 +278,20 @@ def _topic(steps: "Steps", settings: "PipelineSettings", run: "Run") -> "tuple[L
     return feeder, True
 
 
+def _result_topic(settings: "PipelineSettings", *, goes_on: bool) -> None:
+    """Make the result topic. Raises TopicNotFilled if an earlier run has written to it."""
+    from kafka_edu.spark.log_topic import brokers_up, records_in_topic
+    from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic
+
+    servers, topic = settings.bootstrap_servers, settings.result_topic
+    create_topic(servers, topic, RESULT_PARTITIONS, min(_MOST_REPLICAS, brokers_up(servers)))
+    if not goes_on and (there := records_in_topic(servers, topic)):
+        raise TopicNotFilled(
+            f"the result topic {topic} holds {there:,} records of an earlier run, so its windows"
+            " would be there twice. Choose another one by --result-topic, or '' for none"
+        )
+
+
 def _work(
     console: "Console",
     steps: "Steps",
@@ -279,10 +305,11 @@ def _work(
     from kafka_edu.cli.pipeline.run import Mode, StreamRun, outcome, run_once
     from kafka_edu.cli.pipeline.screen import LiveScreen, PlainScreen, title_of
     from kafka_edu.spark.connectors import start_session
-    from kafka_edu.spark.pipeline import RESULTS
+    from kafka_edu.spark.pipeline import LINES, SESSIONS, WINDOWS, WINDOWS_TOPIC
     from kafka_edu.spark.pipeline_view import PipelineView
 
-    view = PipelineView(settings.topic, run.lines, settings.batch_lines, RESULTS)
+    queries = [LINES, WINDOWS, SESSIONS, *([WINDOWS_TOPIC] if settings.result_topic else [])]
+    view = PipelineView(settings.topic, run.lines, settings.batch_lines, queries)
     title = title_of(settings.topic, settings.connector, run.mode, run.master)
     with spark_errors(), contextlib.ExitStack() as stack:
         with steps.step(f"starting Spark on {run.master}"):

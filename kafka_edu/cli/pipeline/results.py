@@ -53,6 +53,14 @@ def show_results(
         highlight=False,
         markup=False,
     )
+    if found.result_records is not None:
+        console.print(
+            f"result topic: {settings.result_topic} holds {found.result_records:,} windows; the"
+            f" truth has {len(found.truth.windows):,}",
+            soft_wrap=True,
+            highlight=False,
+            markup=False,
+        )
     report.show_ending(console)
     return report.holds
 
@@ -75,6 +83,7 @@ def report_of(settings: "PipelineSettings", run: Run, found: Outcome, places: Pl
         "too late lines": sum(answers.too_late_by_window.values()),
         "windows": len(answers.windows),
         "sessions": answers.sessions_written,
+        "records in the result topic": found.result_records,
         "partitions apart, s of the log, at most": answers.apart_s,
         "seconds by batch": {
             f"{one.query} {one.number}": round(one.seconds, 3) for one in found.batches
@@ -182,6 +191,10 @@ def write_files(
             "too late": f"written more than {settings.watermark_s} s after its time",
             "partitions apart": f"{answers.apart_s} s of the log's time at most; {settings.apart_s}"
             " s are allowed",
+            "result topic": "none"
+            if found.result_records is None
+            else f"{settings.result_topic}: {found.result_records:,} windows, the truth has"
+            f" {len(found.truth.windows):,}",
             "results": str(places.folder.resolve()),
         },
         [Row(*one) for one in found.comparisons],

@@ -59,6 +59,8 @@ class Outcome(NamedTuple):
     answers: "Answers"
     truth: "LogTruth"
     comparisons: "list[Comparison]"
+    result_records: int | None
+    """Records of the result topic, None if there is no such topic."""
     batches: list[Batch]
     """Of the streaming queries, or the one of a batch job."""
     dropped: int
@@ -170,14 +172,22 @@ def outcome(
     view: PipelineView,
     seconds: float,
 ) -> Outcome:
-    """Read the results, and compare them with the truth."""
+    """Read the results, and compare them with the truth. Raises TopicNotFilled."""
     from kafka_edu.spark.pipeline_answers import compare, read_answers
+    from kafka_edu.spark.pipeline_topics import compare_window_topic, read_windows
 
     answers = read_answers(spark, settings.out, settings.window_s)
+    comparisons = compare(answers, truth)
+    result_records = None
+    if settings.result_topic:
+        found = read_windows(settings.bootstrap_servers, settings.result_topic)
+        comparisons += compare_window_topic(found, truth)
+        result_records = found.records
     return Outcome(
         answers,
         truth,
-        compare(answers, truth),
+        comparisons,
+        result_records,
         view.all_batches,
         view.dropped,
         seconds,
