@@ -225,9 +225,12 @@ def _require_writable(file: "Path | str | None") -> None:
     """Raise click's exception if a file cannot be written, before the work and not after it."""
     if file is None:
         return
+    was_there = Path(file).exists()
     try:
         with Path(file).open("ab"):
             pass
+        if not was_there:
+            Path(file).unlink()
     except OSError as error:
         raise click.ClickException(
             f"cannot write {file}: {error.strerror}. Name a file in a folder that you may write to."
