@@ -293,7 +293,7 @@ class PlainScreen:
 
 def title_of(topic: str, connector: str, mode: str, master: str) -> str:
     """Return the first line of the view."""
-    return f"kafka-edu spark pipeline · topic {topic} · {mode} · connector {connector} · {master}"
+    return f"Spark pipeline · topic {topic} · {mode} · connector {connector} · {master}"
 
 
 def picture(view: PipelineView, title: str, size: tuple[int, int] = _PICTURE) -> str:
@@ -303,4 +303,4 @@ def picture(view: PipelineView, title: str, size: tuple[int, int] = _PICTURE) ->
         file=io.StringIO(), record=True, width=width, height=height, force_terminal=True
     )
     console.print(draw(view, title, width, height))
-    return tidy(console.export_svg(title="kafka-edu spark pipeline"))
+    return tidy(console.export_svg(title=title))

@@ -18,7 +18,7 @@ from kafka_edu.cli.pipeline.screen import (
 )
 from kafka_edu.spark.pipeline_view import PipelineView, WindowRow, seconds_of
 
-TITLE = "kafka-edu spark pipeline · topic web · stream · connector python · local[*]"
+TITLE = "Spark pipeline · topic web · stream · connector python · local[*]"
 BEGIN_S = seconds_of("2018-08-01T00:00:00.000Z")
 QUERIES = ("lines", "windows", "sessions", "results")
 
