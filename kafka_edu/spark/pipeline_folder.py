@@ -43,8 +43,17 @@ def prepare_folders(settings: "PipelineSettings", *, is_batch: bool) -> bool:
 
 
 def claim_checkpoint(settings: "PipelineSettings") -> None:
-    """Write into the checkpoint whose it is. Call it when the run is certain to begin."""
-    Path(settings.checkpoint, SETTINGS_FILE).write_text(settings.to_json() + "\n", encoding="utf-8")
+    """Write into the checkpoint whose it is. Call it when the run is certain to begin. Raises
+    FolderError.
+    """
+    file = Path(settings.checkpoint, SETTINGS_FILE)
+    try:
+        file.write_text(settings.to_json() + "\n", encoding="utf-8")
+    except OSError as error:
+        raise FolderError(
+            f"{file} cannot be written: {error.strerror}. Make room, or give another folder as"
+            " --checkpoint"
+        ) from error
 
 
 def _make(folder: Path, option: str) -> None:

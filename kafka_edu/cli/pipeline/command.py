@@ -165,7 +165,7 @@ def pipeline(
     from kafka_edu.cli.pipeline.run import Mode, Run
     from kafka_edu.cli.pipeline.screen import Steps
     from kafka_edu.spark.pipeline import PipelineSettings
-    from kafka_edu.spark.pipeline_folder import claim_checkpoint, prepare_folders
+    from kafka_edu.spark.pipeline_folder import FolderError, claim_checkpoint, prepare_folders
     from kafka_edu.spark.web_log_topic import TopicNotFilled
 
     mode = Mode.BATCH if batch else Mode.AVAILABLE_NOW if available_now else Mode.STREAM
@@ -173,6 +173,10 @@ def pipeline(
     steps = Steps(console, is_live=console.is_terminal and not plain)
     for file in (json_file, report_file, svg_file):
         _require_writable(file)
+    try:
+        check_master(master)
+    except SourceError as error:
+        raise click.ClickException(str(error)) from error
     folder = out or Path(tempfile.mkdtemp(prefix="kafka-edu-pipeline-"))
     settings = PipelineSettings(
         bootstrap_server or "",
@@ -184,7 +188,6 @@ def pipeline(
         result_topic=f"{topic}-windows" if result_topic is None else result_topic,
     )
     try:
-        check_master(master)
         goes_on = prepare_folders(settings, is_batch=batch)
     except SourceError as error:
         raise click.ClickException(str(error)) from error
@@ -205,7 +208,7 @@ def pipeline(
             if not batch:
                 claim_checkpoint(settings)
             found = _work(console, steps, settings, run, feeder, is_full, svg_file)
-        except TopicNotFilled as error:
+        except (TopicNotFilled, FolderError) as error:
             raise click.ClickException(str(error)) from error
     places = Places(
         folder, report_file or folder / "report.html", Path(json_file) if json_file else None

@@ -70,3 +70,8 @@ def test_a_folder_without_permission(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir(mode=0o500)
     with pytest.raises(FolderError, match="Permission denied"):
         prepare_folders(settings(tmp_path), is_batch=True)
+
+
+def test_a_checkpoint_that_has_gone(tmp_path: Path) -> None:
+    with pytest.raises(FolderError, match="cannot be written: No such file or directory"):
+        claim_checkpoint(settings(tmp_path))
