@@ -35,7 +35,7 @@ from kafka_edu.cli.demo_topic import (
     wait_until_in_sync,
 )
 from kafka_edu.cli.report import Report
-from kafka_edu.cli.spark_command import require_spark
+from kafka_edu.cli.spark_options import require_spark
 from kafka_edu.common.python_process import command_line, python_command, python_environment
 from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
 from kafka_edu.coordinator.coordinator_type import partition_for

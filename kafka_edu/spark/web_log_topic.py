@@ -13,8 +13,10 @@ class TopicNotFilled(Exception):
 
 def create_topic(
     bootstrap_servers: str, topic: str, partitions: int, replication_factor: int
-) -> None:
-    """Create the topic, or leave it if it exists. Raises TopicNotFilled.
+) -> bool:
+    """Create the topic, or leave it if it exists. Return whether it is new. Raises TopicNotFilled.
+
+    A new topic is empty. For a moment its partitions may have no leader yet.
 
     The topic has no retention limit by time. The log's lines carry times long past, and
     retention.ms (a week) is counted from those.
@@ -32,6 +34,8 @@ def create_topic(
             ):
                 why = refused.str() if isinstance(refused, KafkaError) else refused
                 raise TopicNotFilled(f"topic {topic} could not be created: {why}") from error
+            return False
+    return True
 
 
 def fill_topic(bootstrap_servers: str, topic: str, lines: int, seed: int) -> WebLogTruth:

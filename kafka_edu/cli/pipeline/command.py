@@ -265,7 +265,7 @@ def _topic(steps: "Steps", settings: "PipelineSettings", run: "Run") -> "tuple[L
     servers, topic = settings.bootstrap_servers, settings.topic
     with steps.step(f"asking {servers} for topic {topic}"):
         brokers = brokers_up(servers)
-        create_topic(servers, topic, PARTITIONS, min(_MOST_REPLICAS, brokers))
+        is_new = create_topic(servers, topic, PARTITIONS, min(_MOST_REPLICAS, brokers))
         log = LogSettings(
             run.seed,
             lines_a_second=LINES_A_SECOND,
@@ -274,7 +274,7 @@ def _topic(steps: "Steps", settings: "PipelineSettings", run: "Run") -> "tuple[L
             watermark_s=settings.watermark_s,
         )
         feeder = LogFeeder(servers, topic, run.lines, log)
-        if feeder.is_there():
+        if not is_new and feeder.is_there():
             return feeder, True
     if run.mode is Mode.STREAM:
         return feeder, False
@@ -290,8 +290,10 @@ def _result_topic(settings: "PipelineSettings", *, goes_on: bool) -> None:
     from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic
 
     servers, topic = settings.bootstrap_servers, settings.result_topic
-    create_topic(servers, topic, RESULT_PARTITIONS, min(_MOST_REPLICAS, brokers_up(servers)))
-    if not goes_on and (there := records_in_topic(servers, topic)):
+    replicas = min(_MOST_REPLICAS, brokers_up(servers))
+    if create_topic(servers, topic, RESULT_PARTITIONS, replicas) or goes_on:
+        return
+    if there := records_in_topic(servers, topic):
         raise TopicNotFilled(
             f"the result topic {topic} holds {there:,} records of an earlier run, so its windows"
             " would be there twice. Choose another one by --result-topic, or '' for none"
