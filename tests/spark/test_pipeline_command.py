@@ -78,7 +78,9 @@ def test_the_answers_equal_the_truth(
     assert figures["lines in windows"] + figures["bad lines"] + figures["too late lines"] == 3000
     assert figures["mode"] == "available-now"
     assert figures["records in the result topic"] == figures["windows"]
-    other = run(cluster, "web", tmp_path / "2", "--lines", "3000", "--seed", "2", "--batch")
+    folder = tmp_path / "other-seed"
+    folder.mkdir()
+    other = run(cluster, "web", folder, "--lines", "3000", "--seed", "2", "--batch")
     assert other.exit_code == 1
     assert "holds 3,001 records that are not the log of these options" in other.output
 
