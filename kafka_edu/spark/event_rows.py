@@ -5,8 +5,6 @@ events have stand in columns too: topic, partition, group, and the API and total
 """
 
 import gzip
-import json
-import logging
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,10 +12,11 @@ from typing import Final
 
 import pyarrow as pa
 
-from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.spark.event_row import row_of
 from kafka_edu.spark.file_options import PAGE, matching, nearest
+from kafka_edu.spark.notices import give_notice
 from kafka_edu.spark.source_errors import DamagedRecordingError, SourceOptionError
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, fields_of, plain
+from kafka_edu.trace.event import EVENT_TYPES
 from kafka_edu.trace.reader import LeftOut, read_recording
 from kafka_edu.trace.recording_file import open_events, readable_part
 from kafka_edu.trace.wire_format import TraceFormatError
@@ -44,7 +43,6 @@ EVENT_ROWS: Final = pa.schema([*_ENVELOPE, pa.field("fields", pa.string())])
 EVENT_ROWS_WITH_MAP: Final = pa.schema(
     [*_ENVELOPE, pa.field("fields", pa.map_(pa.string(), pa.string()))]
 )
-_log = logging.getLogger(__name__)
 
 
 def recording_files(path: str) -> list[str]:
@@ -79,8 +77,8 @@ def event_rows(
     """Yield a row for each event of a recording, in the file's order.
 
     `names` keeps these events only; empty: all. An event of a kind that this program does not know
-    is logged and left out. Raises DamagedRecordingError for a file that is no recording, and for a
-    damaged or cut one unless `fail_on_damage` is false. O(bytes).
+    is left out, and the user is told. Raises DamagedRecordingError for a file that is no recording,
+    and for a damaged or cut one unless `fail_on_damage` is false. O(bytes).
     """
     left_out = LeftOut()
     schema = EVENT_ROWS_WITH_MAP if as_map else EVENT_ROWS
@@ -91,7 +89,7 @@ def event_rows(
             for envelope in read_recording(readable_part(stream, left_out), left_out):
                 if wanted and envelope.name not in wanted:
                     continue
-                rows.append(_row(envelope, Path(path).name, as_map))
+                rows.append(row_of(envelope, Path(path).name, as_map=as_map))
                 if len(rows) == _ROWS_AT_ONCE:
                     yield pa.RecordBatch.from_pylist(rows, schema=schema)
                     rows = []
@@ -108,40 +106,4 @@ def event_rows(
             f"{path}: {'; '.join(left_out.sentences())}: give failOnDamage=false to read the rest"
         )
     for sentence in left_out.sentences():
-        _log.warning("%s: %s", path, sentence)
-
-
-def _row(envelope: Envelope, file: str, as_map: bool) -> dict[str, object]:
-    own = fields_of(envelope.event)
-    api, total = own.get("api_key"), own.get("total_us")
-    topic, partition, group = own.get("topic"), own.get("partition"), own.get("group")
-    plain_fields = {name: plain(value) for name, value in own.items()}
-    return {
-        "file": file,
-        "time": envelope.wall_ms * 1000,
-        "monoUs": envelope.mono_us,
-        "source": str(envelope.source),
-        "broker": envelope.broker,
-        "number": envelope.seq,
-        "cause": envelope.cause or None,
-        "event": envelope.name,
-        "kind": EVENT_TYPES[envelope.name].kind.value,
-        "topic": topic if isinstance(topic, str) else None,
-        "partition": partition if isinstance(partition, int) else None,
-        "group": group if isinstance(group, str) else None,
-        "api": _api_name(api) if isinstance(api, int) else None,
-        "totalUs": total if isinstance(total, int) else None,
-        "fields": _texts(plain_fields) if as_map else json.dumps(plain_fields, ensure_ascii=False),
-    }
-
-
-def _api_name(key: int) -> str:
-    return ApiKey(key).title if key in ApiKey._value2member_map_ else f"api {key}"
-
-
-def _texts(fields: dict[str, object]) -> list[tuple[str, str | None]]:
-    """Return the fields as texts: a text as it is, null for None, all else as JSON."""
-    return [
-        (name, value if isinstance(value, str | None) else json.dumps(value, ensure_ascii=False))
-        for name, value in fields.items()
-    ]
+        give_notice(f"{path}: {sentence}")

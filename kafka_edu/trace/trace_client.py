@@ -9,7 +9,7 @@ import json
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
@@ -122,6 +122,9 @@ class TraceClient:
                 return
 
     def close(self) -> None:
+        """Close the connection. A thread that waits for an event ends now."""
+        with suppress(OSError):  # the other end has closed it
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
     def __enter__(self) -> "TraceClient":

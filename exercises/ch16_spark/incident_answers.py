@@ -1,0 +1,230 @@
+"""The rows of a recording, as exercise 16-8 hands them out, and the right answers about them.
+
+The answers are found in the events themselves, not in the rows. They hold for the made incidents of
+the public tests and for the real cluster of the live part.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.spark.event_row import row_of
+from kafka_edu.trace.event import Envelope, Source
+from kafka_edu.trace.events.group import (
+    GroupAssigned,
+    MemberFailed,
+    MemberJoined,
+    MemberLeft,
+    RebalanceCompleted,
+    RebalanceStarted,
+)
+from kafka_edu.trace.events.network import ResponseSent
+from kafka_edu.trace.events.replication import BecameLeader, IsrExpanded, IsrShrunk
+from kafka_edu.trace.events.supervisor import ActionAsked
+
+Rows = list[dict[str, object]]
+EVENTS: Final = (
+    "ResponseSent",
+    "BecameLeader",
+    "IsrShrunk",
+    "IsrExpanded",
+    "RebalanceStarted",
+    "RebalanceCompleted",
+    "GroupAssigned",
+    "MemberJoined",
+    "MemberUpdated",
+    "MemberLeft",
+    "MemberFailed",
+    "ActionAsked",
+)
+"""The events that the learner's code gets. A recording has many others."""
+COLUMNS: Final = (
+    "monoUs",
+    "source",
+    "number",
+    "cause",
+    "event",
+    "topic",
+    "partition",
+    "group",
+    "api",
+    "totalUs",
+    "fields",
+)
+
+SHOWN_WIDTH: Final = 68
+
+
+class Times(NamedTuple):
+    """The requests of one API."""
+
+    requests: int
+    p50_us: int
+    p99_us: int
+
+
+class Flap(NamedTuple):
+    """A broker that left the ISR of a partition, and perhaps came back."""
+
+    partition: str
+    broker: int
+    began_us: int
+    lasted_us: int | None
+    act: str
+
+
+class Pause(NamedTuple):
+    """The time in which a group read nothing, because it rebalanced."""
+
+    group: str
+    generation: int | None
+    cause: str
+    began_us: int
+    lasted_us: int | None
+
+
+def rows_of(envelopes: Iterable[Envelope]) -> Rows:
+    """Return the rows that `format("kafka-edu-events")` gives, with the columns and events that the
+    exercise uses.
+    """
+    found = []
+    for envelope in envelopes:
+        if envelope.name in EVENTS:
+            row = row_of(envelope, "", as_map=False)
+            found.append({name: row[name] for name in COLUMNS})
+    return found
+
+
+def percentile(values: Sequence[int], percent: int) -> int:
+    """Return the smallest value that at least `percent` of the values do not exceed."""
+    return next(
+        value
+        for value in sorted(values)
+        if 100 * sum(one <= value for one in values) >= percent * len(values)
+    )
+
+
+def right_latency(envelopes: Iterable[Envelope]) -> dict[str, Times]:
+    """Return the times of the clients' requests by API, by the definition of a percentile."""
+    by_api: dict[str, list[int]] = {}
+    for envelope in envelopes:
+        if isinstance(envelope.event, ResponseSent) and not envelope.event.follower:
+            by_api.setdefault(ApiKey(envelope.event.api_key).title, []).append(
+                envelope.event.total_us
+            )
+    return {
+        api: Times(len(values), percentile(values, 50), percentile(values, 99))
+        for api, values in sorted(by_api.items())
+    }
+
+
+def in_time(envelopes: Iterable[Envelope]) -> list[Envelope]:
+    """Return events of several processes in one order. Events of one process keep theirs."""
+    return sorted(envelopes, key=lambda one: (one.mono_us, one.source, one.seq))
+
+
+def right_flaps(envelopes: Iterable[Envelope]) -> list[Flap]:
+    """Return who left which ISR, when, for how long, and after which act."""
+    act = ""
+    isrs: dict[str, frozenset[int]] = {}
+    out: dict[tuple[str, int], Flap] = {}
+    found: list[Flap] = []
+    for envelope in in_time(envelopes):
+        match envelope.event:
+            case ActionAsked(title=title):
+                act = title
+                continue
+            case BecameLeader(topic=topic, partition=number, isr=isr):
+                now = frozenset(isr)
+            case IsrShrunk(topic=topic, partition=number, after=isr):
+                now = frozenset(isr)
+            case IsrExpanded(topic=topic, partition=number, after=isr):
+                now = frozenset(isr)
+            case _:
+                continue
+        name = f"{topic}-{number}"
+        before = isrs.get(name, now)
+        isrs[name] = now
+        for broker in before - now:
+            out[name, broker] = Flap(name, broker, envelope.mono_us, None, act)
+        for broker in now - before:
+            if (name, broker) in out:
+                flap = out.pop((name, broker))
+                found.append(flap._replace(lasted_us=envelope.mono_us - flap.began_us))
+    found += out.values()
+    return sorted(found, key=lambda one: (one.began_us, one.partition, one.broker))
+
+
+def right_rebalances(envelopes: Iterable[Envelope]) -> list[Pause]:
+    """Return how long each group read nothing, and because of which event."""
+    names: dict[tuple[Source, int], str] = {}  # a broker that starts again counts from 1 again
+    under_way: dict[str, Pause] = {}
+    found: list[Pause] = []
+    for envelope in in_time(envelopes):
+        names[envelope.source, envelope.seq] = envelope.name
+        match envelope.event:
+            case RebalanceStarted(group=group) if group not in under_way:
+                cause = names.get((envelope.source, envelope.cause), "")
+                under_way[group] = Pause(group, None, cause, envelope.mono_us, None)
+            case GroupAssigned(group=group, generation=generation):
+                pass
+            case RebalanceCompleted(group=group, generation=generation, members=()):
+                pass
+            case _:
+                continue
+        if isinstance(envelope.event, RebalanceStarted) or group not in under_way:
+            continue
+        pause = under_way.pop(group)
+        found.append(
+            pause._replace(generation=generation, lasted_us=envelope.mono_us - pause.began_us)
+        )
+    found += under_way.values()
+    return sorted(found, key=lambda one: (one.began_us, one.group))
+
+
+def timeline(
+    envelopes: Iterable[Envelope], kinds: Sequence[str], api: str = "", most: int = 16
+) -> tuple[str, ...]:
+    """Return the events whose names begin so, in the order of time, to read: when, which number of
+    which process, the number of its cause, and what it says.
+    """
+    shown = []
+    for envelope in in_time(envelopes):
+        row = row_of(envelope, "", as_map=False)
+        if not envelope.name.startswith(tuple(kinds)) or api not in ("", row["api"]):
+            continue
+        at_us = f"{envelope.mono_us:,} µs"
+        cause = f" <- {envelope.cause}" if envelope.cause else ""
+        number = f"{envelope.source} {envelope.seq}{cause}"
+        shown.append(f"{at_us:>16}  {number:<16}  {_said(envelope)}"[:SHOWN_WIDTH])
+    if len(shown) > most:
+        return (*shown[:most], f"… {len(shown) - most} more")
+    return tuple(shown)
+
+
+def _said(envelope: Envelope) -> str:
+    """Return what an event says, in few words."""
+    match envelope.event:
+        case ResponseSent(total_us=total_us, follower=follower):
+            return f"ResponseSent {total_us:,} µs{' to a follower' if follower else ''}"
+        case ActionAsked(title=title):
+            return title
+        case BecameLeader(topic=topic, partition=number, isr=isr):
+            return f"BecameLeader {topic}-{number} isr {_listed(isr)}"
+        case IsrShrunk(topic=topic, partition=number, before=before, after=after):
+            return f"IsrShrunk {topic}-{number} {_listed(before)} -> {_listed(after)}"
+        case IsrExpanded(topic=topic, partition=number, before=before, after=after):
+            return f"IsrExpanded {topic}-{number} {_listed(before)} -> {_listed(after)}"
+        case RebalanceStarted(group=group, generation=generation):
+            return f"RebalanceStarted {group} generation {generation}"
+        case RebalanceCompleted(group=group, generation=generation, members=members):
+            return f"RebalanceCompleted {group} generation {generation}, {len(members)} members"
+        case GroupAssigned(group=group, generation=generation):
+            return f"GroupAssigned {group} generation {generation}"
+        case MemberJoined(group=group) | MemberLeft(group=group) | MemberFailed(group=group):
+            return f"{envelope.name} {group}"
+    return envelope.name
+
+
+def _listed(brokers: Iterable[int]) -> str:
+    return ",".join(map(str, brokers))

@@ -1,0 +1,331 @@
+"""The live part of 16-8: a real cluster of three brokers on which things are done, its recordings,
+and the learner's report on them.
+
+The seed chooses who leads, who is cut off, and who is killed. Meanwhile members of a group come and
+go. The right answers come from the events themselves, so they are exact.
+"""
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from random import Random
+from typing import Final, NamedTuple
+
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.errors import KafkaError
+
+from kafka_edu.learner.learner import Learner, LearnerFailure, LearnerObject
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+from kafka_edu.trace.event import SUPERVISOR, Envelope, Level, Source
+from kafka_edu.trace.events.group import GroupAssigned
+from kafka_edu.trace.reader import read_recording
+from kafka_edu.trace.recording_file import open_events
+from kafka_edu.trace.trace_client import EventsAddress, TraceClient
+from kafka_edu.trace.wire_format import encode, encode_header
+
+from ..runner.manifest import Exercise
+from ..runner.material import new_seed
+from ..runner.topics import make_topic
+from ..runner.verdict import Step
+from .incident_answers import Flap, right_flaps, right_latency, right_rebalances, rows_of
+
+TOPIC: Final = "orders"
+GROUP: Final = "shop"
+RECORDS: Final = 60
+PATIENCE_S: Final = 40.0
+#: The leader puts a follower out after 1.5 s, and ZooKeeper ends the session of a dead broker after
+#: 3 s. A group begins at once.
+SETTINGS: Final = {
+    "replica.lag.time.max.ms": "1500",
+    "zookeeper.session.timeout.ms": "3000",
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "3",
+}
+
+
+class Plan(NamedTuple):
+    """Who is who."""
+
+    leader: int
+    """It leads the topic, and is killed in the end."""
+    victim: int
+    """The follower that is cut off from the leader, or paused."""
+    paused: bool
+
+
+def plan(seed: int) -> Plan:
+    """Return what a seed gives."""
+    random = Random(seed)
+    leader, victim = random.sample(range(3), 2)
+    return Plan(leader, victim, random.random() < 0.5)
+
+
+class Recordings:
+    """Writes a recording for each life of each process of a cluster, at level `hops`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._seen: list[Envelope] = []
+        self._clients: list[TraceClient] = []
+        self._threads: list[threading.Thread] = []
+
+    def follow(self, name: str, address: EventsAddress, source: Source) -> None:
+        """Record a process until it ends or `close` is called. Raises OSError."""
+        client = TraceClient(address, Level.HOPS)
+        thread = threading.Thread(
+            target=self._write, args=(client, self._folder / f"{name}.jsonl", source), daemon=True
+        )
+        self._clients.append(client)
+        self._threads.append(thread)
+        thread.start()
+
+    def _write(self, client: TraceClient, path: Path, source: Source) -> None:
+        with open_events(path, "wb") as file:
+            file.write(encode_header(source, "lab-16-8"))
+            with suppress(OSError, TimeoutError):  # the process ended, or we closed the client
+                for envelope in client:
+                    file.write(encode(envelope))
+                    with self._lock:
+                        self._seen.append(envelope)
+
+    def wait_for(self, what: str, done: Callable[[list[Envelope]], bool]) -> None:
+        """Wait until the events so far are enough. Raises ClusterError when they never are."""
+        end_s = time.monotonic() + PATIENCE_S
+        while True:
+            with self._lock:
+                seen = list(self._seen)
+            if done(seen):
+                return
+            if time.monotonic() > end_s:
+                raise ClusterError(f"after {PATIENCE_S:g} s there was no {what}")
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        """End all recordings."""
+        for client in self._clients:
+            client.close()
+        for thread in self._threads:
+            thread.join(PATIENCE_S)
+
+    def read(self) -> list[Envelope]:
+        """Return the events of all files, one file after the other."""
+        found: list[Envelope] = []
+        for path in sorted(self._folder.iterdir()):
+            with open_events(path) as file:
+                found += read_recording(file)
+        return found
+
+
+def check_live(exercise: Exercise, file: Path, say: Callable[[str], None]) -> Iterator[Step]:
+    """Make the incident, and compare the learner's report with the events. Raises ClusterError."""
+    seed = new_seed()
+    with tempfile.TemporaryDirectory(prefix="kafka-edu-") as name:
+        events = record(plan(seed), Path(name), say)
+    say("your report on them")
+    yield from judge(exercise, file, events)
+
+
+def record(made: Plan, folder: Path, say: Callable[[str], None]) -> list[Envelope]:
+    """Run the cluster through the incident, and return the events of its recordings."""
+    say("starting three brokers")
+    with ExitStack() as stack:
+        cluster = stack.enter_context(running_cluster("lab-16-8", props=SETTINGS))
+        recordings = Recordings(folder)
+        stack.callback(recordings.close)
+        for broker in cluster.broker_ids:
+            source = Source.of_broker(broker)
+            recordings.follow(f"broker-{broker}", cluster.events_address(broker), source)
+        recordings.follow("supervisor", cluster.supervisor_events_address(), SUPERVISOR)
+        third = 3 - made.leader - made.victim
+        make_topic(cluster, TOPIC, [made.leader, made.victim, third], partitions=2)
+        say("writing and reading, and members of a group come and go")
+        write(cluster)
+        with Member(cluster, "first") as first:
+            recordings.wait_for("group", assigned(1))
+            with Member(cluster, "second"):
+                recordings.wait_for("second member", assigned(2))
+            recordings.wait_for("rebalance after a member left", assigned(3))
+            first.close()
+        act(cluster, recordings, made, say)
+        return finished(recordings)
+
+
+def finished(recordings: Recordings) -> list[Envelope]:
+    """Close the recordings, and return their events."""
+    recordings.close()
+    return recordings.read()
+
+
+def act(cluster: Cluster, recordings: Recordings, made: Plan, say: Callable[[str], None]) -> None:
+    """Do the two acts, and wait for what follows them."""
+    if made.paused:
+        say(f"broker {made.victim} is paused")
+        cluster.pause(made.victim)
+        recordings.wait_for("ISR without it", is_out(made.victim))
+        cluster.resume(made.victim)
+    else:
+        say(f"brokers {made.leader} and {made.victim} are cut off from each other")
+        link = {"broker": made.leader, "other": made.victim}
+        cluster.perform("cut-link", link)
+        recordings.wait_for("ISR without a broker", is_out(made.victim))
+        cluster.perform("heal-link", link)
+    recordings.wait_for("whole ISR", is_back(made.victim))
+    say(f"broker {made.leader} is killed, and started again")
+    cluster.kill(made.leader)
+    recordings.wait_for("ISR without the dead leader", is_out(made.leader))
+    cluster.start(made.leader)
+    name, source = f"broker-{made.leader}-again", Source.of_broker(made.leader)
+    recordings.follow(name, cluster.events_address(made.leader), source)
+    recordings.wait_for("whole ISR", is_back(made.leader))
+
+
+def is_out(broker: int) -> Callable[[list[Envelope]], bool]:
+    """Return whether a broker is out of both ISRs of the topic now."""
+    return lambda seen: [flap.lasted_us for flap in flaps_of(seen, broker)][-2:] == [None] * 2
+
+
+def is_back(broker: int) -> Callable[[list[Envelope]], bool]:
+    """Return whether a broker that was out is in all ISRs of the topic again."""
+    return lambda seen: all(flap.lasted_us for flap in flaps_of(seen, broker))
+
+
+def flaps_of(seen: list[Envelope], broker: int) -> list[Flap]:
+    """Return the flaps of one broker in the topic."""
+    return [
+        flap
+        for flap in right_flaps(seen)
+        if flap.broker == broker and flap.partition in (f"{TOPIC}-0", f"{TOPIC}-1")
+    ]
+
+
+def assigned(times: int) -> Callable[[list[Envelope]], bool]:
+    """Return whether the group has got its partitions so often."""
+    return lambda seen: (
+        sum(isinstance(one.event, GroupAssigned) and one.event.group == GROUP for one in seen)
+        >= times
+    )
+
+
+class Member:
+    """A member of the group, in a thread. Its `with` block lets it leave."""
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self._leave = threading.Event()
+        self._thread = threading.Thread(target=self._read, args=(cluster, name), daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> "Member":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the group."""
+        self._leave.set()
+        self._thread.join(PATIENCE_S)
+
+    def _read(self, cluster: Cluster, name: str) -> None:
+        with closing(
+            KafkaConsumer(
+                TOPIC,
+                bootstrap_servers=cluster.bootstrap_servers,
+                group_id=GROUP,
+                client_id=name,
+                auto_offset_reset="earliest",
+                heartbeat_interval_ms=300,
+            )
+        ) as consumer:
+            while not self._leave.is_set():
+                consumer.poll(timeout_ms=200)
+
+
+def write(cluster: Cluster) -> None:
+    """Write some records, each acknowledged by all. Raises ClusterError."""
+    try:
+        with closing(
+            KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all", linger_ms=0)
+        ) as producer:
+            for number in range(RECORDS):
+                producer.send(TOPIC, b"order %d" % number, partition=number % 2).get(PATIENCE_S)
+    except KafkaError as error:
+        raise ClusterError(f"a record was not acknowledged: {error}") from error
+
+
+def judge(exercise: Exercise, file: Path, events: list[Envelope]) -> Iterator[Step]:
+    """Yield whether the learner's report equals what the events say."""
+    learner = Learner(file, exercise.wanted)
+    try:
+        try:
+            report = learner.make(rows_of(events))
+        except LearnerFailure as failure:
+            yield Step("your report can be made", False, str(failure))
+            return
+        latency = {api: tuple(times) for api, times in right_latency(events).items()}
+        slowest = max(latency, key=lambda api: latency[api][2])
+        yield compared_latency(report, latency, f"{len(latency)} APIs, {slowest} is the slowest")
+        flaps = right_flaps(events)
+        long = max(flaps, key=lambda one: one.lasted_us or 0)
+        yield compared(
+            report,
+            "flaps",
+            "flaps of ISRs, with the act before each",
+            flaps,
+            f"{len(flaps)}, the longest {(long.lasted_us or 0) / 1e6:.1f} s after: {long.act}",
+        )
+        pauses = right_rebalances(events)
+        longest = max(pauses, key=lambda one: one.lasted_us or 0)
+        yield compared(
+            report,
+            "rebalances",
+            "rebalances, with the cause of each",
+            pauses,
+            f"{len(pauses)}, the longest {(longest.lasted_us or 0) / 1e6:.2f} s because of"
+            f" {longest.cause}",
+        )
+    finally:
+        learner.close()
+
+
+def compared_latency(report: LearnerObject, right: dict[str, tuple[int, ...]], shown: str) -> Step:
+    """Ask for the times by API, and compare them with the right ones."""
+    says = "p50 and p99 by API"
+    try:
+        came = report.call("latency")
+    except LearnerFailure as failure:
+        return Step(says, False, str(failure))
+    found = came if isinstance(came, dict) else {}
+    for api in sorted({*right, *found}):
+        seen = found.get(api)
+        if api not in right or not isinstance(seen, list) or tuple(seen) != right[api]:
+            expected = right.get(api, "no such API")
+            return Step(says, False, f"{api}: {expected} was expected, and it was {seen!r:.100}")
+    return Step(says, True, shown)
+
+
+def compared(
+    report: LearnerObject,
+    method: str,
+    says: str,
+    right: Sequence[tuple[object, ...]],
+    shown: str,
+) -> Step:
+    """Ask for rows, and compare them with the right ones. `shown` is said if they are the same."""
+    try:
+        came = report.call(method)
+    except LearnerFailure as failure:
+        return Step(says, False, str(failure))
+    rows = list(came) if isinstance(came, tuple) else []
+    for number, row in enumerate(right):
+        seen = rows[number] if number < len(rows) else None
+        if seen != tuple(row):
+            return Step(
+                says, False, f"row {number}: {tuple(row)} was expected, and it was {seen!r:.120}"
+            )
+    if len(rows) > len(right):
+        return Step(says, False, f"{rows[len(right)]!r:.120} was not expected")
+    return Step(says, True, shown)
