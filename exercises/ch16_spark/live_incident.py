@@ -22,7 +22,7 @@ from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.event import SUPERVISOR, Envelope, Level, Source
 from kafka_edu.trace.events.group import GroupAssigned
 from kafka_edu.trace.reader import read_recording
-from kafka_edu.trace.recording_file import open_events
+from kafka_edu.trace.recording_file import open_events, readable_part
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient
 from kafka_edu.trace.wire_format import encode, encode_header
 
@@ -116,7 +116,7 @@ class Recordings:
         found: list[Envelope] = []
         for path in sorted(self._folder.iterdir()):
             with open_events(path) as file:
-                found += read_recording(file)
+                found += read_recording(readable_part(file, None))
         return found
 
 

@@ -9,6 +9,7 @@ import click
 from kafka_edu.cli.generate_log_command import generate_log
 from kafka_edu.cli.pipeline.command import pipeline
 from kafka_edu.cli.spark_options import connector_option, require_spark, spark_errors
+from kafka_edu.cli.spark_shell_command import shell
 from kafka_edu.cli.standalone_command import standalone
 from kafka_edu.spark.connectors import Connector
 
@@ -21,6 +22,7 @@ def spark() -> None:
 spark.add_command(generate_log)
 spark.add_command(standalone)
 spark.add_command(pipeline)
+spark.add_command(shell)
 
 
 @spark.command("status-codes")

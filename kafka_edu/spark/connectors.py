@@ -67,8 +67,12 @@ def start_session(
     Raises SparkStartError if Java is missing or does not start, MasterError if there is no such
     master, and OfficialConnectorMissing.
     """
+    from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 
+    for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        # PySpark raises each error, and logs it too, with the whole stack of Java
+        PySparkLogger.getLogger(logger).setLevel(logging.CRITICAL)
     if (running := SparkSession.getActiveSession()) is not None:
         _add(running, connector)
         yield running

@@ -15,7 +15,6 @@ a repeated task reads the same records. The next hop is `fetch_client`, then `ar
 docs/spark-options.md lists the options, and the differences from the official connector.
 """
 
-import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -41,6 +40,7 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.spark.code_zip import send_code
 from kafka_edu.spark.fetch_client import FetchClient, Layout
 from kafka_edu.spark.file_sources import EventDataSource, SegmentDataSource
+from kafka_edu.spark.notices import give_notice
 from kafka_edu.spark.sink import KafkaEduBatchWriter, KafkaEduStreamWriter
 from kafka_edu.spark.sink_options import parse_sink_options
 from kafka_edu.spark.source_errors import DataLossError, SourceOptionError
@@ -60,6 +60,7 @@ from kafka_edu.spark.source_planning import (
     check_topics,
     data_loss,
     judge,
+    loss_notice,
     move_inside,
     resolve,
     split,
@@ -78,7 +79,6 @@ COLUMNS: Final = (
 HEADERS: Final = "headers array<struct<key string, value binary>>"
 
 StreamJson = dict[str, dict[str, int | str]]
-_log = logging.getLogger(__name__)
 
 
 def register(spark: "SparkSession") -> None:
@@ -124,10 +124,13 @@ def _partitions(options: SourceOptions, ranges: Sequence[OffsetRange]) -> list[I
 
 
 def _allowed(losses: Losses, options: SourceOptions) -> list[OffsetRange]:
-    """Return the ranges, and log what is lost. Raises DataLossError if nothing may be lost."""
+    """Return the ranges, and tell the user what is lost. Raises DataLossError if nothing may be
+    lost.
+    """
+    ranges = judge(losses, options.fail_on_data_loss)
     for line in losses.lost:
-        _log.warning("%s (failOnDataLoss=%s)", line, options.fail_on_data_loss)
-    return judge(losses, options.fail_on_data_loss)
+        give_notice(loss_notice(line))
+    return ranges
 
 
 class _Planner:

@@ -33,9 +33,10 @@ from kafka_edu.protocol.messages.list_offsets import (
 )
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.spark.brokers import MOVED, Brokers, Refused, reason_of
+from kafka_edu.spark.notices import give_notice
 from kafka_edu.spark.source_errors import ClusterError, DataLossError
 from kafka_edu.spark.source_options import ConsumerOptions, Topics
-from kafka_edu.spark.source_planning import OffsetRange, data_loss
+from kafka_edu.spark.source_planning import OffsetRange, data_loss, loss_notice
 
 #: A broker that has no batch from here to the end says so this often before it is believed.
 EMPTY_ANSWERS: Final = 3
@@ -220,8 +221,9 @@ class FetchClient:
         """Yield the batches from `wanted.start` to `wanted.end`, in order, each fetch as it comes.
 
         `next_offset` returns the offset after the batches of a fetch. Raises DataLossError when the
-        records or the topic are gone and `fail_on_data_loss`. Else it goes on where the log begins,
-        and ends early where the log ends. It reads nothing of a topic that was created again.
+        records or the topic are gone and `fail_on_data_loss`. Else it says so, goes on where the
+        log begins, and ends early where the log ends. It reads nothing of a topic that was created
+        again.
         """
         tp = TopicPartition(wanted.topic, wanted.partition)
         position, empty, unknown = wanted.start, 0, 0
@@ -247,9 +249,8 @@ class FetchClient:
                     gone = f"{tp} does not exist any more" if unknown == UNKNOWN_ANSWERS else ""
                     if created_again:
                         gone = f"topic {wanted.topic} was deleted and created again"
-                    if gone and fail_on_data_loss:
-                        raise DataLossError(data_loss(gone))
                     if gone:
+                        _lost(gone, fail_on_data_loss)
                         return
                 try:
                     if asked is None:
@@ -278,9 +279,10 @@ class FetchClient:
                     if limit >= wanted.end and empty >= EMPTY_ANSWERS:
                         return  # compaction has emptied the rest of the range
                     if time.monotonic() > deadline:
-                        if not fail_on_data_loss:
-                            return  # the log ends earlier now
                         reason = f"its end is {limit}, and offset {wanted.end - 1} is wanted"
+                        if not fail_on_data_loss:
+                            _lost(f"{tp}: {reason}", fail_on_data_loss)
+                            return
                     continue
                 begun, position, empty = position, after, 0
                 deadline = time.monotonic() + patience
@@ -362,8 +364,12 @@ class FetchClient:
         first, last = self.earliest([tp])[tp], self.latest([tp])[tp]
         if first <= position < last:
             return position  # the log has changed meanwhile
-        if fail:
-            raise DataLossError(
-                data_loss(f"{tp} has offsets {first} to {last}, and {position} is wanted")
-            )
+        _lost(f"{tp} has offsets {first} to {last}, and {position} is wanted", fail)
         return min(first, end) if position < first else end
+
+
+def _lost(what: str, fail: bool) -> None:
+    """Raise DataLossError if a query must not lose anything. Else tell the user what is gone."""
+    if fail:
+        raise DataLossError(data_loss(what))
+    give_notice(loss_notice(what))

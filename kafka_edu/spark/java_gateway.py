@@ -6,6 +6,8 @@ refuses to start. So this module asks Spark's own launcher for the command, leav
 that this Java lacks, and runs it. PySpark finds the JVM by the environment variables
 PYSPARK_GATEWAY_PORT and PYSPARK_GATEWAY_SECRET, as it does inside `spark-submit`.
 
+The output of the JVM is noise, but for the notices of our workers (`notices`), which are shown.
+
 The JVM reads a pipe whose other end is this process. It ends when the pipe closes, so it never
 outlives this process, not even after kill -9.
 """
@@ -19,21 +21,26 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from kafka_edu.common.java import Java, NoJavaError, find_java
 from kafka_edu.common.package_group import how_to_install
+from kafka_edu.spark.notices import notice_in
 from kafka_edu.spark.source_errors import SourceError
 
 #: The oldest Java that Spark 4 runs on.
 OLDEST_JAVA: Final = 17
 START_TIMEOUT_S: Final = 120.0
 STOP_TIMEOUT_S: Final = 20.0
+KEPT_LINES: Final = 200
 LAUNCHER: Final = "org.apache.spark.launcher.Main"
 _ADD_MODULES: Final = "--add-modules="
+_log = logging.getLogger(__name__)
 
 
 class SparkStartError(SourceError):
@@ -128,15 +135,12 @@ def start_java_gateway(*, with_home: bool = True) -> None:
         ) from None
     command = gateway_command(java, spark_home)
     kept, ours = os.pipe()  # the JVM's standard input; `ours` stays open until this process ends
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Path(folder, "stderr").open("w+", encoding="utf-8", errors="replace") as errors,
-    ):
+    with tempfile.TemporaryDirectory() as folder:
         where = Path(folder, "where")
         process = subprocess.Popen(
             command,
             stdin=kept,
-            stdout=errors,
+            stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env={
                 **{name: text for name, text in os.environ.items() if name != "SPARK_HOME"},
@@ -148,6 +152,8 @@ def start_java_gateway(*, with_home: bool = True) -> None:
             process_group=0,  # Ctrl-C is for this process, which ends the JVM in its turn
         )
         os.close(kept)
+        assert process.stdout is not None
+        output = _Output(process.stdout)
         deadline = time.monotonic() + START_TIMEOUT_S
         try:
             while not where.exists():  # the JVM writes another file and renames it
@@ -158,9 +164,8 @@ def start_java_gateway(*, with_home: bool = True) -> None:
                         " memory. Close other programs, then start the command again"
                     )
                 if process.poll() is not None:
-                    errors.seek(0)
                     raise SparkStartError(
-                        f"Spark's JVM ({java.program}) did not start: {last_words(errors.read())}"
+                        f"Spark's JVM ({java.program}) did not start: {last_words(output.so_far())}"
                     )
                 time.sleep(0.02)
         except (
@@ -178,6 +183,31 @@ def start_java_gateway(*, with_home: bool = True) -> None:
     length = int.from_bytes(answer[4:8], "big")
     os.environ["PYSPARK_GATEWAY_PORT"] = str(int.from_bytes(answer[:4], "big"))
     os.environ["PYSPARK_GATEWAY_SECRET"] = answer[8 : 8 + length].decode()
+
+
+class _Output:
+    """Reads the output of the JVM and of Spark's local workers, in a thread. It shows the notices
+    in it, and keeps the last lines of the rest.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self._thread = threading.Thread(
+            target=self._read, args=(stream,), name="output of Spark's JVM", daemon=True
+        )
+        self._thread.start()
+
+    def _read(self, stream: IO[bytes]) -> None:
+        for raw in stream:
+            line = raw.decode(errors="replace")
+            self._lines.append(line)
+            if (notice := notice_in(line)) is not None:
+                _log.warning(notice)
+
+    def so_far(self) -> str:
+        """Return the last lines. If the JVM has ended, they are complete."""
+        self._thread.join(0.5)
+        return "".join(self._lines)
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:

@@ -7,7 +7,6 @@ those of a fetch are. The formats are described in `kafka_edu.record.record_batc
 lack.
 """
 
-import logging
 import os
 import zlib
 from collections.abc import Iterator
@@ -38,6 +37,7 @@ from kafka_edu.spark.arrow_records import (
 )
 from kafka_edu.spark.crc32c import crc32c
 from kafka_edu.spark.file_options import SegmentFile
+from kafka_edu.spark.notices import give_notice
 from kafka_edu.spark.record_codecs import CodecError, codec_name, decompress
 from kafka_edu.spark.source_errors import CorruptBatchError
 
@@ -87,7 +87,6 @@ INDEX_ROWS: Final = pa.schema(
         ("timestamp", _TIMESTAMP),
     ]
 )
-_log = logging.getLogger(__name__)
 
 
 class _Damage:
@@ -98,11 +97,11 @@ class _Damage:
         self._fail = fail
 
     def found(self, text: str, *, advice: str = "") -> None:
-        """Raise CorruptBatchError, or log it and return."""
+        """Raise CorruptBatchError, or tell the user and return."""
         if self._fail:
             advice = advice or "give failOnDamage=false to read the rest"
             raise CorruptBatchError(f"{self._file.path}: {text}: {advice}")
-        _log.warning("%s: %s (left out, because failOnDamage=false)", self._file.path, text)
+        give_notice(f"{self._file.path}: {text} (left out, because failOnDamage=false)")
 
 
 def _pieces(stream: BinaryIO, damage: _Damage) -> Iterator[tuple[int, memoryview]]:

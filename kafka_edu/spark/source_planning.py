@@ -304,6 +304,11 @@ def data_loss(what: str) -> str:
     )
 
 
+def loss_notice(what: str) -> str:
+    """Return the line for a loss that the user allowed."""
+    return f"{what}. What is there is read, because failOnDataLoss is false"
+
+
 def split(
     ranges: Iterable[OffsetRange], min_partitions: int | None, max_records: int | None
 ) -> list[OffsetRange]:

@@ -2,7 +2,6 @@
 read.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +12,11 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from kafka_edu.common.topic_partition import TopicPartition as LagPartition
 from kafka_edu.spark.source_errors import user_error
+from kafka_edu.spark.stream_lag import stream_lag
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -196,9 +198,10 @@ def test_rows_equal_those_of_librdkafka(
     batches = [progress for progress in query.recentProgress if progress["numInputRows"]]
     assert len(batches) == 2, "admission control from the first batch on"
     source = batches[0]["sources"][0]
-    latest, end = source["latestOffset"], source["endOffset"]
-    latest, end = (json.loads(x) if isinstance(x, str) else x for x in (latest, end))
-    assert latest["rows-plain"]["0"] > end["rows-plain"]["0"], "lastProgress shows the lag"
+    lag = stream_lag(source)
+    assert lag is not None
+    assert lag.by_partition[LagPartition("rows-plain", 0)] > 0, "lastProgress shows the lag"
+    assert stream_lag(batches[-1]["sources"][0])[0] == 0  # type: ignore[index]  # there is one now
     assert sorted(rows_of_spark(spark.table("rows")), key=repr) == sorted(expected, key=repr)
 
     part = (
@@ -313,3 +316,52 @@ def test_a_leader_that_dies_between_planning_and_reading_loses_and_repeats_nothi
         for reader in ("kafka", "kafka-edu")
         for i in range(MOVING_RECORDS)
     }
+
+
+@pytest.mark.parametrize("fail", [True, False])
+def test_records_deleted_between_planning_and_reading_fail_the_query_or_are_told(
+    cluster: Cluster,
+    spark: "SparkSession",
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    fail: bool,
+) -> None:
+    """They are deleted when the batch is planned, and no record of it is read."""
+    topic, deleted, records = f"lost-{fail}".lower(), 60, 100
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    admin.create_topics([NewTopic(topic, 1, 3)])[topic].result(PATIENCE_S)
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"})
+    for i in range(records):
+        producer.produce(topic, b"%d" % i, partition=0)
+    assert producer.flush(PATIENCE_S) == 0
+    found: list[int] = []
+
+    def batch(frame: "DataFrame", _: int) -> None:
+        for cut in admin.delete_records([TopicPartition(topic, 0, deleted)]).values():
+            cut.result(PATIENCE_S)
+        found.extend(row["offset"] for row in frame.collect())
+
+    query = (
+        spark.readStream.format("kafka-edu")
+        .option("kafka.bootstrap.servers", cluster.bootstrap_servers)
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+        .option("failOnDataLoss", fail)
+        .load()
+        .writeStream.foreachBatch(batch)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    said = f"{topic}-0 has offsets {deleted} to {records}, and 0 is wanted"
+    if fail:
+        with pytest.raises(Exception) as lost:  # noqa: PT011 - Spark's, around ours
+            query.awaitTermination(PATIENCE_S * 5)
+        line = user_error(lost.value)
+        assert line is not None
+        assert line.startswith(f"{said}. Records that this query wants are gone.")
+        assert found == []
+        return
+    assert query.awaitTermination(PATIENCE_S * 5)
+    assert found == list(range(deleted, records))
+    wait_for(lambda: any(one.startswith(said) for one in caplog.messages), "no notice came")

@@ -1,4 +1,6 @@
-"""The rules of the exercises 16-2 and 16-3 are Spark's: it counts the same windows and sessions."""
+"""The rules of the exercises 16-2, 16-3 and 16-8 are Spark's: it counts the same windows and
+sessions, and comes to the same answers about a recording.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from exercises.ch16_spark.ex08_recordings.material import incident
+from exercises.ch16_spark.incident_answers import right_latency
 from exercises.ch16_spark.visits import RightSessions
 from exercises.ch16_spark.watermark import RightCounts
 
@@ -45,7 +49,7 @@ def stream(
     Each batch is waited for, with the batch without data that follows it, as in a stream that is
     not behind.
     """
-    from pyspark.sql.functions import col, count, session_window, timestamp_seconds, window
+    from pyspark.sql.functions import timestamp_seconds
 
     folder.mkdir()
     closed: set[tuple[object, ...]] = set()
@@ -56,16 +60,7 @@ def stream(
         .withColumn("at", timestamp_seconds("time"))
         .withWatermark("at", f"{DELAY_S} seconds")
     )
-    if key == "window":
-        counted = read.groupBy(window("at", f"{WINDOW_S} seconds").alias("span"))
-    else:
-        counted = read.groupBy("client", session_window("at", f"{GAP_S} seconds").alias("span"))
-    rows = counted.agg(count("*").alias("lines")).select(
-        *(["client"] if key == "session" else []),
-        col("span.start").cast("long").alias("begin"),
-        col("span.end").cast("long").alias("end"),
-        "lines",
-    )
+    rows = _closed_rows(read, key)
 
     def keep(batch: "DataFrame", _: int) -> None:
         closed.update(tuple(row) for row in batch.collect())
@@ -86,6 +81,35 @@ def stream(
     finally:
         query.stop()
     return closed
+
+
+def _closed_rows(read: "DataFrame", key: str) -> "DataFrame":
+    """Return the query: windows, sessions by `session_window`, or sessions by a processor."""
+    from pyspark.sql.functions import col, count, session_window, window
+
+    if key == "processor":
+        from tests.spark.session_processor import SessionProcessor
+
+        return (
+            read.select("client", "time", "at")
+            .groupBy("client")
+            .transformWithState(
+                SessionProcessor(GAP_S),
+                "client string, begin long, end long, lines long",
+                "append",
+                "eventTime",
+            )
+        )
+    if key == "window":
+        counted = read.groupBy(window("at", f"{WINDOW_S} seconds").alias("span"))
+    else:
+        counted = read.groupBy("client", session_window("at", f"{GAP_S} seconds").alias("span"))
+    return counted.agg(count("*").alias("lines")).select(
+        *(["client"] if key == "session" else []),
+        col("span.start").cast("long").alias("begin"),
+        col("span.end").cast("long").alias("end"),
+        "lines",
+    )
 
 
 def test_spark_counts_the_same_windows_and_sessions(spark: "SparkSession", tmp_path: Path) -> None:
@@ -111,3 +135,35 @@ def test_spark_counts_the_same_windows_and_sessions(spark: "SparkSession", tmp_p
     own.conf.set("spark.sql.shuffle.partitions", "1")
     assert stream(own, tmp_path / "windows", batches, "window") == windows
     assert stream(own, tmp_path / "sessions", batches, "session") == sessions
+    # transformWithState keeps its state in RocksDB
+    own.conf.set(
+        "spark.sql.streaming.stateStore.providerClass",
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    )
+    assert stream(own, tmp_path / "processor", batches, "processor") == sessions
+
+
+def test_spark_reports_the_same_percentiles_of_a_recording(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """The definition of 16-8 is that of `percentile_disc`. `percentile` lies between two values."""
+    from pyspark.sql import functions as F
+
+    recording = tmp_path / "recording.jsonl"
+    made, _ = incident(3)
+    recording.write_text(made.text(), encoding="utf-8")
+    rows = spark.read.format("kafka-edu-events").load(str(recording))
+    found = {
+        row[0]: tuple(row[1:])
+        for row in rows.where(
+            "event = 'ResponseSent' and not get_json_object(fields, '$.follower')::boolean"
+        )
+        .groupBy("api")
+        .agg(
+            F.count("*"),
+            F.expr("cast(percentile_disc(0.5) within group (order by totalUs) as bigint)"),
+            F.expr("cast(percentile_disc(0.99) within group (order by totalUs) as bigint)"),
+        )
+        .collect()
+    }
+    assert found == {api: tuple(times) for api, times in right_latency(made.envelopes).items()}

@@ -1,8 +1,9 @@
 """Exercise 16-8, wrong: the act is the last one before the broker came back."""
 
 import json
+from typing import Any
 
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 class Incident:

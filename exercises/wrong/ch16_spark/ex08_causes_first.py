@@ -1,8 +1,9 @@
 """Exercise 16-8, wrong: a broker's first life hides its second."""
 
 import json
+from typing import Any
 
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 class Incident:

@@ -1,8 +1,9 @@
 """Exercise 16-8, wrong: a broker that does not come back is no row."""
 
 import json
+from typing import Any
 
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 class Incident:

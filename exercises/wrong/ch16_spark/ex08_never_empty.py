@@ -1,8 +1,9 @@
 """Exercise 16-8, wrong: a group without members never ends its rebalance."""
 
 import json
+from typing import Any
 
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 class Incident:

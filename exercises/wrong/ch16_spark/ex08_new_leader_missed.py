@@ -1,8 +1,9 @@
 """Exercise 16-8, wrong: a new leader's ISR is not looked at."""
 
 import json
+from typing import Any
 
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 class Incident:

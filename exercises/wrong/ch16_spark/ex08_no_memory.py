@@ -1,8 +1,9 @@
 """Exercise 16-8, wrong: an ISR is compared with `before` of the event alone."""
 
 import json
+from typing import Any
 
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 class Incident:

@@ -1,8 +1,9 @@
 """Exercise 16-8, wrong: the rows are used in the order of the files."""
 
 import json
+from typing import Any
 
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 class Incident:

@@ -1,8 +1,9 @@
 """Exercise 16-8, wrong: the percentile is rounded down."""
 
 import json
+from typing import Any
 
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 class Incident:

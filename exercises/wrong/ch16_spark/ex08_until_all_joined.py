@@ -1,8 +1,9 @@
 """Exercise 16-8, wrong: a rebalance ends when all members are there."""
 
 import json
+from typing import Any
 
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 class Incident:

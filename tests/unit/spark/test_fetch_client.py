@@ -205,11 +205,17 @@ def test_an_error_that_stays_ends_with_its_name(cluster: ScriptedCluster) -> Non
         read(cluster)
 
 
-def test_records_that_are_gone_are_an_error_or_are_skipped(cluster: ScriptedCluster) -> None:
+def test_records_that_are_gone_are_an_error_or_are_skipped(
+    cluster: ScriptedCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
     cluster.log_start = 2
     with pytest.raises(DataLossError, match="t-0 has offsets 2 to 4, and 0 is wanted"):
         read(cluster)
     assert read(cluster, fail_on_data_loss=False) == [2, 3]
+    assert capsys.readouterr().err == (
+        "kafka-edu: t-0 has offsets 2 to 4, and 0 is wanted. What is there is read, because"
+        " failOnDataLoss is false\n"
+    )
     cluster.log_start, cluster.log_end = 0, 1
     assert read(cluster, start=3, fail_on_data_loss=False) == []
 
