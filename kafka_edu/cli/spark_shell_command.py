@@ -161,7 +161,7 @@ def _talk(console: SparkConsole, servers: str) -> None:
     import readline
     import rlcompleter
 
-    readline.set_completer(rlcompleter.Completer(console.locals).complete)  # type: ignore[arg-type]  # a dict, as given to __init__
+    readline.set_completer(rlcompleter.Completer(console.locals).complete)
     readline.parse_and_bind("tab: complete")
     sys.ps1, sys.ps2 = _PROMPTS
     console.interact(banner=_HELP.format(servers=servers), exitmsg="")
