@@ -87,7 +87,7 @@ def test_the_wheel_serves_a_script_and_spark_submit(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    with running_cluster("script", 1) as cluster:
+    with running_cluster("script", brokers=1) as cluster:
         producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
         for number in range(LINES):
             producer.produce("web", b"line %d" % number)
