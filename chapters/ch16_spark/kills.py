@@ -419,7 +419,9 @@ def run(folder: Path, lines: int, rate: int, zookeeper: str, console: Console) -
             lines_topic=LINES_TOPIC,
             doubles_topic=DOUBLES_TOPIC,
         )
-        for topic in (TOPIC, RESULT_TOPIC, LINES_TOPIC, DOUBLES_TOPIC):
+        # The lines carry times long past, and retention.ms is counted from those.
+        create_topic(servers, TOPIC, PARTITIONS, {"retention.ms": "-1"})
+        for topic in (RESULT_TOPIC, LINES_TOPIC, DOUBLES_TOPIC):
             create_topic(servers, topic, PARTITIONS)
         feed = LogFeed(servers, settings, seed=16)
         with spark_workers(console) as workers:

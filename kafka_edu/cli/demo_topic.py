@@ -3,6 +3,8 @@ it is acked.
 """
 
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from confluent_kafka import KafkaException as ClientError
@@ -23,12 +25,18 @@ def admin_client(bootstrap_servers: str) -> AdminClient:
     return AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
 
 
-def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> dict[int, int]:
-    """Create the topic and wait until it is in sync. Return partition → leader. Raises
-    ClusterError.
+def create_topic(
+    bootstrap_servers: str,
+    topic: str,
+    partitions: int,
+    props: Mapping[str, str] = MappingProxyType({}),
+) -> dict[int, int]:
+    """Create the topic, with `props` too, and wait until it is in sync. Return partition → leader.
+    Raises ClusterError.
     """
+    settings = {"min.insync.replicas": "2", **props}
     try:
-        make_topic(bootstrap_servers, topic, partitions, BROKERS, {"min.insync.replicas": "2"})
+        make_topic(bootstrap_servers, topic, partitions, BROKERS, settings)
     except (KafkaException, OSError, AdminTimeoutError) as error:
         raise ClusterError(f"topic '{topic}' cannot be created: {error}") from error
     return wait_until_in_sync(admin_client(bootstrap_servers), topic, partitions)
