@@ -347,7 +347,8 @@ def tell_the_story(
     batches = unfinished_batches(settings.checkpoint)
     console.print(
         "[red]✕[/] kill -9: the job, while batches were under way: "
-        + ", ".join(f"{name} {batch}" for name, batch in batches.items())
+        + ", ".join(f"{name} {batch}" for name, batch in batches.items()),
+        soft_wrap=True,
     )
     job.start()
     job.wait_for_a_batch("the batches that the killed job left")
