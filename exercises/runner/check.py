@@ -112,8 +112,8 @@ def objection(exercise: Exercise, file: Path) -> str:
     content = file.read_bytes()
     if not content.strip():
         return (
-            f"{file} is empty: `{command_line(f'lab start {exercise.id}')}` in another folder gives"
-            " the starter again"
+            f"{file} is empty: `{command_line(f'lab reset {exercise.id}')}` puts the starter there"
+            " again"
         )
     if content == exercise.starter.read_bytes():
         return (

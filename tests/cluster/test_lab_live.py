@@ -34,6 +34,7 @@ def test_the_reference_times_the_operations_of_broker_2(exercise: Exercise) -> N
         ("01-2", "104 records, with the offsets 0 to 103"),
         ("01-5", "asked with version 7, then 3; picked Fetch 11 and Metadata 8, and the broker"),
         ("01-6", "2,584 bytes; the broker opened session "),
+        ("16-8", "4, the longest "),
     ],
 )
 def test_the_reference_holds_in_a_live_cluster(exercise_id: str, last: str) -> None:
