@@ -34,6 +34,7 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -265,6 +266,7 @@ class Stream:
 
         They call `foreachBatch` functions in this process, so it has to live as long as they do.
         """
+        self._settings = settings
         self._seen: dict[str, int] = {}
         self.queries: list[StreamingQuery] = []
         parsed = parse(records, settings.watermark_s)
@@ -308,14 +310,18 @@ class Stream:
                     self._seen[query.name] = done["batchId"]
                     yield query.name, done
 
-    def has_read(self, ends: Mapping[int, int], topic: str) -> bool:
-        """Return whether every query has written all records before these offsets."""
+    def has_written(self, ends: Mapping[int, int]) -> bool:
+        """Return whether every query has written all that follows from the records before these
+        offsets. A window that the last of them closes comes one batch after them.
+        """
+        settings = self._settings
         return all(
             (last := query.lastProgress) is not None
             and all(
-                _offsets(last, topic).get(str(partition), 0) >= end
+                _offsets(last, settings.topic).get(str(partition), 0) >= end
                 for partition, end in ends.items()
             )
+            and watermark_is_at_its_end(last, settings.delay_s)
             for query in self.queries
         )
 
@@ -367,6 +373,16 @@ def _writes(name: str, settings: PipelineSettings) -> "Callable[[DataFrame, int]
         write(rows, name, batch, settings.out)
 
     return write_batch
+
+
+def watermark_is_at_its_end(progress: Mapping[str, Any], delay_s: int) -> bool:
+    """Return whether the times that a batch has read leave the watermark where it is.
+
+    A batch works with the watermark of all batches before it. If its own times are later, the next
+    batch closes windows, even if there is no new record. A query without watermark has no times.
+    """
+    times = {name: datetime.fromisoformat(text) for name, text in progress["eventTime"].items()}
+    return "max" not in times or times["max"] - timedelta(seconds=delay_s) <= times["watermark"]
 
 
 def _offsets(progress: Mapping[str, Any], topic: str) -> dict[str, int]:

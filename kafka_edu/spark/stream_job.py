@@ -4,7 +4,8 @@
 
 SETTINGS is what `PipelineSettings.to_json` wrote. The job goes on from its checkpoint if there is
 one. A line of JSON on its standard input, such as {"0": 7120, "1": 6911}, says where the topic
-ends, partition by partition. The job ends by itself when every query has written all before it.
+ends, partition by partition. The job ends by itself when every query has written all that follows
+from the records before it, also the windows that the last of them closes.
 """
 
 import json
@@ -47,7 +48,7 @@ def main() -> None:
             run_stream(
                 stream,
                 lambda name, done: print(name, done["batchId"], done["numInputRows"], flush=True),
-                lambda: end.offsets is not None and stream.has_read(end.offsets, settings.topic),
+                lambda: end.offsets is not None and stream.has_written(end.offsets),
             )
     except Exception as error:
         if (line := user_error(error)) is None:

@@ -144,3 +144,15 @@ def test_the_topics_answers_next_to_the_truth() -> None:
     assert "topic of lines: lines lost" in [row.name for row in lost if row.differences]
     twice = compare_window_topic(TopicWindows(truth.windows, count + 1), truth)
     assert [row.name for row in twice if row.differences] == ["result topic: windows doubled"]
+
+
+def test_the_windows_that_the_last_record_closes_come_a_batch_later() -> None:
+    from kafka_edu.spark.pipeline import watermark_is_at_its_end
+
+    def batch(**times: str) -> dict[str, object]:
+        return {"eventTime": {name: f"2018-08-01T{at}:00.000Z" for name, at in times.items()}}
+
+    assert watermark_is_at_its_end(batch(), 720)
+    assert not watermark_is_at_its_end(batch(max="02:00", watermark="00:10"), 720)
+    assert watermark_is_at_its_end(batch(max="02:00", watermark="01:48"), 720)
+    assert watermark_is_at_its_end(batch(watermark="01:48"), 720)  # a batch without records
