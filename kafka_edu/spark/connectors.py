@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -91,7 +91,10 @@ def start_session(
         # the Python of the executors, which this JVM takes for its own workers too
         ours.append(str(find_spark_home().parent))
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*ours, *given]))
-    start_java_gateway(with_home=not (is_local(master) or is_standalone(master)))
+    start_java_gateway(
+        with_home=not (is_local(master) or is_standalone(master)),
+        jars=_jars_at_start(connector, master),
+    )
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in {
         "spark.ui.enabled": "false",
@@ -161,6 +164,19 @@ def _stop(spark: "SparkSession") -> None:
     except Exception as error:
         if not lost_the_jvm(error):  # the block has failed by the same loss
             raise
+
+
+def _jars_at_start(connector: Connector, master: str) -> Sequence[Path]:
+    """Return the jars that the JVM must have from its start. Raises OfficialConnectorMissing.
+
+    On a cluster the executors send back objects of the connector's sink. The part of the driver
+    that reads them knows only the jars of the start, not those of `ADD JAR`.
+    """
+    if connector is not Connector.OFFICIAL or is_local(master):
+        return ()
+    import pyspark
+
+    return official_jars(pyspark.__version__).files
 
 
 def _add(spark: "SparkSession", connector: Connector) -> None:

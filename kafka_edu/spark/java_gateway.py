@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
 
@@ -55,12 +55,13 @@ def find_spark_home() -> Path:
     return Path(spec.origin).parent
 
 
-def gateway_command(java: Java, spark_home: Path) -> list[str]:
+def gateway_command(java: Java, spark_home: Path, jars: Sequence[Path] = ()) -> list[str]:
     """Return the command of PySpark's JVM, without the modules that this Java lacks."""
+    options = ["--jars", ",".join(map(str, jars))] if jars else []
     return [
         word
         for word in launcher_command(
-            java, spark_home, "org.apache.spark.deploy.SparkSubmit", "pyspark-shell"
+            java, spark_home, "org.apache.spark.deploy.SparkSubmit", *options, "pyspark-shell"
         )
         if not (
             word.startswith(_ADD_MODULES) and word.removeprefix(_ADD_MODULES) not in java.modules
@@ -115,12 +116,13 @@ def spark_environment(java: Java, spark_home: Path) -> dict[str, str]:
     }
 
 
-def start_java_gateway(*, with_home: bool = True) -> None:
+def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> None:
     """Start PySpark's JVM and tell PySpark where it is. Do nothing when there is one already.
 
     With SPARK_HOME the JVM gives its Python workers PySpark as a zip. They compile it at each
     start: 0.95 s of a processor, and 0.3 s from the package. Executors of a standalone cluster have
-    the home of their worker. So only other clusters need it here.
+    the home of their worker. So only other clusters need it here. `jars` are for all classes of
+    the driver, and for the executors.
     Raises SparkStartError. The JVM lasts as long as this process.
     """
     if "PYSPARK_GATEWAY_PORT" in os.environ:
@@ -133,7 +135,7 @@ def start_java_gateway(*, with_home: bool = True) -> None:
             f"Spark needs Java {OLDEST_JAVA} or newer, and {error}. Run"
             f" `{how_to_install('spark')}`, which brings one, or set JAVA_HOME to a newer Java."
         ) from None
-    command = gateway_command(java, spark_home)
+    command = gateway_command(java, spark_home, jars)
     kept, ours = os.pipe()  # the JVM's standard input; `ours` stays open until this process ends
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder, "where")
