@@ -170,7 +170,7 @@ def pipeline(
 
     mode = Mode.BATCH if batch else Mode.AVAILABLE_NOW if available_now else Mode.STREAM
     console = Console()
-    steps = Steps(console, is_live=console.is_terminal and not plain)
+    steps = Steps(console, is_live=console.is_terminal and not (console.is_dumb_terminal or plain))
     for file in (json_file, report_file, svg_file):
         _require_writable(file)
     try:
