@@ -108,6 +108,7 @@ def start_session(
         builder = builder.config(key, value)
     interrupt = signal.getsignal(signal.SIGINT)
     spark = builder.getOrCreate()
+    _end_quietly(spark)
     if threading.current_thread() is threading.main_thread():
         signal.signal(
             signal.SIGINT,
@@ -156,6 +157,22 @@ def _sigterm_like_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
         if came:
             before(*came[0])
+
+
+def _end_quietly(spark: "SparkSession") -> None:
+    """Let the thread that takes accumulators from the JVM end without a traceback.
+
+    Ctrl-C ends the JVM too. That thread then reads the end of its connection, which
+    `socketserver` prints as an error. Any other error is printed as before.
+    """
+    server = spark.sparkContext._accumulatorServer
+    tell = server.handle_error
+
+    def handle_error(request: object, client_address: object) -> None:
+        if not isinstance(sys.exception(), EOFError):
+            tell(request, client_address)
+
+    vars(server)["handle_error"] = handle_error
 
 
 def _stop(spark: "SparkSession") -> None:

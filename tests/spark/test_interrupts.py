@@ -6,12 +6,15 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kafka_edu.common.python_process import python_command, python_environment
 
-pytestmark = pytest.mark.spark
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 PATIENCE_S = 300  # a JVM on a busy machine
 #: A job that never ends. It says so by the pipe that a task opens.
 COMMAND = """
@@ -38,6 +41,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_job_does_not_hold_its_command(
     tmp_path: Path, number: signal.Signals, code: int
@@ -63,6 +67,19 @@ def test_an_interrupted_job_does_not_hold_its_command(
         process.wait()
     assert process.returncode == code, said
     assert "Traceback" not in said
+
+
+@pytest.mark.spark
+def test_the_end_of_the_jvm_is_no_error_of_the_accumulators(
+    spark: "SparkSession", capfd: pytest.CaptureFixture[str]
+) -> None:
+    server = spark.sparkContext._accumulatorServer
+    for error, is_shown in ((EOFError(), False), (ValueError("other"), True)):
+        try:
+            raise error
+        except type(error):
+            server.handle_error(None, ("127.0.0.1", 1))
+        assert ("Traceback" in capfd.readouterr().err) == is_shown
 
 
 @pytest.mark.long
