@@ -231,7 +231,7 @@ class StreamJob:
 
 
 class Killed(NamedTuple):
-    """What the kills have hit."""
+    """The processes and batches that the kills have hit."""
 
     batches: dict[str, int]
     """Query → the batch that was under way when the job was killed."""
@@ -242,7 +242,7 @@ class Killed(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What the run has found."""
+    """The findings of a run."""
 
     killed: Killed
     comparisons: "list[Comparison]"
@@ -255,7 +255,7 @@ class Outcome(NamedTuple):
 
 
 class RowsAtLeastOnce:
-    """What the two outputs without a promise have now, to find the middle of a batch."""
+    """The present sizes of the two outputs without a promise, to find the middle of a batch."""
 
     def __init__(self, settings: "PipelineSettings") -> None:
         from kafka_edu.spark.pipeline import APPENDED

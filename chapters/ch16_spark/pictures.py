@@ -36,7 +36,7 @@ _SHOWN: Final = 2
 
 
 class Shares(NamedTuple):
-    """What one micro-batch reads of each partition: start and end."""
+    """The start and the end of one micro-batch in each partition."""
 
     ranges: tuple[tuple[int, int], ...]
 

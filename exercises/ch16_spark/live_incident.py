@@ -47,7 +47,7 @@ SETTINGS: Final = {
 
 
 class Plan(NamedTuple):
-    """Who is who."""
+    """The names of those who take part."""
 
     leader: int
     """It leads the topic, and is killed in the end."""
