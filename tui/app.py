@@ -86,6 +86,8 @@ class DashboardApp(App[None]):
     TITLE = "kafka-edu dashboard"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {DashboardCommands}
     COMMAND_PALETTE_BINDING = "ctrl+p"
+    SHEDS_HOPS: ClassVar[bool] = True
+    """Whether hops are left out when events come too fast: the view shall be of now."""
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(each.key, f"look('{each.name}')", each.title, show=False)
@@ -142,7 +144,9 @@ class DashboardApp(App[None]):
         self.player = Player(self.model, replay)
         self._folder = folder
         self._level = Level.STATE
-        self._feed = feed or (TraceFeed(folder) if folder is not None else None)
+        self._feed = feed or (
+            TraceFeed(folder, sheds=self.SHEDS_HOPS) if folder is not None else None
+        )
         self._load = LoadProcess(folder.name) if folder is not None else None
         self._recorder = Recorder(record, name) if record is not None else None
         self._looks: dict[str, DashboardScreen] = {

@@ -7,6 +7,9 @@ a second and hands events on in the order of their time, so a chain of causes ne
 on the screen. When a process ends, the feed reports it as lost and looks for its address file until
 the process is back.
 
+If more is sent than can be read, the feed falls behind. One that `sheds` then leaves the hops of
+requests out, undecoded, until it has caught up. A Gap says how many they were.
+
 A feed can begin with the past, out of the processes' rings. It then waits for all rings before it
 hands on anything.
 """
@@ -25,8 +28,16 @@ from kafka_edu.supervisor.action_client import (
     NoSupervisorError,
 )
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
-from kafka_edu.trace.event import SUPERVISOR, ZOOKEEPER, Envelope, Level, Source, SourceKind
-from kafka_edu.trace.events.trace import RingEnds
+from kafka_edu.trace.event import (
+    EVENT_TYPES,
+    SUPERVISOR,
+    ZOOKEEPER,
+    Envelope,
+    Level,
+    Source,
+    SourceKind,
+)
+from kafka_edu.trace.events.trace import Gap, RingEnds
 from kafka_edu.trace.reader import order
 from kafka_edu.trace.trace_client import EventsAddress, LevelSwitch, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
@@ -36,6 +47,9 @@ PAST_PATIENCE_US: Final = 5_000_000
 """A process that is paused sends no ring. The others' events then come without it."""
 LOOK_EVERY_S: Final = 0.25
 MAX_HELD: Final = 200_000
+BEHIND_US: Final = 3_000_000
+"""Above this lateness hops are left out, because facts matter more."""
+CAUGHT_UP_US: Final = 1_000_000
 
 
 def now_us() -> int:
@@ -70,9 +84,17 @@ class TraceFeed:
     """
 
     def __init__(
-        self, folder: ClusterFolder, level: Level = Level.STATE, since_us: int | None = None
+        self,
+        folder: ClusterFolder,
+        level: Level = Level.STATE,
+        since_us: int | None = None,
+        *,
+        sheds: bool = False,
     ) -> None:
-        """`since_us` asks for the past too, from that time of the monotonic clock. 0: all of it."""
+        """`since_us` asks for the past too, from that time of the monotonic clock. 0: all of it.
+        `sheds`: being late is worse than missing hops.
+        """
+        self._sheds = sheds
         self._folder = folder
         self._level = LevelSwitch(level)
         self._since_us = since_us
@@ -85,6 +107,8 @@ class TraceFeed:
         """The time of the last event of each process."""
         self._late_us: dict[Source, int] = {}
         """How old the last event of each process was when it was read, the past left out."""
+        self._drained_us = self._begun_us
+        self._behind = False
         self._readers: dict[Source, asyncio.Task[None]] = {}
         self._linked: set[Source] = set()
         self._known = False
@@ -102,6 +126,20 @@ class TraceFeed:
         second. If more is sent than can be read, they become seconds late.
         """
         return max(self._late_us.values(), default=0)
+
+    def _look_at_lateness(self) -> None:
+        """Begin to leave hops out, or stop. A reader that has not taken what is held is as late as
+        one whose sockets are full.
+        """
+        late_us = max(self.late_us(), now_us() - self._drained_us)
+        self._behind = late_us > (CAUGHT_UP_US if self._behind else BEHIND_US)
+
+    def _leaves_out(self, name: str) -> bool:
+        """Return whether events of this name are left out now: hops, those of slow requests too."""
+        if not (self._sheds and self._behind):
+            return False
+        known = EVENT_TYPES.get(name)
+        return known is not None and known.level is not Level.STATE
 
     def listen_at(self, level: Level) -> None:
         """Ask every process for the events of this level from now on."""
@@ -170,8 +208,18 @@ class TraceFeed:
             return  # the file is being written, or has gone again
         told = False
         reason = "closed"
+        left_out = 0
+
+        def wanted(name: str) -> bool:
+            nonlocal left_out
+            leaves_out = self._leaves_out(name)
+            left_out += leaves_out
+            return not leaves_out
+
         try:
-            async for envelope in subscribe(address, self._level, gauges=True, since_us=since_us):
+            async for envelope in subscribe(
+                address, self._level, gauges=True, since_us=since_us, wanted=wanted
+            ):
                 if since_us is not None and envelope.mono_us < since_us:
                     continue  # a ring begins at a keyframe, which is older
                 self._seen_us[teller] = envelope.mono_us
@@ -179,10 +227,14 @@ class TraceFeed:
                     self._past_read.add(teller)
                 if since_us is None or teller in self._past_read:
                     self._late_us[teller] = now_us() - envelope.mono_us
+                    self._look_at_lateness()
                 if not told:
                     told = True
                     self._linked.add(teller)
                     self._take(_link(teller, LinkMade(address.pid)))
+                if left_out and not self._behind:
+                    self._take(envelope._replace(event=Gap(dropped=left_out), cause=0))
+                    left_out = 0
                 self._take(envelope)
         except (
             OSError,
@@ -211,6 +263,7 @@ class TraceFeed:
         log n).
         """
         now = now_us() if now is None else now
+        self._drained_us = now
         ripe = now - HOLD_BACK_US
         out: list[Envelope] = []
         if self._past_loading(now):

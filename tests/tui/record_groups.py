@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
@@ -38,7 +39,13 @@ LEFT_OUT = frozenset(
 TOPIC, GROUP = "web", "shop"
 
 
-def produce(bootstrap: str, stop: threading.Event, *, producers: int, batch: int) -> None:
+class Stop(Protocol):
+    """The event that ends a load, of threading or of multiprocessing."""
+
+    def is_set(self) -> bool: ...
+
+
+def produce(bootstrap: str, stop: Stop, *, producers: int, batch: int) -> None:
     """Produce until `stop` is set: `batch` records from each producer, 40 times a second.
 
     With acks=1, so that no produce waits for followers: what is left is the broker's own time.
@@ -89,7 +96,7 @@ def resized(broker: int, threads: int) -> Callable[[Envelope], bool]:
     )
 
 
-def create_topics(bootstrap: str, stop: threading.Event) -> None:
+def create_topics(bootstrap: str, stop: Stop) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
     number = 0
     while not stop.is_set():

@@ -4,7 +4,7 @@ The broker has one io thread, which the screen's key sets. Topics are created al
 each occupies that thread until ZooKeeper has answered. The produces wait for it in the queue.
 """
 
-import threading
+import multiprocessing
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,8 +13,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.trace.events.server import RequestDequeued
 from tests.tui.live_app import LiveApp, run_live
 from tests.tui.record_groups import TOPIC, create_topics, produce
+from tui.model import Model
 
 pytestmark = pytest.mark.tui
 
@@ -28,14 +30,21 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         yield cluster
 
 
+def every_row_is_whole(model: Model) -> bool:
+    """Whether no row is a slow request of before `h`: of that, some hops were never told."""
+    hops = model.requests.latest_hops().values()
+    return bool(hops) and all(any(isinstance(h.event, RequestDequeued) for h in of) for of in hops)
+
+
 def test_with_few_io_threads_the_time_goes_to_the_queue(cluster: Cluster) -> None:
-    stop = threading.Event()
+    spawning = multiprocessing.get_context("spawn")  # threads would share the dashboard's core
+    stop = spawning.Event()
     bootstrap = cluster.bootstrap_servers
     backlog = [
-        threading.Thread(
+        spawning.Process(
             target=produce, args=(bootstrap, stop), kwargs={"producers": 12, "batch": 2}
         ),
-        threading.Thread(target=create_topics, args=(bootstrap, stop)),
+        spawning.Process(target=create_topics, args=(bootstrap, stop)),
     ]
 
     async def look(screen: LiveApp) -> None:
@@ -43,8 +52,8 @@ def test_with_few_io_threads_the_time_goes_to_the_queue(cluster: Cluster) -> Non
         await screen.shows("b0 queue 0/500", "handlers 0/8")
         await screen.press("i")
         await screen.see(lambda s: "handlers 0/1" in s or "handlers 1/1" in s, "one handler")
-        for thread in backlog:
-            thread.start()
+        for load in backlog:
+            load.start()
         await screen.shows(
             "of the time goes to the request queue",
             "1 handler, 8 before num.io.threads was changed",
@@ -52,7 +61,8 @@ def test_with_few_io_threads_the_time_goes_to_the_queue(cluster: Cluster) -> Non
             "b0 Produce",
         )
         await screen.press("h")
-        await screen.shows("Produce till-", "the latest requests, hop by hop")
+        await screen.shows("Produce till-", "the latest requests", "hop by hop")
+        await screen.see(lambda _: every_row_is_whole(screen.app.model), "all hops of each row")
         await screen.press("enter")
         await screen.shows("where its time went", "request queue", "takes ", "answers ")
         await screen.press("escape")
@@ -64,6 +74,6 @@ def test_with_few_io_threads_the_time_goes_to_the_queue(cluster: Cluster) -> Non
         run_live(cluster, look)
     finally:
         stop.set()
-        for thread in backlog:
-            if thread.ident is not None:
-                thread.join()
+        for load in backlog:
+            if load.pid is not None:
+                load.join()

@@ -59,6 +59,8 @@ def _digit_bindings() -> Iterable[BindingType]:
 class PresenterApp(DashboardApp):
     """The dashboard application that presents a script."""
 
+    SHEDS_HOPS: ClassVar[bool] = False
+    """A page counts hops. While events come late, the presentation waits."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "go_on", "go on", priority=True),
         Binding("backspace", "page_back", "back", priority=True),

@@ -111,7 +111,7 @@ class ReplicationScreen(DashboardScreen):
         if known is None:
             return None
         cut = replication.recent_cut(key)
-        p = self.model.cluster.partitions.by_key.get(key)
+        p = self.model.cluster.partitions.get(key)
         if cut is not None and p is not None and replication.trouble(p) == WELL:
             return cut.envelope
         found = [cut.envelope for cut in known.truncations]

@@ -1,7 +1,9 @@
 """Requests (8): where the time goes, part by part; one request hop by hop."""
 
 import asyncio
-from collections.abc import Awaitable
+import math
+import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -13,12 +15,13 @@ from textual.widgets import Footer, Label
 
 from kafka_edu.instruments.request_times import Queues, SlowRequest
 from kafka_edu.instruments.trace_feed import event_files
-from kafka_edu.trace.event import Level
+from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.trace.wire_format import TraceFormatError
 
 from ..model import Model
 from ..subjects import REQUESTS, SLOW_REQUESTS
+from ..view_model.requests_view import HOP_EVENTS
 from ..widgets.drawn import Lines
 from ..widgets.request_board import (
     HopPicture,
@@ -34,6 +37,11 @@ from .declaration import ScreenDeclaration
 IO_THREAD_LOOKS: Final = 100
 """So often, ten times a second, the screen looks whether a broker has the new number."""
 
+HOP_NAMES: Final = frozenset(cls.__name__ for cls in HOP_EVENTS)
+HOPS_A_SECOND: Final = 3_000
+"""A request has five hops, and to take one costs some 25 µs."""
+SAMPLE_SAID_S: Final = 2.0
+
 
 def io_thread_steps(now: int, wanted: int) -> list[int]:
     """Return the numbers on the way: each at least half of the one before, and at most twice."""
@@ -42,6 +50,37 @@ def io_thread_steps(now: int, wanted: int) -> list[int]:
         now = max(wanted, (now + 1) // 2) if wanted < now else min(wanted, now * 2)
         steps.append(now)
     return steps
+
+
+class HopLimit:
+    """Takes at most HOPS_A_SECOND of all hops, those at the beginning of each second. So a broker
+    that answers thousands of requests a second does not take the dashboard's whole time.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._until_s = 0.0
+        self._taken = 0
+        self._full_s = -math.inf
+        """When the limit was last met."""
+
+    def wants(self, name: str) -> bool:
+        """Return whether to decode an event of this name."""
+        if name not in HOP_NAMES:
+            return False
+        now = self._clock()
+        if now >= self._until_s:
+            self._until_s, self._taken = now + 1, 0
+        self._taken += 1
+        if self._taken > HOPS_A_SECOND:
+            self._full_s = now
+            return False
+        return True
+
+    @property
+    def words(self) -> str:
+        """Return what the title adds while the list is only a sample."""
+        return " (a sample)" if self._clock() - self._full_s < SAMPLE_SAID_S else ""
 
 
 class RequestsScreen(DashboardScreen):
@@ -66,6 +105,7 @@ class RequestsScreen(DashboardScreen):
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references to them."""
         self._choice = RequestChoice()
+        self._limit = HopLimit()
         self._answer = RequestAnswer(self.model, self._choice)
         self._rows = RequestRows(self.model, self._choice)
         self._slow = SlowLines(self.model, self._choice)
@@ -81,7 +121,7 @@ class RequestsScreen(DashboardScreen):
     def tick(self) -> None:
         order = self._slow.order_words()
         self._slow.border_title = (
-            f"the latest requests{order}, hop by hop: ⏎ one of them, h stops"
+            f"the latest requests{self._limit.words}{order}, hop by hop: ⏎ one of them, h stops"
             if self._choice.hops
             else f"the slowest of the last minute{order}: ⏎ its hops"
         )
@@ -168,14 +208,17 @@ class RequestsScreen(DashboardScreen):
     async def _listen(self, path: Path) -> None:
         try:
             address = EventsAddress.read(str(path))
-            async for envelope in subscribe(address, Level.HOPS, gauges=False):
+            async for envelope in subscribe(
+                address, Level.HOPS, gauges=False, wanted=self._limit.wants
+            ):
                 self.model.requests.take_hop(envelope)
         except (OSError, TraceFormatError, ValueError):
             return  # the broker is gone; the main stream of events says so
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
         if message.lines is self._slow and message.index < len(self._slow.rows):
-            self.app.push_screen(HopsScreen(self.model, self._slow.rows[message.index]))
+            row, hops = self._slow.rows[message.index], self._slow.hops(message.index)
+            self.app.push_screen(HopsScreen(self.model, row, hops))
         else:
             self.action_about()
 
@@ -188,10 +231,11 @@ class HopsScreen(ModalScreen[None]):
         Binding("w", "wire", "its bytes"),
     ]
 
-    def __init__(self, model: Model, request: SlowRequest) -> None:
+    def __init__(self, model: Model, request: SlowRequest, hops: list[Envelope]) -> None:
         super().__init__()
         self._model = model
         self._request = request
+        self._hops = hops
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="box"):
@@ -200,7 +244,7 @@ class HopsScreen(ModalScreen[None]):
                 classes="title",
                 markup=False,
             )
-            yield HopPicture(self._model, self._request)
+            yield HopPicture(self._model, self._request, self._hops)
         yield Footer(compact=True, show_command_palette=False)
 
     def action_wire(self) -> None:

@@ -125,18 +125,31 @@ class PartitionsView:
     """All partitions, ordered by topic and number; internal topics come last."""
 
     def __init__(self, glow: Glow, brokers: BrokersView) -> None:
-        self.by_key: dict[PartitionKey, PartitionView] = {}
+        self._by_key: dict[PartitionKey, PartitionView] = {}
+        self._in_order = True
         self._glow = glow
         self._brokers = brokers
         self._told: dict[int, set[PartitionKey]] = {}
         """source → the partitions in the snapshot that is arriving."""
         self._told_by_controller: dict[int, set[PartitionKey]] = {}
 
+    @property
+    def by_key(self) -> dict[PartitionKey, PartitionView]:
+        """Return all partitions in their order. O(1); O(n log n) after new ones."""
+        if not self._in_order:
+            self._by_key = dict(sorted(self._by_key.items(), key=_place))
+            self._in_order = True
+        return self._by_key
+
+    def get(self, key: PartitionKey) -> PartitionView | None:
+        """Return a partition, or None if nobody has spoken of it. O(1)."""
+        return self._by_key.get(key)
+
     def __getitem__(self, key: PartitionKey) -> PartitionView:
-        if key not in self.by_key:
-            self.by_key[key] = PartitionView(key)
-            self.by_key = dict(sorted(self.by_key.items(), key=_place))
-        return self.by_key[key]
+        if key not in self._by_key:
+            self._by_key[key] = PartitionView(key)
+            self._in_order = False
+        return self._by_key[key]
 
     def sign(self, partition: PartitionView, broker: int) -> str:
         """Return the symbol of one cell. `standing` adds what ZooKeeper holds of a dead broker."""
@@ -191,7 +204,7 @@ class PartitionsView:
         return sum(p.leader == broker for p in self.by_key.values())
 
     def apply(self, envelope: Envelope) -> None:
-        """Take one event. O(1); a new partition costs O(partitions)."""
+        """Take one event. O(1); the end of a snapshot or of a topic costs O(partitions)."""
         teller = envelope.broker
         if teller is None:  # of replicas only brokers know
             return
@@ -237,7 +250,8 @@ class PartitionsView:
                 self._change(key, e.leader_epoch, e.zk_version, e.leader, e.isr, e.replicas)
             case PartitionMetadataSnapshot() as e:
                 key = PartitionKey(e.topic, e.partition)
-                if key not in self.by_key or self.by_key[key].leader_epoch < e.leader_epoch:
+                known = self.get(key)
+                if known is None or known.leader_epoch < e.leader_epoch:
                     self._change(key, e.leader_epoch, -1, e.leader, e.isr, e.replicas)
             case BecameLeader() as e:
                 key = PartitionKey(e.topic, e.partition)
@@ -266,13 +280,13 @@ class PartitionsView:
                     )
                 self._progress(self[key], teller, e.progress)
             case PartitionOffsets() as e:
-                known = self.by_key.get(PartitionKey(e.topic, e.partition))
+                known = self.get(PartitionKey(e.topic, e.partition))
                 if known is not None:
                     self._progress(known, teller, e.progress)
             case ReplicaStopped(deleted=True) as e:
                 self[PartitionKey(e.topic, e.partition)].replica_leos.pop(teller, None)
             case TopicDeletionChanged(step="complete") as e:
-                self.by_key = {key: p for key, p in self.by_key.items() if key.topic != e.topic}
+                self._by_key = {k: p for k, p in self._by_key.items() if k.topic != e.topic}
             case PartitionStateChanged(after="OfflinePartition") as e:
                 key = PartitionKey(e.topic, e.partition)
                 if self[key].leader != NO_LEADER and not self._brokers.alive(self[key].leader):
@@ -353,9 +367,9 @@ class PartitionsView:
         """
         told = self._told.pop(teller, None)
         if told is not None:
-            for key, p in self.by_key.items():
+            for key, p in self._by_key.items():
                 if key not in told:
                     p.replica_leos.pop(teller, None)
         by_controller = self._told_by_controller.pop(teller, None)
         if by_controller is not None:
-            self.by_key = {key: p for key, p in self.by_key.items() if key in by_controller}
+            self._by_key = {key: p for key, p in self._by_key.items() if key in by_controller}

@@ -275,7 +275,7 @@ class ReplicationView:
 
     def _truncated_by_epoch(self, envelope: Envelope, e: LogTruncatedByEpoch, teller: int) -> None:
         p = self[PartitionKey(e.topic, e.partition)]
-        known = self.cluster.partitions.by_key.get(p.key)
+        known = self.cluster.partitions.get(p.key)
         self._truncated(
             p,
             Truncation(
@@ -297,7 +297,7 @@ class ReplicationView:
 
     def _truncated_by_range(self, envelope: Envelope, e: LogTruncatedByRange, teller: int) -> None:
         p = self[PartitionKey(e.topic, e.partition)]
-        known = self.cluster.partitions.by_key.get(p.key)
+        known = self.cluster.partitions.get(p.key)
         self._truncated(
             p,
             Truncation(
@@ -335,7 +335,7 @@ class ReplicationView:
 
     def _isr(self, envelope: Envelope, key: PartitionKey) -> None:
         """Add a step if the cluster's view of the ISR has changed with this event."""
-        known = self.cluster.partitions.by_key.get(key)
+        known = self.cluster.partitions.get(key)
         if known is None or not known.isr:
             return
         steps = self[key].steps

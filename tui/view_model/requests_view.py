@@ -111,14 +111,26 @@ class RequestsView:
         ):
             return
         hops.append(envelope)
-        if len(hops) == 1 or not (len(hops) == 2 or isinstance(envelope.event, ResponseSent)):
+        if key not in self._latest_hops:
+            self._list(key, hops)
+
+    def _list(self, key: RequestId, hops: list[Envelope]) -> None:
+        """List a request once its arrival and its answer are known, whichever comes first: there
+        are two streams.
+        """
+        if not any(isinstance(hop.event, RequestReceived) for hop in hops):
             return
-        for hop in hops:  # the answer may come before the others: there are two streams
+        for hop in hops:
             if isinstance(hop.event, ResponseSent):
                 if len(self.latest) == KEPT_LATEST:
                     self._latest_hops.pop(id_of(self.latest[0]), None)
                 self.latest.append(SlowRequest(hop, hop.event))
                 self._latest_hops[key] = hops
+                return
+
+    def latest_hops(self) -> dict[RequestId, list[Envelope]]:
+        """Return the hops of `latest`. The lists go on growing while hops arrive. O(latest)."""
+        return dict(self._latest_hops)
 
     def hops(self, key: RequestId) -> list[Envelope]:
         """Return the recorded hops of a request, in the order of their time."""

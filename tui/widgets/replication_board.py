@@ -56,7 +56,7 @@ class ReplicationChoice:
 
     def selected(self, model: Model) -> int | None:
         """Return the broker of the selected replica: at first a follower, for it can be paused."""
-        p = model.cluster.partitions.by_key.get(self.key) if self.key is not None else None
+        p = model.cluster.partitions.get(self.key) if self.key is not None else None
         if p is None or not p.replicas:
             return None
         if self._broker in p.replicas:

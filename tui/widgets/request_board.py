@@ -210,6 +210,8 @@ class SlowLines(Lines):
         self.model = model
         self.choice = choice
         self.rows: list[SlowRequest] = []
+        self._hops: dict[RequestId, list[Envelope]] = {}
+        """The hops of the rows. A hundred others may have been answered before one is chosen."""
         self._chosen: RequestId | None = None
         """The request under the cursor. The cursor stays on it while others come above it."""
 
@@ -217,12 +219,19 @@ class SlowLines(Lines):
         view, broker = self.model.requests, self.choice.broker
         if self.choice.hops:
             self.rows = [r for r in reversed(view.latest) if broker in (None, r.broker)]
+            self._hops = view.latest_hops()
         else:
             self.rows = view.times.slowest(50, broker=broker)
+            self._hops = {}
         ids = [id_of(row) for row in self.rows]
         if self._chosen in ids:
             self.cursor = ids.index(self._chosen)
         super().tick()
+
+    def hops(self, index: int) -> list[Envelope]:
+        """Return the recorded hops of a row."""
+        key = id_of(self.rows[index])
+        return self._hops.get(key) or self.model.requests.hops(key)
 
     def values(self, index: int) -> Mapping[str, Value | None]:
         row = self.rows[index]
@@ -265,10 +274,10 @@ class HopPicture(Drawn):
 
     subject = SLOW_REQUESTS
 
-    def __init__(self, model: Model, request: SlowRequest) -> None:
+    def __init__(self, model: Model, request: SlowRequest, hops: list[Envelope]) -> None:
         super().__init__(model, id="hops")
         self.request = request
-        self._hops: list[Envelope] = []
+        self._hops = hops
         """The most that was known: the view forgets the oldest requests while more come."""
 
     def draw(self) -> Text:
@@ -307,7 +316,7 @@ class HopPicture(Drawn):
 
     def _recorded(self) -> list[Text]:
         self._hops = max(self._hops, self.model.requests.hops(id_of(self.request)), key=len)
-        hops = self._hops
+        hops = sorted(self._hops, key=lambda hop: (hop.mono_us, hop.seq))
         if len(hops) < 2:
             words = "Its single hops were not recorded: `h` on the Requests screen records hops."
             return [Text(""), ink(words, self.palette.dim)]

@@ -8,7 +8,7 @@ from kafka_edu.trace.event import Kind, event
 @event()
 class Gap(NamedTuple):
     """A subscriber or file was too slow: `dropped` events are missing here. A new snapshot
-    follows.
+    follows, unless they were hops that the subscriber itself left out.
     """
 
     dropped: int

@@ -7,13 +7,17 @@ import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime, Time
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
-from kafka_edu.trace.event import Envelope, Source
+from kafka_edu.trace.event import Envelope, Event, Level, Source
+from kafka_edu.trace.events.network import RequestReceived
 from kafka_edu.trace.events.supervisor import ActionAsked
+from kafka_edu.trace.events.trace import Gap
 from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.tracer import Tracer
 from tests.waiting import PATIENCE_S
@@ -25,8 +29,10 @@ FAR_FUTURE_US = 10**15
 class LateTime(SystemTime):
     """A clock that is late, so that its events are old when they arrive."""
 
+    late_ns = LATE_NS
+
     def nanoseconds(self) -> int:
-        return super().nanoseconds() - LATE_NS
+        return super().nanoseconds() - self.late_ns
 
 
 class Teller:
@@ -224,5 +230,65 @@ def test_it_knows_how_late_its_events_are_read(tmp_path: Path) -> None:
                 await asyncio.sleep(0.02)
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
+
+    asyncio.run(run())
+
+
+def received(correlation: int) -> RequestReceived:
+    return RequestReceived(
+        connection_id="c",
+        correlation_id=correlation,
+        api_key=0,
+        api_version=8,
+        client_id="shop",
+        size_bytes=100,
+        processor=0,
+        queue_size=0,
+    )
+
+
+@pytest.mark.parametrize("sheds", [True, False])
+def test_one_that_sheds_leaves_hops_out_while_it_is_late_and_says_how_many(
+    tmp_path: Path, sheds: bool
+) -> None:
+    async def run() -> None:
+        folder = ClusterFolder(tmp_path / "c")
+        folder.path.mkdir()
+        feed = TraceFeed(folder, Level.HOPS, sheds=sheds)
+        clock = LateTime()
+        teller = Teller(folder, 1, clock)
+        await teller.start()
+        reading = asyncio.create_task(feed.run())
+        came: list[Event] = []
+
+        async def until(wanted: ActionAsked) -> None:
+            while wanted not in came:
+                await asyncio.sleep(0.02)
+                came.extend(e.event for e in feed.drain(FAR_FUTURE_US))
+
+        first, second, third = (
+            ActionAsked(action=act, target=Source.of_broker(1)) for act in ("a", "b", "c")
+        )
+        async with asyncio.timeout(PATIENCE_S):
+            while not teller.tracer.hops:
+                await asyncio.sleep(0.02)
+            teller.tracer(first)
+            await until(first)
+            for correlation in range(7):
+                teller.tracer(received(correlation))
+            teller.tracer(second)
+            await until(second)
+            clock.late_ns = -LATE_NS  # a slow machine shall not make it late
+            teller.tracer(third)
+            await until(third)
+        hops: list[Event] = [received(correlation) for correlation in range(7)]
+        facts = [e for e in came if isinstance(e, ActionAsked | RequestReceived | Gap)]
+        if sheds:
+            assert facts == [first, second, Gap(dropped=7), third]
+        else:
+            assert facts == [first, *hops, second, third]
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        teller.end()
 
     asyncio.run(run())

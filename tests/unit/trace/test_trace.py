@@ -32,7 +32,7 @@ from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.trace_client import EventsAddress, LevelSwitch, subscribe
 from kafka_edu.trace.tracer import Tracer
-from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode, encode_header
+from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode, encode_header, name_of
 from tests.waiting import PATIENCE_S
 
 
@@ -309,6 +309,37 @@ def test_a_subscriber_gets_a_snapshot_then_facts_and_a_wrong_token_nothing() -> 
         server.close()
 
     asyncio.run(main())
+
+
+def test_a_subscriber_can_choose_by_name_before_events_are_decoded() -> None:
+    async def main() -> None:
+        tracer = Tracer(Source.of_broker(1), SystemTime())
+        server = EventServer(tracer, SocketTransport(), SystemTime(), "secret")
+        port = await server.listen()
+        run = asyncio.create_task(server.run())
+        asked: list[str] = []
+
+        def wanted(name: str) -> bool:
+            asked.append(name)
+            return name != "SnapshotBegins"
+
+        async with asyncio.timeout(PATIENCE_S):
+            address = EventsAddress("127.0.0.1", port, "secret", 0)
+            async for envelope in subscribe(address, wanted=wanted):
+                assert envelope.name == "SnapshotEnds"
+                break
+        assert asked == ["SnapshotBegins", "SnapshotEnds"]
+        run.cancel()
+        server.close()
+
+    asyncio.run(main())
+
+
+def test_the_name_of_an_event_is_read_without_decoding_it() -> None:
+    envelope = Envelope(Source.of_broker(1), 1, 0, 2, 3, ProbeZnode(path='/a"b', zxid=1))
+    assert name_of(encode(envelope)) == "ProbeZnode"
+    with pytest.raises(TraceFormatError, match="not an event"):
+        name_of(b'{"error": 1}\n')
 
 
 class FakeWire:

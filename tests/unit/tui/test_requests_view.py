@@ -5,7 +5,12 @@ from kafka_edu.trace.event import Envelope, Event, Source
 from kafka_edu.trace.events.network import RequestReceived, ResponseSent
 from kafka_edu.trace.events.server import HandlerPoolResized, RequestDequeued
 from tests.unit.network.test_request_metrics import Bench
-from tui.screens.requests_screen import io_thread_steps
+from tui.screens.requests_screen import (
+    HOPS_A_SECOND,
+    SAMPLE_SAID_S,
+    HopLimit,
+    io_thread_steps,
+)
 from tui.view_model.requests_view import KEPT_LATEST, KEPT_REQUESTS, RequestsView, id_of
 from tui.widgets.request_board import bar
 
@@ -117,6 +122,43 @@ def test_a_listed_request_keeps_its_hops_while_many_others_begin() -> None:
         _tell(view, _received(i), 2 * i)
     (request,) = view.latest
     assert [hop.name for hop in view.hops(id_of(request))] == ["RequestReceived", "ResponseSent"]
+
+
+def test_a_row_keeps_its_hops_while_a_hundred_others_are_answered() -> None:
+    view = RequestsView()
+    _tell(view, _received(1), 1)
+    _tell(view, _sent(1, 3_000), 2)
+    (request,) = view.latest
+    hops = view.latest_hops()[id_of(request)]
+    for i in range(2, KEPT_REQUESTS + 10):
+        _tell(view, _received(i), 2 * i)
+        _tell(view, _sent(i, 500), 2 * i + 1)
+    assert not view.hops(id_of(request)), "the view has forgotten it, and the row has not"
+    assert [hop.name for hop in hops] == ["RequestReceived", "ResponseSent"]
+
+
+def test_a_request_whose_arrival_was_left_out_is_none_of_the_latest() -> None:
+    view = RequestsView()
+    dequeued = RequestDequeued(
+        connection_id="c", correlation_id=7, api_key=0, handler=1, queued_us=50
+    )
+    _tell(view, dequeued, 1)
+    _tell(view, _sent(7, 3_000), 2)
+    assert not view.latest
+
+
+def test_only_so_many_hops_are_taken_in_a_second_and_the_title_says_so() -> None:
+    now = [100.0]
+    limit = HopLimit(lambda: now[0])
+    assert not limit.wants("WheelTicked"), "not a hop of a request"
+    assert all(limit.wants("RequestReceived") for _ in range(HOPS_A_SECOND))
+    assert limit.words == ""
+    assert not limit.wants("ResponseSent")
+    assert limit.words == " (a sample)"
+    now[0] += 1
+    assert limit.wants("ResponseSent"), "another second"
+    now[0] += SAMPLE_SAID_S
+    assert limit.words == ""
 
 
 def test_memory_is_bounded() -> None:
