@@ -100,18 +100,23 @@ def fails_as_stated(verdict: Verdict, wrong: WrongAnswer) -> tuple[bool, str]:
 
 
 def show_proofs(console: Console, proofs: Iterable[Proof], expected: str) -> bool:
-    """Show a table, and return whether all came out as expected."""
+    """Show a table, and return whether all came out as expected. Until the table is whole, a
+    terminal shows how far the checks are.
+    """
     table = Table("exercise", "kind", "file", expected, "seen", "s")
     all_good = True
-    for proof in proofs:
-        all_good &= proof.as_expected
-        table.add_row(
-            proof.exercise.id,
-            proof.exercise.kind,
-            proof.file,
-            "[green]yes[/]" if proof.as_expected else "[red]no[/]",
-            Text(proof.seen),
-            f"{proof.seconds:.1f}",
-        )
+    with console.status("the first check is running") as status:
+        for proof in proofs:
+            all_good &= proof.as_expected
+            table.add_row(
+                proof.exercise.id,
+                proof.exercise.kind,
+                proof.file,
+                "[green]yes[/]" if proof.as_expected else "[red]no[/]",
+                Text(proof.seen),
+                f"{proof.seconds:.1f}",
+            )
+            how = "as expected" if all_good else "[red]not all as expected[/]"
+            status.update(f"{table.row_count} checked, {how}; the last was of {proof.exercise.id}")
     console.print(table)
     return all_good
