@@ -286,6 +286,10 @@ def test_a_topic_is_deleted_while_a_broker_is_down(cluster: Cluster, admin: Admi
     The broker that was down deletes it when it is back.
     """
     create(admin, "doomed")
+    wait_for(
+        lambda: len(folders(cluster, "doomed")) == 3 * len(BROKERS),
+        "a broker did not make its replicas",
+    )  # the topic has leaders before every follower has its log
     controller = admin.list_topics(timeout=PATIENCE_S).controller_id
     down = next(broker_id for broker_id in BROKERS if broker_id != controller)
     cluster.kill(down)

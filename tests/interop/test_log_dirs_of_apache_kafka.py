@@ -22,7 +22,13 @@ from tests.interop.client_contract import rd, read_to_end
 from tests.interop.external_programs import apache_kafka_jars
 from tests.interop.one_disk import PATIENCE_S, Disk, Make
 
-pytestmark = pytest.mark.interop
+VERSIONS = pytest.mark.parametrize(
+    "version",
+    [
+        pytest.param(Make.KAFKA_2_0_1, marks=pytest.mark.long),  # brokers of Java, for minutes
+        pytest.param(Make.KAFKA_2_8_2, marks=pytest.mark.interop),
+    ],
+)
 
 
 @pytest.fixture
@@ -65,7 +71,7 @@ def tear(disk: Disk, topic: str) -> None:
     path.write_bytes(whole + first[:30])
 
 
-@pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
+@VERSIONS
 def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
     apache_kafka_jars(version)
     disk = Disk(tmp_path, zookeeper)
@@ -104,7 +110,7 @@ def test_a_log_dir_goes_to_and_fro(tmp_path: Path, zookeeper: str, version: Make
     disk.check_clean_end()
 
 
-@pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
+@VERSIONS
 def test_brokers_of_two_makes_exclude_each_other(
     tmp_path: Path, zookeeper: str, version: Make
 ) -> None:
@@ -146,7 +152,7 @@ def transact(servers: str, turn: str, committed: list[str]) -> None:
             producer.abort_transaction(PATIENCE_S)
 
 
-@pytest.mark.parametrize("version", [Make.KAFKA_2_0_1, Make.KAFKA_2_8_2])
+@VERSIONS
 def test_transactions_go_to_and_fro(tmp_path: Path, zookeeper: str, version: Make) -> None:
     """Producer snapshots, transaction indexes and `__transaction_state` work across the brokers:
     the coordinator of one aborts a transaction that the other left open.

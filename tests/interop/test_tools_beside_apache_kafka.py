@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -23,7 +24,8 @@ from tests.interop.record_tools import apache_cluster, of
 from tests.interop.tool_cases import OF_NOBODY, OF_THE_ONE_BROKER, SETTINGS, STORIES, write_files
 from tests.interop.tools import Cluster, differences, golden, tell
 
-pytestmark = pytest.mark.tools
+IN_CI: Final = frozenset({"deletion", "brokers"})
+"""Of the stories on Apache Kafka itself, which does not change, CI tells these."""
 
 
 def await_coordinator(bootstrap: str) -> None:
@@ -60,6 +62,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         missing(str(error))
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("story", STORIES)
 def test_our_tools_on_a_broker_of_ours(ours: Cluster, story: str) -> None:
     found = differences(tell(of(story, ours), STORIES[story], java=False), golden(story))
@@ -67,7 +70,12 @@ def test_our_tools_on_a_broker_of_ours(ours: Cluster, story: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "story", [story for story in STORIES if story not in OF_NOBODY]
+    "story",
+    [
+        pytest.param(story, marks=pytest.mark.tools if story in IN_CI else pytest.mark.long)
+        for story in STORIES
+        if story not in OF_NOBODY
+    ],
 )  # wrong command lines need no broker, and each would start a JVM
 def test_kafkas_tools_and_ours_on_apache_kafka(theirs: Cluster, story: str) -> None:
     """Run both kinds of tools at the same time, each with names of its own. A story about the
@@ -92,6 +100,7 @@ def lines(cluster: Cluster, words: str) -> list[str]:
     return printed.out.splitlines()
 
 
+@pytest.mark.tools
 def test_topics_by_brokers_prints_what_it_prints_by_zookeeper(ours: Cluster) -> None:
     by_brokers = "topics --bootstrap-server {bootstrap}"
     created = lines(
@@ -135,6 +144,7 @@ def test_topics_by_brokers_prints_what_it_prints_by_zookeeper(ours: Cluster) -> 
     assert "Topic 'brokers' already exists." in again.out + again.err
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize("story", ["console", "groups", "deletion", "brokers", "log-dirs"])
 def test_kafkas_tools_on_a_broker_of_ours(ours: Cluster, theirs: Cluster, story: str) -> None:
     """Kafka's own tools print the same on our broker as on theirs. This test covers only the
@@ -146,6 +156,7 @@ def test_kafkas_tools_on_a_broker_of_ours(ours: Cluster, theirs: Cluster, story:
     assert not found, "\n".join(map(str, found))
 
 
+@pytest.mark.tools
 def test_the_performance_tools_print_kafkas_lines(ours: Cluster) -> None:
     """This test is the last one, because its group remains, and one story lists the groups."""
     lines(

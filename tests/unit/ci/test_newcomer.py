@@ -146,7 +146,9 @@ def test_what_is_fetched_is_what_is_said(somebody: object, size: str, failure: s
 def test_a_command_beside_others_waits_for_none_of_them_and_is_judged_as_they_are(
     newcomer: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first command ends only after the second has run, and the cluster starts before both."""
+    """The first command ends only after the second has run, and the cluster starts before both.
+    It has a clone of its own: the other command makes its file elsewhere.
+    """
     monkeypatch.setattr(
         newcomer.Newcomer,
         "get_clone",
@@ -156,7 +158,7 @@ def test_a_command_beside_others_waits_for_none_of_them_and_is_judged_as_they_ar
         ),
     )
     page = (
-        "```sh beside\nuntil [ -e made ]; do sleep 0.01; done; exit 3\n```\n"
+        "```sh beside\nuntil [ -e ../../kafka-edu/made ]; do sleep 0.01; done; exit 3\n```\n"
         "```sh\ntouch made\n```\n"
     )
     blocks = list(newcomer.blocks_of("page.md", page))
