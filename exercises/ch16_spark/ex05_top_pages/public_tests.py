@@ -28,7 +28,7 @@ class Checked:
         """Merge the parts from the left, or two at a time by chance. Raise Mismatch unless the
         result is that of all lines.
         """
-        merged = [self._made.call("partial", part) for part in parts]
+        merged = [self._made.call("partial", [list(hit) for hit in part]) for part in parts]
         while len(merged) > 1:
             at = random.randrange(len(merged) - 1) if random else 0
             one, other = merged[at], merged[at + 1]
