@@ -136,7 +136,7 @@ class TraceFeed:
 
     def _leaves_out(self, name: str) -> bool:
         """Return whether events of this name are left out now: hops, those of slow requests too."""
-        if not (self._sheds and self._behind):
+        if not self._behind:
             return False
         known = EVENT_TYPES.get(name)
         return known is not None and known.level is not Level.STATE
@@ -218,7 +218,11 @@ class TraceFeed:
 
         try:
             async for envelope in subscribe(
-                address, self._level, gauges=True, since_us=since_us, wanted=wanted
+                address,
+                self._level,
+                gauges=True,
+                since_us=since_us,
+                wanted=wanted if self._sheds else None,
             ):
                 if since_us is not None and envelope.mono_us < since_us:
                     continue  # a ring begins at a keyframe, which is older
@@ -227,7 +231,8 @@ class TraceFeed:
                     self._past_read.add(teller)
                 if since_us is None or teller in self._past_read:
                     self._late_us[teller] = now_us() - envelope.mono_us
-                    self._look_at_lateness()
+                    if self._sheds:
+                        self._look_at_lateness()
                 if not told:
                     told = True
                     self._linked.add(teller)

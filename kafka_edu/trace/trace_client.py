@@ -17,7 +17,7 @@ from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError, name_of
 
 LINES_A_TURN: Final = 200
-"""So many lines, about 5 ms of decoding, are read before other tasks get a turn."""
+"""After so many lines the reader lets other tasks run. To decode them takes about 5 ms."""
 
 
 class EventsAddress(NamedTuple):
@@ -175,7 +175,7 @@ async def subscribe(
     far as the process's ring goes back. 0: all of it.
 
     `wanted` is asked by the event's name, before the event is decoded, which costs forty times as
-    much. However many events wait, the loop's other tasks get their turn.
+    much. However many events wait, the loop's other tasks run in between.
     """
     reader, writer = await asyncio.open_connection(address.host, address.port, limit=1 << 24)
     switch = level if isinstance(level, LevelSwitch) else LevelSwitch(level)

@@ -1,6 +1,7 @@
 """The state of the Requests screen: where the time goes by broker and API, and single requests."""
 
 from collections import OrderedDict, deque
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from kafka_edu.instruments.request_times import (
@@ -58,6 +59,11 @@ def request_id(envelope: Envelope) -> RequestId | None:
 
 def id_of(slow: SlowRequest) -> RequestId:
     return RequestId(slow.broker, slow.sent.connection_id, slow.sent.correlation_id)
+
+
+def in_order(hops: Iterable[Envelope]) -> list[Envelope]:
+    """Return hops of one request in the order of their time: two streams may bring them."""
+    return sorted(hops, key=lambda hop: (hop.mono_us, hop.seq))
 
 
 class ApiRow(NamedTuple):
@@ -135,7 +141,7 @@ class RequestsView:
     def hops(self, key: RequestId) -> list[Envelope]:
         """Return the recorded hops of a request, in the order of their time."""
         hops = self._hops.get(key) or self._latest_hops.get(key) or ()
-        return sorted(hops, key=lambda hop: (hop.mono_us, hop.seq))
+        return in_order(hops)
 
     def rows(self, broker: int | None) -> list[ApiRow]:
         """Return the table: by broker; the APIs with requests in the last ten seconds first.

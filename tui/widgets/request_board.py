@@ -21,7 +21,7 @@ from kafka_edu.trace.events.network import REQUEST_PARTS
 from ..model import Model
 from ..subjects import REQUESTS, SLOW_REQUESTS
 from ..view_model.figures import count, per_second
-from ..view_model.requests_view import ApiRow, RequestId, RequestsView, id_of
+from ..view_model.requests_view import ApiRow, RequestId, RequestsView, id_of, in_order
 from .drawn import Drawn, Lines, Order, Value, ink, stacked
 from .prose import folded
 from .ticker_lines import coloured, wall_clock
@@ -316,7 +316,7 @@ class HopPicture(Drawn):
 
     def _recorded(self) -> list[Text]:
         self._hops = max(self._hops, self.model.requests.hops(id_of(self.request)), key=len)
-        hops = sorted(self._hops, key=lambda hop: (hop.mono_us, hop.seq))
+        hops = in_order(self._hops)
         if len(hops) < 2:
             words = "Its single hops were not recorded: `h` on the Requests screen records hops."
             return [Text(""), ink(words, self.palette.dim)]

@@ -15,7 +15,7 @@ from kafka_edu.instruments.link_events import LinkLost, LinkMade
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope, Event, Level, Source
-from kafka_edu.trace.events.network import RequestReceived
+from kafka_edu.trace.events.server import RequestDequeued
 from kafka_edu.trace.events.supervisor import ActionAsked
 from kafka_edu.trace.events.trace import Gap
 from kafka_edu.trace.socket_sink import EventServer
@@ -234,16 +234,9 @@ def test_it_knows_how_late_its_events_are_read(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def received(correlation: int) -> RequestReceived:
-    return RequestReceived(
-        connection_id="c",
-        correlation_id=correlation,
-        api_key=0,
-        api_version=8,
-        client_id="shop",
-        size_bytes=100,
-        processor=0,
-        queue_size=0,
+def dequeued(correlation: int) -> RequestDequeued:
+    return RequestDequeued(
+        connection_id="c", correlation_id=correlation, api_key=0, handler=1, queued_us=50
     )
 
 
@@ -275,14 +268,14 @@ def test_one_that_sheds_leaves_hops_out_while_it_is_late_and_says_how_many(
             teller.tracer(first)
             await until(first)
             for correlation in range(7):
-                teller.tracer(received(correlation))
+                teller.tracer(dequeued(correlation))
             teller.tracer(second)
             await until(second)
             clock.late_ns = -LATE_NS  # a slow machine shall not make it late
             teller.tracer(third)
             await until(third)
-        hops: list[Event] = [received(correlation) for correlation in range(7)]
-        facts = [e for e in came if isinstance(e, ActionAsked | RequestReceived | Gap)]
+        hops: list[Event] = [dequeued(correlation) for correlation in range(7)]
+        facts = [e for e in came if isinstance(e, ActionAsked | RequestDequeued | Gap)]
         if sheds:
             assert facts == [first, second, Gap(dropped=7), third]
         else:
