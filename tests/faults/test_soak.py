@@ -14,9 +14,18 @@ from tests.waiting import PATIENCE_S
 pytestmark = pytest.mark.faults
 
 
+#: The machine may be slow, and only a missing answer is a fault here.
+GRACE_S = "20"
+
+
 def soak(folder: Path, *options: str) -> "subprocess.Popen[str]":
     command = python_command(
-        "kafka_edu", "soak", *options, "--act-every", "3", "--disk-writers", "1"
+        "kafka_edu",
+        "soak",
+        *options,
+        *("--act-every", "3"),
+        *("--disk-writers", "1"),
+        *("--grace", GRACE_S),
     )
     surroundings = python_environment() | {"KAFKA_EDU_HOME": str(folder), "TMPDIR": str(folder)}
     return subprocess.Popen(

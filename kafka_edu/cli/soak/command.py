@@ -20,6 +20,7 @@ from kafka_edu.cli.soak.seeds_command import seeds
 from kafka_edu.cli.soak.soak_report import report_of, show
 from kafka_edu.cli.soak.soak_run import Plan, soak_part
 from kafka_edu.cli.soak.state import SoakState, SoakStateError
+from kafka_edu.clients.answer_deadlines import GRACE_MS
 from kafka_edu.supervisor.cluster import ClusterError
 
 _SAVE_EVERY_S: Final = 5.0
@@ -122,6 +123,14 @@ def run(
     "--seed", type=int, default=7, show_default=True, help="The seed of the probe requests."
 )
 @click.option(
+    "--grace",
+    type=click.FloatRange(0),
+    default=GRACE_MS / 1000,
+    show_default=True,
+    metavar="SECONDS",
+    help="How much later than its time-out the answer to a probe may come.",
+)
+@click.option(
     "--prop",
     "props",
     multiple=True,
@@ -140,6 +149,7 @@ def soak(
     disk_writers: int,
     cpu_hogs: int,
     seed: int,
+    grace: float,
     props: tuple[str, ...],
     json_file: Path | None,
 ) -> None:
@@ -155,7 +165,9 @@ def soak(
     console = Console()
     try:
         state = _state_of(state_file, resume)
-        plan = Plan(rate, act_every, disk_writers, cpu_hogs, seed, dict(map(parse_setting, props)))
+        plan = Plan(
+            rate, act_every, disk_writers, cpu_hogs, seed, grace, dict(map(parse_setting, props))
+        )
         finished = run(minutes, plan, state, state_file, console)
     except (ClusterError, SoakStateError) as error:
         raise click.ClickException(str(error)) from error

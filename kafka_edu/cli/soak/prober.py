@@ -44,8 +44,9 @@ class Prober:
         partitions: Sequence[TopicPartition],
         pauses: Pauses,
         seed: int,
+        grace_ms: float,
     ) -> None:
-        self.answers = Answers()
+        self.answers = Answers(grace_ms)
         self._ports = ports
         self._partitions = partitions
         self._pauses = pauses

@@ -56,6 +56,8 @@ class Plan(NamedTuple):
     disk_writers: int
     cpu_hogs: int
     seed: int
+    grace_s: float
+    """How much later than its time-out the answer to a probe may come."""
     props: Mapping[str, str]
     """Settings of every broker, besides those of the mix."""
 
@@ -82,6 +84,7 @@ class SoakPart:
             probed,
             self._pauses,
             plan.seed + number,
+            plan.grace_s * 1000,
         )
         self._side: list[SideProcess] = []
         self._began = 0.0

@@ -23,6 +23,16 @@ def test_an_answer_within_the_time_out_and_the_grace_is_in_time() -> None:
     assert answers.longest_ms == {"Produce": 500 + GRACE_MS}
 
 
+def test_a_longer_grace_is_kept_and_told() -> None:
+    answers = Answers(grace_ms=20_000)
+    wire = AnswerDeadlines("127.0.0.1:1", 0, answers, Pauses())
+    wire.sent("Fetch", 500, now_ms=0)
+    wire.look(20_500)
+    assert answers.overdue == []
+    wire.look(20_501)
+    assert "(time-out 500 ms + 20000 ms)" in str(answers.overdue[0])
+
+
 def test_a_request_without_an_answer_is_found_once_and_marked_when_it_is_answered_late() -> None:
     wire, answers = connection()
     wire.sent("Fetch", 500, now_ms=0)
