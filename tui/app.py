@@ -155,6 +155,7 @@ class DashboardApp(App[None]):
         self._last_us = now_us()
         self._arrived: deque[Envelope] = deque()
         self._reads_rings = False
+        self._said_of_rings, self._said_until = "", 0.0
         self._ticks = 0
 
     def on_mount(self) -> None:
@@ -370,7 +371,11 @@ class DashboardApp(App[None]):
             self._reads_rings = False
         count = self.player.add_rings(past.envelopes)
         words = f"{plural(count, 'fact')} from before, out of the processes' rings"
-        self.notify(". ".join([words if count else "nothing older is remembered", *past.missing]))
+        said = ". ".join([words if count else "nothing older is remembered", *past.missing])
+        now = asyncio.get_running_loop().time()
+        if said != self._said_of_rings or now > self._said_until:  # it stands there already
+            self._said_of_rings, self._said_until = said, now + self.NOTIFICATION_TIMEOUT
+            self.notify(said)
         self.look()
 
     def action_motion(self) -> None:
