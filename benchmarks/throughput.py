@@ -19,10 +19,13 @@ partition. At the end the anonymous memory of each broker is read.
 
 import argparse
 import contextlib
+import json
 import math
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -70,6 +73,10 @@ READS = {"java": 2, "confluent": 5}
 """How often the written records are read. A consumer needs a second, including its JIT, or a
 quarter of one, so a single read says little.
 """
+
+
+class CheckoutFails(Exception):
+    """A command of the other checkout fails; the text says which, and its own last words."""
 
 
 class Cell(NamedTuple):
@@ -169,6 +176,40 @@ def also_peer(stack: contextlib.ExitStack, setting: str | None) -> list[Peer]:
     key, _, value = setting.partition("=")
     cluster = stack.enter_context(running_cluster("bench-also", props={**SETTINGS, key: value}))
     return [Peer(setting, cluster.bootstrap_servers)]
+
+
+@contextlib.contextmanager
+def other_checkout(folder: Path) -> Iterator[Peer]:
+    """Run a cluster of another checkout of kafka-edu, in a home of its own, for the length of a
+    block. Raises CheckoutFails if its commands fail.
+    """
+    command = str(folder / "kafka-edu")
+    with tempfile.TemporaryDirectory(prefix="kafka-edu-bench-") as home:
+        state = Path(home) / "state.json"
+
+        def cluster(*args: str) -> None:
+            try:
+                subprocess.run(
+                    [command, "cluster", *args],
+                    env={**os.environ, "KAFKA_EDU_HOME": home, "PYTHONPATH": ""},
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                )
+            except OSError as error:
+                raise CheckoutFails(f"{command}: {error.strerror}") from error
+            except subprocess.CalledProcessError as error:
+                raise CheckoutFails(
+                    f"{command} cluster {args[0]}: {error.stderr[-2000:]}"
+                ) from error
+
+        props = [f"--prop={key}={value}" for key, value in SETTINGS.items()]
+        try:
+            cluster("up", f"--brokers={BROKERS}", f"--json={state}", *props)
+            bootstrap = json.loads(state.read_text(encoding="utf-8"))["bootstrap_servers"]
+            yield Peer(str(folder), bootstrap)
+        finally:
+            cluster("down", "--delete")
 
 
 class Run:
@@ -377,6 +418,15 @@ def main(argv: list[str]) -> int:
         help="measure a second cluster of ours too, with this setting",
     )
     parser.add_argument(
+        "--checkout",
+        metavar="FOLDER",
+        type=Path,
+        action="append",
+        default=[],
+        help="measure the brokers of another checkout of kafka-edu too, such as one of an older"
+        " commit",
+    )
+    parser.add_argument(
         "--only",
         choices=["mb", "requests", "latency"],
         action="append",
@@ -398,6 +448,7 @@ def main(argv: list[str]) -> int:
             peers = [
                 Peer("ours", ours.bootstrap_servers),
                 *also_peer(stack, args.also),
+                *(stack.enter_context(other_checkout(one)) for one in args.checkout),
                 Peer("kafka", kafka.bootstrap),
                 stack.enter_context(mock_brokers()),
             ]
@@ -418,6 +469,9 @@ def main(argv: list[str]) -> int:
             )
     except PeerMissing as error:
         print(f"bench throughput cannot run: {error}", file=sys.stderr)
+        return 2
+    except CheckoutFails as error:
+        print(f"the other checkout: {error}", file=sys.stderr)
         return 2
     except subprocess.CalledProcessError as error:
         print(f"a Java client failed: {error.stderr[-2000:]}", file=sys.stderr)

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING
 
-from kafka_edu.spark.java_gateway import find_spark_home, start_java_gateway
+from kafka_edu.spark.java_gateway import find_spark_home, java_gateway
 from kafka_edu.spark.official_jars import OfficialJars, official_jars
 from kafka_edu.spark.source_errors import is_ctrl_c, lost_the_jvm
 from kafka_edu.spark.spark_master import (
@@ -91,10 +91,6 @@ def start_session(
         # the Python of the executors, which this JVM takes for its own workers too
         ours.append(str(find_spark_home().parent))
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*ours, *given]))
-    start_java_gateway(
-        with_home=not (is_local(master) or is_standalone(master)),
-        jars=_jars_at_start(connector, master),
-    )
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in {
         "spark.ui.enabled": "false",
@@ -107,7 +103,11 @@ def start_session(
     }.items():
         builder = builder.config(key, value)
     interrupt = signal.getsignal(signal.SIGINT)
-    spark = builder.getOrCreate()
+    with java_gateway(
+        with_home=not (is_local(master) or is_standalone(master)),
+        jars=_jars_at_start(connector, master),
+    ):
+        spark = builder.getOrCreate()
     _end_quietly(spark)
     if threading.current_thread() is threading.main_thread():
         signal.signal(

@@ -24,7 +24,8 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
@@ -40,6 +41,8 @@ STOP_TIMEOUT_S: Final = 20.0
 KEPT_LINES: Final = 200
 LAUNCHER: Final = "org.apache.spark.launcher.Main"
 _ADD_MODULES: Final = "--add-modules="
+#: The environment variables of the JVM that this process has started; empty before that.
+_ADDRESS: Final[dict[str, str]] = {}
 _log = logging.getLogger(__name__)
 
 
@@ -116,8 +119,30 @@ def spark_environment(java: Java, spark_home: Path) -> dict[str, str]:
     }
 
 
-def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> None:
-    """Start PySpark's JVM and tell PySpark where it is. Do nothing when there is one already.
+@contextmanager
+def java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> Iterator[None]:
+    """Tell PySpark where its JVM is, for the length of a block, and start it the first time.
+
+    PySpark reads the address when its first session begins. After the block it is no longer in the
+    environment, or else a process that this one starts would join the same JVM. An address that was
+    there before, as inside `spark-submit`, stays. The arguments are those of start_java_gateway.
+    Raises SparkStartError.
+    """
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        yield
+        return
+    if not _ADDRESS:
+        _ADDRESS.update(start_java_gateway(with_home=with_home, jars=jars))
+    os.environ.update(_ADDRESS)
+    try:
+        yield
+    finally:
+        for name in _ADDRESS:
+            os.environ.pop(name, None)
+
+
+def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> dict[str, str]:
+    """Start PySpark's JVM. Return the environment variables that tell PySpark where it is.
 
     With SPARK_HOME the JVM gives its Python workers PySpark as a zip. They compile it at each
     start: 0.95 s of a processor, and 0.3 s from the package. Executors of a standalone cluster have
@@ -125,8 +150,6 @@ def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
     the driver, and for the executors.
     Raises SparkStartError. The JVM lasts as long as this process.
     """
-    if "PYSPARK_GATEWAY_PORT" in os.environ:
-        return
     spark_home = find_spark_home()
     try:
         java = find_java(least=OLDEST_JAVA)
@@ -183,8 +206,10 @@ def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_is_no_interrupt)
     length = int.from_bytes(answer[4:8], "big")
-    os.environ["PYSPARK_GATEWAY_PORT"] = str(int.from_bytes(answer[:4], "big"))
-    os.environ["PYSPARK_GATEWAY_SECRET"] = answer[8 : 8 + length].decode()
+    return {
+        "PYSPARK_GATEWAY_PORT": str(int.from_bytes(answer[:4], "big")),
+        "PYSPARK_GATEWAY_SECRET": answer[8 : 8 + length].decode(),
+    }
 
 
 class _Output:

@@ -52,8 +52,7 @@ def test_an_interrupted_job_does_not_hold_its_command(
         [sys.executable, "-c", COMMAND, str(fifo)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        # without the address of the JVM of these tests: the command starts one of its own
-        env={k: v for k, v in python_environment().items() if not k.startswith("PYSPARK_GATEWAY")},
+        env=python_environment(),
         process_group=0,
     )
     try:
@@ -92,8 +91,7 @@ def test_ctrl_c_ends_a_pipeline_in_one_line(tmp_path: Path, moment: str) -> None
         ),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env={k: v for k, v in python_environment().items() if not k.startswith("PYSPARK_GATEWAY")}
-        | {"KAFKA_EDU_HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+        env=python_environment() | {"KAFKA_EDU_HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"},
         process_group=0,
         text=True,
     )

@@ -97,7 +97,7 @@ def test_both_connectors_in_every_mode(
     if connector == "official":
         request.getfixturevalue("official")
     topic = f"web-{connector}"
-    for mode in (("--rate", "4000"), ("--available-now",), ("--batch",)):
+    for mode in (("--rate", "10000"), ("--available-now",), ("--batch",)):
         folder = tmp_path / mode[0]
         folder.mkdir()
         result = run(
@@ -105,7 +105,8 @@ def test_both_connectors_in_every_mode(
             topic,
             folder,
             *("--result-topic", f"{topic}{mode[0]}"),
-            *("--lines", "20000", "--batch-lines", "5000", "--connector", connector, *mode),
+            # so many that some are too late
+            *("--lines", "50000", "--batch-lines", "12500", "--connector", connector, *mode),
         )
         figures = check(result, folder)
         assert figures["too late lines"] > 0

@@ -29,6 +29,10 @@ _STYLE: Final = {
 }
 
 
+#: The plots that there are, in their order.
+NAMES: Final = ("error-rate", "p99", "status", "sessions", "batch-rows", "batch-time")
+
+
 class PlotData(NamedTuple):
     """The numbers of all plots."""
 
@@ -107,8 +111,12 @@ def draw_plots(data: PlotData) -> list[Plot]:
 
 
 def write_pngs(plots: Sequence[Plot], folder: Path) -> list[Path]:
-    """Write each plot as NAME.png. Raises OSError."""
+    """Write each plot as NAME.png. A plot that an earlier run left there, and this one has no data
+    for, is removed. Raises OSError.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    for stale in set(NAMES).difference(plot.name for plot in plots):
+        (folder / f"{stale}.png").unlink(missing_ok=True)
     written = []
     for plot in plots:
         file = folder / f"{plot.name}.png"

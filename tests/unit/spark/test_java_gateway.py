@@ -52,7 +52,6 @@ def launcher(words: list[str]) -> str:
 def test_a_java_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = fake_java(tmp_path / "old", "echo java.base@11.0.2")
     monkeypatch.setattr(java_module, "candidates", lambda: iter([old]))
-    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
     monkeypatch.setattr(
         java_gateway.importlib.util,
         "find_spec",
@@ -86,9 +85,12 @@ def test_a_jvm_that_ends_at_once_says_why(
         "find_spec",
         lambda _: type("Spec", (), {"origin": str(spark_home / "__init__.py")}),
     )
-    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
-    with pytest.raises(SparkStartError, match="did not start: Error: no main class"):
-        start_java_gateway()
+    monkeypatch.setattr(java_gateway, "_ADDRESS", {})
+    with (
+        pytest.raises(SparkStartError, match="did not start: Error: no main class"),
+        java_gateway.java_gateway(),
+    ):
+        pass
     assert "PYSPARK_GATEWAY_PORT" not in os.environ
 
 
@@ -104,7 +106,6 @@ def test_ctrl_c_while_the_jvm_starts_leaves_no_jvm(
         "find_spec",
         lambda _: type("Spec", (), {"origin": str(spark_home / "__init__.py")}),
     )
-    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
     started: list[subprocess.Popen[bytes]] = []
     popen = subprocess.Popen
 
@@ -122,3 +123,28 @@ def test_ctrl_c_while_the_jvm_starts_leaves_no_jvm(
     with pytest.raises(KeyboardInterrupt):
         start_java_gateway()
     assert started[-1].returncode == -signal.SIGKILL
+
+
+def test_the_jvm_is_started_once_and_its_address_is_there_for_the_block_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address = {"PYSPARK_GATEWAY_PORT": "7", "PYSPARK_GATEWAY_SECRET": "s"}
+    starts: list[bool] = []
+
+    def start(*, with_home: bool, jars: object) -> dict[str, str]:
+        starts.append(with_home)
+        return address
+
+    monkeypatch.setattr(java_gateway, "_ADDRESS", {})
+    monkeypatch.setattr(java_gateway, "start_java_gateway", start)
+    for _ in range(2):
+        with java_gateway.java_gateway():
+            assert {name: os.environ[name] for name in address} == address
+        assert not address.keys() & os.environ.keys()
+    assert starts == [True]
+
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "8")
+    with java_gateway.java_gateway():
+        assert os.environ["PYSPARK_GATEWAY_PORT"] == "8"
+    assert os.environ["PYSPARK_GATEWAY_PORT"] == "8"
+    assert starts == [True]
