@@ -149,6 +149,12 @@ class StreamJob:
             *(str(os.getpid()), "kafka_edu.spark.stream_job", master, settings.to_json()),
         )
         chosen = {} if python is None else {"PYSPARK_PYTHON": str(python)}
+        # a JVM that is killed leaves its temporary files, so they go where the demo cleans up
+        folder = Path(settings.out).with_name("temporary")
+        folder.mkdir(exist_ok=True)
+        chosen["SPARK_LOCAL_DIRS"] = str(folder)
+        options = os.environ.get("SPARK_SUBMIT_OPTS", "")
+        chosen["SPARK_SUBMIT_OPTS"] = f'{options} "-Djava.io.tmpdir={folder}"'
         self._environment = python_environment() | chosen
         self._log = Path(settings.out).with_name("job.log")
         self._checkpoint = settings.checkpoint

@@ -8,7 +8,6 @@ answers, but it cannot replace the code that checks them, and it cannot forge an
 import json
 import os
 import select
-import shutil
 import signal
 import stat
 import subprocess
@@ -19,6 +18,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final, NamedTuple
+
+from kafka_edu.learner.working_folder import WorkingFolder
 
 CPU_LIMIT_S: Final = 1.0
 """The CPU time that one call may use. This stops an endless loop."""
@@ -159,7 +160,7 @@ class Learner:
         self.answered_at = 0
         """The line of the learner's file that returned the last answer; 0 means unknown."""
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder: Path | None = None
+        self._folder: WorkingFolder | None = None
 
     def start(self) -> "subprocess.Popen[bytes]":
         """Return the process, started if necessary, with the file loaded. Raises LearnerFailure."""
@@ -167,7 +168,7 @@ class Learner:
             program = Path(__file__).with_name("learner_process.py")
             jail = [str(program.with_name("learner_jail.py")), *str(self._jail).split()]
             base = None if self._jail is None else folder_for_everybody()
-            self._folder = Path(tempfile.mkdtemp(prefix="kafka-edu-learner-", dir=base))
+            self._folder = WorkingFolder(base or Path(tempfile.gettempdir()))
             process = self._process = subprocess.Popen(
                 [
                     sys.executable,
@@ -180,7 +181,7 @@ class Learner:
                     str(self._cpu_limit_s),
                     *filter(None, [self._terminal]),
                 ],
-                cwd=self._folder,
+                cwd=self._folder.path,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
@@ -246,7 +247,7 @@ class Learner:
                     if pipe is not None:
                         pipe.close()
         if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+            folder.remove()
 
     def _answer(
         self, process: "subprocess.Popen[bytes]", limit_s: float, shown: str
