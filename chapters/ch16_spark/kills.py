@@ -232,7 +232,12 @@ class StreamJob:
             raise ClusterError(f"the job ended with {code}:{self._said()}")
 
     def _said(self) -> str:
-        lines = self._log.read_text("utf-8", "replace").splitlines()
+        """Return the last lines of the job's output, without the frames of Java's stacks."""
+        lines = [
+            line
+            for line in self._log.read_text("utf-8", "replace").splitlines()
+            if not line.lstrip().startswith(("at ", "... "))
+        ]
         return "".join(f"\n{line}" for line in lines[-15:])
 
 

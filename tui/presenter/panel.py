@@ -1,5 +1,6 @@
 """The panel below each screen: narration, question, what to look for, and the answer."""
 
+import re
 from typing import Final
 
 from rich.text import Text
@@ -16,6 +17,8 @@ from ..widgets.drawn import palette_of
 #: From this height on, a page with a picture may take more than half of the screen.
 TALL: Final = 30
 
+#: A word that is new: `*word*`, next to blanks or punctuation.
+_NEW_WORD: Final = re.compile(r"(?<![\w\[*])\*(\w(?:[^*\n]*\w)?)\*(?![\w*])")
 _BOLD: Final = {Role.TITLE, Role.QUESTION, Role.SEEN, Role.CHOSEN, Role.FAILURE}
 
 
@@ -74,5 +77,7 @@ def draw(lines: list[Line], palette: Palette) -> Text:
             text.append_text(Text.from_ansi(line.text)).append(end)
             continue
         style = f"{'bold ' if line.role in _BOLD else ''}{colours[line.role]}"
-        text.append(line.text + end, style=style)
+        for part, words in enumerate(_NEW_WORD.split(line.text)):  # every second one is new
+            text.append(words, style=f"{style} italic" if part % 2 else style)
+        text.append(end)
     return text

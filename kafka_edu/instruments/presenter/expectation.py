@@ -7,13 +7,22 @@ from kafka_edu.trace.event import Envelope, Event, Source
 
 
 def filled(words: str, names: Mapping[str, str]) -> str:
-    """Put the values of bound names into a text. A name that is not bound stays as it is."""
-    return words.format_map(_Names(names))
+    """Put the values of bound names into a text: `{rows}` as it is, `{rows:,}` with its thousands
+    apart. A name that is not bound stays as it is.
+    """
+    return words.format_map(_Names({name: _Value(value) for name, value in names.items()}))
 
 
-class _Names(dict[str, str]):
-    def __missing__(self, name: str) -> str:
-        return "{" + name + "}"
+class _Value(str):
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return f"{int(self):,}" if spec == "," and self.isdecimal() else str(self)
+
+
+class _Names(dict[str, _Value]):
+    def __missing__(self, name: str) -> _Value:
+        return _Value("{" + name + "}")
 
 
 def field_of(event: Event, path: str) -> object:

@@ -262,10 +262,12 @@ class _Reader:
 
     def _check_names(self, table: _Table, key: str, words: str) -> None:
         try:
-            names = [name for _, name, _, _ in string.Formatter().parse(words) if name is not None]
+            parts = [part for part in string.Formatter().parse(words) if part[1] is not None]
         except ValueError as error:
             table.fail(f"'{key}': {error}; write {{{{ and }}}} for braces", key)
-        for name in names:
+        for _, name, spec, _ in parts:
+            if spec not in ("", ","):
+                table.fail(f"'{{{name}:{spec}}}' is unknown: write {{{name}}} or {{{name}:,}}", key)
             if name not in self._names:
                 known = ", ".join(sorted(self._names)) or "none yet"
                 table.fail(f"nothing before this binds '{{{name}}}' (bound: {known})", key)

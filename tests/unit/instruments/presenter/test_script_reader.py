@@ -93,6 +93,7 @@ def test_a_whole_script(tmp_path: Path) -> None:
         ('event = "ProcessEnded"', 'event = "ProcessEnd"', 19, "did you mean ProcessEnded?"),
         ("child.id = 1", "chid.id = 1", 20, "ProcessEnded has no field 'chid'"),
         ('bind = { victim = "child.id" }', "", 25, "nothing before this binds '{victim}'"),
+        ("{victim} is", "{victim:5} is", 25, "write {victim} or {victim:,}"),
         ("right = 2", "right = 3", 30, "'right' is a number up to 2"),
         ("lacks =", "misses =", 36, "no test 'misses'"),
         ("above = 0", 'above = "x"', 36, "needs a number"),
