@@ -224,6 +224,7 @@ class SimLoop(asyncio.BaseEventLoop):
                 process.deferred.append(handle)
                 continue
             self._run(handle)
+            del handle  # as in `_run`
             return True
         return False
 
@@ -241,6 +242,10 @@ class SimLoop(asyncio.BaseEventLoop):
             )
         finally:
             asyncio._set_running_loop(before)
+            # Since Python 3.13 the traceback of an error may hold this frame, and the arguments of
+            # the handle the error. This ends the cycle, which only the garbage collector would
+            # find. asyncio's own loop does the same.
+            del handle
 
     def next_event_ns(self) -> int | None:
         """Return when the next callback is due, or None when there is none."""
