@@ -666,7 +666,10 @@ async def _answer(answer: asyncio.Future[T], work: Awaitable[T]) -> None:
         result = await work
     except (KafkaException, ControllerMovedError, ZkError) as error:
         if not answer.done():
-            answer.set_exception(error)
+            # Without its way through the controller. From Python 3.13 on, the frames of that way
+            # lead to the event that is dealt with, and so to `answer`: a cycle.
+            is_answer = isinstance(error, KafkaException)
+            answer.set_exception(error.with_traceback(None) if is_answer else error)
         if not isinstance(error, KafkaException):
             raise
     else:
