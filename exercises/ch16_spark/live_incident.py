@@ -147,8 +147,8 @@ def record(made: Plan, folder: Path, say: Callable[[str], None]) -> list[Envelop
         with Member(cluster, "first") as first:
             recordings.wait_for("group", assigned(1))
             with Member(cluster, "second"):
-                recordings.wait_for("second member", assigned(2))
-            recordings.wait_for("rebalance after a member left", assigned(3))
+                recordings.wait_for("second member", assigned(1, 2))
+            recordings.wait_for("rebalance after a member left", assigned(1, 2, 1))
             first.close()
         act(cluster, recordings, made, say)
         return finished(recordings)
@@ -202,12 +202,26 @@ def flaps_of(seen: list[Envelope], broker: int) -> list[Flap]:
     ]
 
 
-def assigned(times: int) -> Callable[[list[Envelope]], bool]:
-    """Return whether the group has got its partitions so often."""
-    return lambda seen: (
-        sum(isinstance(one.event, GroupAssigned) and one.event.group == GROUP for one in seen)
-        >= times
-    )
+def assigned(*members: int) -> Callable[[list[Envelope]], bool]:
+    """Return whether the group has had so many members, one number after the other.
+
+    A member alone may join again, so assignments cannot simply be counted.
+    """
+
+    def has_had(seen: list[Envelope]) -> bool:
+        wanted = list(members)
+        for one in seen:
+            event = one.event
+            if (
+                isinstance(event, GroupAssigned)
+                and event.group == GROUP
+                and wanted
+                and len(event.assignments) == wanted[0]
+            ):
+                del wanted[0]
+        return not wanted
+
+    return has_had
 
 
 class Member:
