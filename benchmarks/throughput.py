@@ -180,10 +180,12 @@ def also_peer(stack: contextlib.ExitStack, setting: str | None) -> list[Peer]:
 
 @contextlib.contextmanager
 def other_checkout(folder: Path) -> Iterator[Peer]:
-    """Run a cluster of another checkout of kafka-edu, in a home of its own, for the length of a
-    block. Raises CheckoutFails if its commands fail.
+    """Run the brokers of another checkout of kafka-edu while the block runs. Raises CheckoutFails.
+
+    Its cluster lives in a temporary folder, and its packages in an environment of its own.
     """
-    command = str(folder / "kafka-edu")
+    command = str(folder.resolve() / "kafka-edu")
+    inherited = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "KAFKA_EDU_VENV")}
     with tempfile.TemporaryDirectory(prefix="kafka-edu-bench-") as home:
         state = Path(home) / "state.json"
 
@@ -191,7 +193,7 @@ def other_checkout(folder: Path) -> Iterator[Peer]:
             try:
                 subprocess.run(
                     [command, "cluster", *args],
-                    env={**os.environ, "KAFKA_EDU_HOME": home, "PYTHONPATH": ""},
+                    env={**inherited, "KAFKA_EDU_HOME": home},
                     capture_output=True,
                     text=True,
                     check=True,
@@ -204,9 +206,9 @@ def other_checkout(folder: Path) -> Iterator[Peer]:
                 ) from error
 
         props = [f"--prop={key}={value}" for key, value in SETTINGS.items()]
+        cluster("up", f"--brokers={BROKERS}", f"--json={state}", *props)
+        bootstrap = json.loads(state.read_text(encoding="utf-8"))["bootstrap_servers"]
         try:
-            cluster("up", f"--brokers={BROKERS}", f"--json={state}", *props)
-            bootstrap = json.loads(state.read_text(encoding="utf-8"))["bootstrap_servers"]
             yield Peer(str(folder), bootstrap)
         finally:
             cluster("down", "--delete")

@@ -150,11 +150,10 @@ class StreamJob:
         )
         chosen = {} if python is None else {"PYSPARK_PYTHON": str(python)}
         # a JVM that is killed leaves its temporary files, so they go where the demo cleans up
-        folder = Path(settings.out).with_name("temporary")
-        folder.mkdir(exist_ok=True)
-        chosen["SPARK_LOCAL_DIRS"] = str(folder)
+        self._temporary = Path(settings.out).with_name("temporary")
+        chosen["SPARK_LOCAL_DIRS"] = str(self._temporary)
         options = os.environ.get("SPARK_SUBMIT_OPTS", "")
-        chosen["SPARK_SUBMIT_OPTS"] = f'{options} "-Djava.io.tmpdir={folder}"'
+        chosen["SPARK_SUBMIT_OPTS"] = f'{options} "-Djava.io.tmpdir={self._temporary}"'
         self._environment = python_environment() | chosen
         self._log = Path(settings.out).with_name("job.log")
         self._checkpoint = settings.checkpoint
@@ -162,6 +161,7 @@ class StreamJob:
 
     def start(self) -> None:
         """Start it. It goes on from its checkpoint."""
+        self._temporary.mkdir(exist_ok=True)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command,
@@ -233,11 +233,9 @@ class StreamJob:
 
     def _said(self) -> str:
         """Return the last lines of the job's output, without the frames of Java's stacks."""
-        lines = [
-            line
-            for line in self._log.read_text("utf-8", "replace").splitlines()
-            if not line.lstrip().startswith(("at ", "... "))
-        ]
+        from kafka_edu.spark.java_gateway import without_frames
+
+        lines = without_frames(self._log.read_text("utf-8", "replace"))
         return "".join(f"\n{line}" for line in lines[-15:])
 
 

@@ -209,17 +209,12 @@ def assigned(*members: int) -> Callable[[list[Envelope]], bool]:
     """
 
     def has_had(seen: list[Envelope]) -> bool:
-        wanted = list(members)
-        for one in seen:
-            event = one.event
-            if (
-                isinstance(event, GroupAssigned)
-                and event.group == GROUP
-                and wanted
-                and len(event.assignments) == wanted[0]
-            ):
-                del wanted[0]
-        return not wanted
+        sizes = (
+            len(one.event.assignments)
+            for one in seen
+            if isinstance(one.event, GroupAssigned) and one.event.group == GROUP
+        )
+        return all(number in sizes for number in members)  # each search goes on from the last
 
     return has_had
 

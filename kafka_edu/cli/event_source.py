@@ -75,7 +75,7 @@ class EventSource(NamedTuple):
         if not facts:
             return "nothing"
         processes = len({envelope.source for envelope in facts})
-        of = f"{processes} process" + ("" if processes == 1 else "es")
+        of = plural(processes, "process")
         span_ms = (self.envelopes[-1].mono_us - facts[0].mono_us) / 1000
         last = "the last " if self.folder is not None else ""
         return f"{last}{duration(span_ms)} of {of}, {len(facts):,} facts"

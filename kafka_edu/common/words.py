@@ -6,8 +6,9 @@ from itertools import islice
 
 
 def plural(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 partition`, `2 partitions`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    """Return a number with its noun: `1 partition`, `2 partitions`, `2 batches`."""
+    ending = "" if number == 1 else "es" if noun.endswith(("ch", "s")) else "s"
+    return f"{number:,} {noun}{ending}"
 
 
 def cause_of(error: OSError) -> str:

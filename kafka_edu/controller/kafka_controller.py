@@ -664,14 +664,15 @@ async def _answer(answer: asyncio.Future[T], work: Awaitable[T]) -> None:
     """
     try:
         result = await work
-    except (KafkaException, ControllerMovedError, ZkError) as error:
+    except KafkaException as refusal:
         if not answer.done():
-            # Without its way through the controller. From Python 3.13 on, the frames of that way
-            # lead to the event that is dealt with, and so to `answer`: a cycle.
-            is_answer = isinstance(error, KafkaException)
-            answer.set_exception(error.with_traceback(None) if is_answer else error)
-        if not isinstance(error, KafkaException):
-            raise
+            # From Python 3.13 on, the frames of the traceback lead to the event, which holds
+            # `answer`. Without the traceback there is no cycle.
+            answer.set_exception(refusal.with_traceback(None))
+    except (ControllerMovedError, ZkError) as error:
+        if not answer.done():
+            answer.set_exception(error)
+        raise
     else:
         if not answer.done():
             answer.set_result(result)

@@ -554,7 +554,7 @@ def _spark(event: Event) -> Sentence | None:
         case spark.QueryEnded() as e:
             return Sentence(
                 f"Spark's query {e.query} ends",
-                after=f"after {e.batches:,} batch{'' if e.batches == 1 else 'es'}",
+                after=f"after {plural(e.batches, 'batch')}",
             )
     return None
 

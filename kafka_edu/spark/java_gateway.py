@@ -121,7 +121,7 @@ def spark_environment(java: Java, spark_home: Path) -> dict[str, str]:
 
 @contextmanager
 def java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> Iterator[None]:
-    """Tell PySpark where its JVM is, for the length of a block, and start it the first time.
+    """Give PySpark the address of its JVM while the block runs. The first call starts the JVM.
 
     PySpark reads the address when its first session begins. After the block it is no longer in the
     environment, or else a process that this one starts would join the same JVM. An address that was
@@ -267,12 +267,13 @@ def _stop(process: "subprocess.Popen[bytes]", pipe: int) -> None:
         process.wait()
 
 
+def without_frames(text: str) -> list[str]:
+    """Return the lines of Java's output, without the frames of its stacks."""
+    return [line for line in text.splitlines() if not line.lstrip().startswith(("at ", "... "))]
+
+
 def last_words(text: str) -> str:
     """Return the line of Java's output that names the cause."""
-    lines = [
-        line.strip()
-        for line in text.splitlines()
-        if line.strip() and not line.lstrip().startswith("at ")
-    ]
+    lines = [line.strip() for line in without_frames(text) if line.strip()]
     causes = [line for line in lines if "Exception" in line or "Error" in line]
     return (causes or lines or ["it said nothing"])[-1]

@@ -15,8 +15,6 @@ from tests.interop.external_programs import missing
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-
 
 @pytest.fixture(scope="session", autouse=True)
 def _pyspark() -> None:
@@ -24,8 +22,18 @@ def _pyspark() -> None:
     pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _fast_compiler() -> Iterator[None]:
+    """Set the options of all JVMs that the tests of this folder start."""
+    with pytest.MonkeyPatch.context() as environment:
+        if "SPARK_SUBMIT_OPTS" not in os.environ:
+            options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+            environment.setenv("SPARK_SUBMIT_OPTS", options)
+        yield
+
+
 @pytest.fixture(scope="session")
-def spark(_pyspark: None) -> "Iterator[SparkSession]":
+def spark(_pyspark: None, _fast_compiler: None) -> "Iterator[SparkSession]":
     """Return the session. `start_session` inside a test uses the same one."""
     from kafka_edu.spark.connectors import start_session
 

@@ -10,6 +10,7 @@ from typing import Final
 
 import google_crc32c
 
+from kafka_edu.common.words import plural
 from kafka_edu.instruments.wire.cursor import Cursor, Stop
 from kafka_edu.instruments.wire.tree import Node
 from kafka_edu.instruments.wire.words import bytes_words, time_words
@@ -77,12 +78,8 @@ def read_batches(cursor: Cursor, *, may_be_cut: bool) -> str:
         batches += 1
     if not batches:
         return ""
-    words = f", {_plural(batches, 'batch')}, {_plural(records, 'record')}"
+    words = f", {plural(batches, 'batch')}, {plural(records, 'record')}"
     return words + (", checksums right" if len(cursor.problems) == faults else "")
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'es' if noun == 'batch' else 's'}" if count != 1 else f"1 {noun}"
 
 
 def _is_whole(cursor: Cursor) -> bool:
@@ -160,7 +157,7 @@ def _batch(cursor: Cursor) -> int:
             _checksum(cursor, read["crc"], computed)
             count = numbers["records_count"]
             node.value = (
-                f"{_plural(max(count, 0), 'record')} from offset {numbers['base_offset']:,}"
+                f"{plural(max(count, 0), 'record')} from offset {numbers['base_offset']:,}"
                 f", {read['attributes'].value.partition(' = ')[2]}"
             )
             if count < 0:
@@ -274,7 +271,7 @@ def _record_body(cursor: Cursor, node: Node, header: dict[str, int]) -> None:
     for number in range(count.raw):
         _record_header(cursor, number)
     if count.raw:
-        node.value += f"  {_plural(count.raw, 'header')}"
+        node.value += f"  {plural(count.raw, 'header')}"
 
 
 def _record_header(cursor: Cursor, number: int) -> None:

@@ -1,4 +1,4 @@
-"""What a killed owner leaves behind is removed by the next one; what somebody holds stays."""
+"""The folder of a killed owner is removed later. The folder of a living owner stays."""
 
 import os
 import signal
