@@ -14,7 +14,7 @@ The cost of each reducer is measured by itself, in CPU time for each event.
 import argparse
 import asyncio
 import time
-from collections import deque
+from collections import Counter, deque
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +50,7 @@ class MadeFeed:
         self._cycle = 0
         self._offset_us: int | None = None
         self.handed_out = 0
+        self.left_out: Counter[str] = Counter()
 
     async def run(self) -> None:
         """Have nothing to do: events are made when they are asked for."""

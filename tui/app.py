@@ -5,15 +5,17 @@ the screen to draw what changed.
 """
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Sequence
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Final, Protocol
 
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
-from textual.events import Key
+from textual.dom import DOMNode
+from textual.events import Event, Key
 from textual.filter import LineFilter
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
@@ -23,7 +25,7 @@ from kafka_edu.common.words import plural
 from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.replay import Replay
-from kafka_edu.instruments.trace_feed import TraceFeed, now_us
+from kafka_edu.instruments.trace_feed import HOLD_BACK_US, TraceFeed, now_us
 from kafka_edu.supervisor.act_table import ACTS
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope, Level
@@ -34,6 +36,7 @@ from .load_process import LoadProcess
 from .model import Model
 from .palette import THEMES
 from .player import Player
+from .report import AppReport
 from .screens.act_screen import ActScreen
 from .screens.breakpoint_screen import BreakpointScreen
 from .screens.dashboard_screen import DashboardScreen
@@ -75,6 +78,9 @@ class Feed(Protocol):
     def drain(self, now: int | None = None) -> list[Envelope]: ...
 
     def late_us(self) -> int: ...
+
+    @property
+    def left_out(self) -> Counter[str]: ...
 
 
 class DashboardApp(App[None]):
@@ -124,8 +130,11 @@ class DashboardApp(App[None]):
         wire: WireView | None = None,
         feed: Feed | None = None,
         warnings: Sequence[str] = (),
+        report: AppReport | None = None,
     ) -> None:
-        """`wire` holds frames that were captured before. `warnings` are shown at the start."""
+        """`wire` holds frames that were captured before. `warnings` are shown at the start.
+        `report` gets how late the view is, and how fast it answers keys.
+        """
         super().__init__()
         self._first = screen
         self._warnings = warnings
@@ -149,6 +158,7 @@ class DashboardApp(App[None]):
         )
         self._load = LoadProcess(folder.name) if folder is not None else None
         self._recorder = Recorder(record, name) if record is not None else None
+        self._report = report
         self._looks: dict[str, DashboardScreen] = {
             screen.declaration.name: screen(self.model, replay, folder) for screen in SCREENS
         }
@@ -192,6 +202,9 @@ class DashboardApp(App[None]):
         if self._feed is not None:
             self._take(self._feed, now)
             self._look_at_load()
+            if self._report is not None:
+                late_us = HOLD_BACK_US + self.model.late_us
+                self._report.taken(time.monotonic(), late_us / 1e6, self._feed.left_out)
         self._ticks += 1
         if self.model.flooded or self.model.motion.on or self._ticks % 2:
             self.look()
@@ -281,6 +294,28 @@ class DashboardApp(App[None]):
         if (screen := self.shown_screen()) is not None:
             screen.acts.confirm(f"the titles are in {now} now; g switches to {other}")
         self.look()
+
+    async def on_event(self, event: Event) -> None:
+        """Note when a key was read from the terminal."""
+        if self._report is not None and isinstance(event, Key) and not event.is_forwarded:
+            self._report.key_read(event.key, event.time)
+        await super().on_event(event)
+
+    async def run_action(
+        self,
+        action: str | tuple[str, str, tuple[object, ...]],
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Note that the action of a key has run."""
+        done = await super().run_action(action, default_namespace, namespaces)
+        if done and self._report is not None:
+            self._report.key_acted()
+        return done
+
+    def post_display_hook(self) -> None:
+        if self._report is not None:
+            self._report.frame(time.monotonic())
 
     def on_key(self, event: Key) -> None:
         """Let a digit leave a window for a screen, unless the window itself takes digits."""
@@ -412,6 +447,9 @@ class DashboardApp(App[None]):
             self._load.stop()
         if self._recorder is not None:
             self._recorder.close()
+        if self._report is not None:
+            left_out = self._feed.left_out if self._feed is not None else Counter()
+            self._report.close(time.monotonic(), left_out)
 
 
 async def picture(

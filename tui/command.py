@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import time
 from pathlib import Path
 from typing import Final
 
@@ -56,6 +57,16 @@ def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Record what is seen; .gz packs it.",
+)
+@click.option(
+    "--report",
+    "report_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help=(
+        "Of a live cluster: write a line of JSON each second, about how late the view is, how fast"
+        " it answers keys, and its memory."
+    ),
 )
 @click.option(
     "--capture",
@@ -116,6 +127,7 @@ def dashboard(
     cluster: str,
     replay_files: tuple[Path, ...],
     record_file: Path | None,
+    report_file: Path | None,
     capture_files: tuple[Path, ...],
     frame_number: int | None,
     screen: str,
@@ -138,6 +150,7 @@ def dashboard(
     from .app import DashboardApp, live_picture, picture
     from .ascii import terminal_is_ascii
     from .collector import settle_collector
+    from .report import AppReport
     from .view_model.wire_view import WireView
 
     wire = WireView()
@@ -196,6 +209,10 @@ def dashboard(
             + (f", or name one of: {known}" if known else "")
         )
     try:
+        report = AppReport(report_file, time.monotonic()) if report_file is not None else None
+    except OSError as error:
+        raise click.ClickException(f"cannot write {report_file}: {error.strerror}") from error
+    try:
         app = DashboardApp(
             cluster,
             folder,
@@ -203,6 +220,7 @@ def dashboard(
             screen=screen,
             ascii_only=ascii_only or (svg_file is None and terminal_is_ascii()),
             light=light and svg_file is None,
+            report=report,
         )
     except OSError as error:
         raise click.ClickException(f"cannot record to {record_file}: {error}") from error

@@ -17,6 +17,7 @@ hands on anything.
 import asyncio
 import heapq
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Final
 
@@ -112,6 +113,8 @@ class TraceFeed:
         self._readers: dict[Source, asyncio.Task[None]] = {}
         self._linked: set[Source] = set()
         self._known = False
+        self.left_out: Counter[str] = Counter()
+        """Events that were not handed on, by their type, because there was no time."""
 
     def complete(self) -> bool:
         """Return whether every process that has published its address has sent something."""
@@ -214,6 +217,8 @@ class TraceFeed:
             nonlocal left_out
             leaves_out = self._leaves_out(name)
             left_out += leaves_out
+            if leaves_out:
+                self.left_out[name] += 1
             return not leaves_out
 
         try:

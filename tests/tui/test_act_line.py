@@ -1,7 +1,9 @@
 """The line above the keys says of every act of every screen what came of it, or why nothing did."""
 
 import asyncio
+from collections import Counter
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from textual.pilot import Pilot
@@ -35,6 +37,8 @@ class SilentFeed:
 
     def late_us(self) -> int:
         return 0
+
+    left_out: ClassVar[Counter[str]] = Counter()
 
 
 async def supervisor(action: str, request: Request) -> Answer:

@@ -1,0 +1,129 @@
+"""What `--report FILE` writes: how late the view is, how fast it answers keys, and what it costs.
+
+One JSON object a line, about one a second. While the dashboard gets no processor no line comes, and
+the next one covers that time too:
+
+    {"at": 1700000000.0, "late_ms": 310, "rss_bytes": 81000000, "cpu_s": 4.2, "frames": 5,
+     "keys": [{"key": "2", "pressed_at": 1699999999.3, "drawn_ms": 41}], "left_out": {}}
+
+`at` and `pressed_at` are seconds of the wall clock. `late_ms` is the worst of this time: how long
+ago something happened that the picture still lacked. On an idle machine it is about 350, because
+events are held for a quarter of a second to put them in order. `rss_bytes` is the process's
+resident memory (0 where the system does not say), `cpu_s` its processor time since its start.
+`frames` were painted since the last line. `left_out` counts by type what was not shown since the
+last line, because there was no time.
+
+A key is listed once its answer is painted. `pressed_at` is when it was read from the terminal, and
+`drawn_ms` how long it took from then to the first frame after its action. A key without an action
+is not listed. The last line is written when the dashboard ends; it has the keys that had no frame
+any more, such as `q`, with the time until then.
+"""
+
+import json
+import mmap
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Final, NamedTuple
+
+LINE_EVERY_S: Final = 1.0
+
+
+def rss_bytes() -> int:
+    """Return the resident memory of this process, or 0 where the system does not say."""
+    try:
+        status = Path("/proc/self/statm").read_text(encoding="ascii").split()
+    except OSError:
+        return 0
+    return int(status[1]) * _PAGE
+
+
+_PAGE: Final = mmap.PAGESIZE
+
+
+class PressedKey(NamedTuple):
+    """A key that was read from the terminal, and when, in seconds of the monotonic clock."""
+
+    key: str
+    read_s: float
+
+
+class AppReport:
+    """Gathers what the application does, and writes a line about each second of it.
+
+    Times are seconds of the monotonic clock, as `time.monotonic` and Textual's messages have them.
+    """
+
+    def __init__(self, path: Path, now_s: float) -> None:
+        """Open the file. Raises OSError."""
+        self._file = path.open("w", encoding="utf-8")
+        self._last_s = now_s
+        self._shown_until_s: float | None = None
+        self._late_s = 0.0
+        self._frames = 0
+        self._pressed: PressedKey | None = None
+        self._acted: list[PressedKey] = []
+        self._keys: list[dict[str, object]] = []
+        self._left_out: Counter[str] = Counter()
+
+    def key_read(self, key: str, read_s: float) -> None:
+        """A key begins to be handled, which was read at `read_s`."""
+        self._pressed = PressedKey(key, read_s)
+
+    def key_acted(self) -> None:
+        """The action of the last key has run. The next frame shows it."""
+        if self._pressed is not None:
+            self._acted.append(self._pressed)
+            self._pressed = None
+
+    def frame(self, now_s: float) -> None:
+        """A frame has been painted."""
+        self._frames += 1
+        self._look(now_s)
+        self._answer(now_s)
+
+    def taken(self, now_s: float, late_s: float, left_out: Counter[str]) -> None:
+        """Events were taken: the view knows all that happened until `late_s` ago. `left_out` counts
+        what was never shown, since the start.
+        """
+        self._look(now_s)
+        self._shown_until_s = now_s - late_s
+        if now_s - self._last_s >= LINE_EVERY_S:
+            self._write(left_out)
+            self._last_s = now_s
+
+    def _look(self, now_s: float) -> None:
+        if self._shown_until_s is not None:
+            self._late_s = max(self._late_s, now_s - self._shown_until_s)
+
+    def _answer(self, now_s: float) -> None:
+        wall = time.time() - time.monotonic()
+        for key, read_s in self._acted:
+            drawn_ms = round((now_s - read_s) * 1000)
+            self._keys.append(
+                {"key": key, "pressed_at": round(wall + read_s, 3), "drawn_ms": drawn_ms}
+            )
+        self._acted.clear()
+
+    def _write(self, left_out: Counter[str]) -> None:
+        line = {
+            "at": round(time.time(), 3),
+            "late_ms": round(self._late_s * 1000),
+            "rss_bytes": rss_bytes(),
+            "cpu_s": round(time.process_time(), 3),
+            "frames": self._frames,
+            "keys": self._keys,
+            "left_out": dict(left_out - self._left_out),
+        }
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+        self._left_out = left_out.copy()
+        self._late_s, self._frames, self._keys = 0.0, 0, []
+
+    def close(self, now_s: float, left_out: Counter[str]) -> None:
+        """Write the last line, and close the file."""
+        self.key_acted()
+        self._answer(now_s)
+        self._look(now_s)
+        self._write(left_out)
+        self._file.close()
