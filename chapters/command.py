@@ -239,6 +239,8 @@ def _run_fast(
         outcome = stage.run_presentation(
             script, chosen.script_file, scene, plain=plain, fast=True, recorder=recorder
         )
+    if recorder is not None and recorder.failure:
+        raise click.ClickException(recorder.failure)
     if record and (size := chosen.recording.stat().st_size) > MAX_RECORDING:
         raise click.ClickException(
             f"{chosen.recording} has {size:,} bytes; at most {MAX_RECORDING:,} are allowed"

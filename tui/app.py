@@ -218,7 +218,7 @@ class DashboardApp(App[None]):
             envelopes = feed.drain(now)
             self._arrived.extend(envelopes)
             if self._recorder is not None:
-                self._recorder.write(envelopes)
+                self._record(self._recorder, envelopes)
         until = now_us() + TAKING_US
         self.model.flooded = len(self._arrived) >= FLOOD
         while self._arrived and now_us() < until:
@@ -229,6 +229,18 @@ class DashboardApp(App[None]):
         self.model.late_us = max(waits_us, feed.late_us())
         if not self._arrived:
             self.player.take([], now)
+
+    @property
+    def recording_failure(self) -> str:
+        """Why the recording has ended before its time; empty if it has not."""
+        return self._recorder.failure if self._recorder is not None else ""
+
+    def _record(self, recorder: Recorder, envelopes: list[Envelope]) -> None:
+        """Record what has arrived. Say once if the recording has ended; the dashboard goes on."""
+        recorded = not recorder.failure
+        recorder.write(envelopes)
+        if recorded and recorder.failure:
+            self.notify(recorder.failure, severity="error", timeout=10)
 
     def _look_at_load(self) -> None:
         """Say why the load has ended, if it failed."""

@@ -236,6 +236,8 @@ def dashboard(
     else:
         settle_collector()
         app.run()
+        if app.recording_failure:
+            raise click.ClickException(app.recording_failure)
 
 
 def _require_terminal() -> None:

@@ -343,6 +343,8 @@ def record(
     def write(envelopes: list[Envelope]) -> None:
         nonlocal counted
         recorder.write(envelopes)
+        if recorder.failure:
+            raise click.ClickException(recorder.failure)
         counted += sum(1 for e in envelopes if _is_fact(e))
 
     def begun() -> None:
@@ -354,6 +356,8 @@ def record(
         asyncio.run(_follow(folder, Level(level), since_us, for_s, write, begun))
     finally:
         recorder.close()
+    if recorder.failure:
+        raise click.ClickException(recorder.failure)
     click.echo(
         f"recorded {counted:,} facts in {file}; see them with: {command_line(f'trace show {file}')}"
     )

@@ -4,9 +4,10 @@ One file holds the events of all brokers in one order. A name that ends in `.gz`
 file. Several files, such as those the brokers write, are merged into one stream.
 """
 
+import contextlib
 import gzip
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -75,7 +76,11 @@ def thinned(every_us: int) -> Callable[[Envelope], bool]:
 
 
 class Recorder:
-    """Write the events that the dashboard sees, except the dashboard's own link events."""
+    """Write the events that the dashboard sees, except the dashboard's own link events.
+
+    If the file cannot be written, the recording ends there, whole up to then, and `failure` says
+    why. The one who watches goes on.
+    """
 
     def __init__(
         self, path: Path, cluster: str, keep: Callable[[Envelope], bool] = lambda _: True
@@ -84,19 +89,39 @@ class Recorder:
         written.
         """
         self._keep = keep
+        self._path = path
         self._file = open_events(path, "wb")
-        self._file.write(encode_header(SUPERVISOR, cluster))
+        self.failure = ""
+        """Why the recording has ended before its time, in words; empty if it has not."""
         self._flushed_us = 0
+        with self._ending_if_it_fails():
+            self._file.write(encode_header(SUPERVISOR, cluster))
 
     def write(self, envelopes: Iterable[Envelope]) -> None:
-        last_us = 0
-        for envelope in envelopes:
-            if envelope.name in EVENT_TYPES and self._keep(envelope):
-                self._file.write(encode(envelope))
-                last_us = envelope.mono_us
-        if last_us - self._flushed_us >= FLUSH_EVERY_US:
-            self._flushed_us = last_us
-            self._file.flush()
+        if self.failure:
+            return
+        with self._ending_if_it_fails():
+            last_us = 0
+            for envelope in envelopes:
+                if envelope.name in EVENT_TYPES and self._keep(envelope):
+                    self._file.write(encode(envelope))
+                    last_us = envelope.mono_us
+            if last_us - self._flushed_us >= FLUSH_EVERY_US:
+                self._flushed_us = last_us
+                self._file.flush()
 
     def close(self) -> None:
-        self._file.close()
+        """Write the end of the recording. After a failure it is closed already."""
+        with self._ending_if_it_fails():
+            self._file.close()
+
+    @contextlib.contextmanager
+    def _ending_if_it_fails(self) -> Iterator[None]:
+        """Note why the file cannot be written. The file itself ends at the last whole event."""
+        try:
+            yield
+        except OSError as error:
+            self.failure = (
+                f"the recording {self._path} has ended, because it cannot be written"
+                f" ({error.strerror or error}); what it has up to then can be read"
+            )
