@@ -18,6 +18,14 @@ import ctypes
 import gc
 import time
 from collections.abc import Callable
+from typing import Final
+
+LARGE_BLOCK_BYTES: Final = 4 << 20
+"""A block of this size gets pages of its own, which go back to the system with the block."""
+FREE_TOP_BYTES: Final = 8 << 20
+"""How much free memory the C library keeps at the end of its heap."""
+#: The numbers of these settings in glibc's malloc.h.
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
 
 def collect_garbage() -> float:
@@ -50,3 +58,18 @@ def heap_trimmer() -> Callable[[], None] | None:
         malloc_trim(0)
 
     return trim
+
+
+def keep_large_blocks_apart() -> None:
+    """Let each block of `LARGE_BLOCK_BYTES` and more give its memory back as soon as it is freed.
+
+    glibc does that at first. But each such block that is freed raises its limit, up to 32 MiB. Then
+    requests of 30 MB lie in the heap, and their memory stays with the process. Setting the limit
+    fixes it (man mallopt). This does nothing where the C library has no mallopt.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError):
+        return
+    mallopt(_M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES)
+    mallopt(_M_TRIM_THRESHOLD, FREE_TOP_BYTES)

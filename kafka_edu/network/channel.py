@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from kafka_edu.common.transport import Wire
-from kafka_edu.network.memory_pool import MemoryPool
+from kafka_edu.network.memory_pool import SMALL_REQUEST_BYTES, MemoryPool
 from kafka_edu.protocol.framing import FrameReceiver, InvalidReceive
 from kafka_edu.protocol.produce_peek import is_acknowledged_produce
 
@@ -93,7 +93,7 @@ class KafkaChannel:
         self._frames: deque[bytes] = deque()
         self.pool = pool
         self._reserved = False
-        """Whether the pool has given memory for a request that is not complete yet."""
+        """Whether the pool has given memory for a large request that has not started yet."""
         self._receiver = FrameReceiver(
             max_request_size, self._allocate if pool is not None else None
         )
@@ -118,12 +118,17 @@ class KafkaChannel:
     def _allocate(self, size: int) -> bool:
         """Return whether a request of `size` bytes may begin.
 
-        A muted channel takes no memory, because requests sent ahead must not keep other clients
-        waiting.
+        A muted channel takes no memory for a large request, because requests sent ahead must not
+        keep other clients waiting. Small ones that were sent ahead have arrived already.
         """
-        if self.pool is None or self.is_muted or self._reserved:
+        pool = self.pool
+        if pool is None:
             return False
-        self._reserved = self.pool.try_allocate(size)
+        if size < SMALL_REQUEST_BYTES:
+            return pool.try_allocate(size)
+        if self.is_muted or self._reserved:
+            return False
+        self._reserved = pool.try_allocate(size)
         return self._reserved
 
     @property
@@ -157,10 +162,11 @@ class KafkaChannel:
             self._release(error.frames)
             processor.refuse_size(self, str(error), error.prefix)
             return
-        if self._receiver.held is not None and self.pool is not None:
+        held = self._receiver.held
+        if held is not None and self.pool is not None:
             self.wire.pause_reading()
             if not self.is_muted and not frames:
-                self.pool.wait(self)
+                self.pool.wait(self, int.from_bytes(held[:4], "big"))
         if begins or frames:
             self.last_active_ms = processor.now_ms()
         if not frames:
@@ -172,7 +178,8 @@ class KafkaChannel:
             self._start(frames[0])
 
     def _start(self, frame: bytes) -> None:
-        self._reserved = False
+        if len(frame) >= SMALL_REQUEST_BYTES:
+            self._reserved = False
         self._bytes_in_progress += len(frame)
         self.processor.on_frame(self, frame)
 
@@ -239,7 +246,8 @@ class KafkaChannel:
     def _release(self, frames: Iterable[bytes]) -> None:
         """Give back the memory of dropped requests."""
         if self.pool is not None:
-            self.pool.release(sum(map(len, frames)))
+            for frame in frames:
+                self.pool.release(len(frame))
 
     def connection_lost(self, reason: str) -> None:
         self._receiver.held = None

@@ -3,17 +3,14 @@
 A frame is an int32 size, followed by that many bytes. A stranger announces the size, so we do not
 trust it: nothing is allocated in advance, and memory grows only with bytes that arrived. A frame
 that lies whole in the bytes given to one call of `feed` is copied once. A frame that arrives in
-pieces is kept as pieces, which are joined once when it is complete.
+pieces grows in one buffer. `BytesIO` hands that buffer over as the frame, so a frame of 100 MB
+never needs 200 MB.
 """
 
 from collections.abc import Callable
-from typing import Final
+from io import BytesIO
 
 from kafka_edu.protocol.types import ProtocolError
-
-#: Pieces smaller than this are collected in one buffer. A peer that sends single bytes must not
-#: make us keep one object for each.
-SMALL_PIECE: Final = 16 * 1024
 
 
 class InvalidReceive(ProtocolError):
@@ -52,7 +49,8 @@ class FrameReceiver:
         """The first bytes of a size, while fewer than 4 have arrived."""
         self._missing = 0
         """The number of bytes that the begun frame still needs; 0 if no frame is begun."""
-        self._pieces: list[bytes | bytearray] = []
+        self._partial = BytesIO()
+        """The bytes that have arrived of the begun frame."""
 
     @property
     def between_frames(self) -> bool:
@@ -61,8 +59,8 @@ class FrameReceiver:
 
     @property
     def buffered(self) -> int:
-        """The number of bytes kept for a frame that is not complete. O(pieces)."""
-        return len(self._size) + sum(map(len, self._pieces))
+        """The number of bytes kept for a frame that is not complete. O(1)."""
+        return len(self._size) + self._partial.tell()
 
     def feed(self, data: memoryview) -> list[bytes]:
         """Take `data` and return the frames that it completes, in order and without their sizes.
@@ -112,17 +110,10 @@ class FrameReceiver:
     def _continue_frame(self, data: memoryview, position: int, frames: list[bytes]) -> int:
         """Take what `data` holds of the begun frame; return the position after it."""
         piece = data[position : position + self._missing]
-        pieces = self._pieces
-        last = pieces[-1] if pieces else None
-        if isinstance(last, bytearray) and len(last) + len(piece) <= SMALL_PIECE:
-            last += piece
-        elif len(piece) < SMALL_PIECE:
-            pieces.append(bytearray(piece))
-        else:
-            pieces.append(bytes(piece))
+        self._partial.write(piece)
         self._missing -= len(piece)
         if not self._missing:
             self.begun = 0
-            frames.append(b"".join(pieces))
-            pieces.clear()
+            frames.append(self._partial.getvalue())  # no copy: the buffer itself
+            self._partial = BytesIO()
         return position + len(piece)

@@ -18,7 +18,7 @@ from kafka_edu.common.config_def import ConfigException, ConfigValue, ConfigValu
 from kafka_edu.common.files import FileSystem
 from kafka_edu.common.ports import LOOPBACK
 from kafka_edu.network.connection_quotas import ConnectionLimits
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.kafka_config_keys import CONFIG_DEF, QUEUED_MAX_REQUEST_BYTES
 from kafka_edu.server.properties_file import PropertiesError, decode_properties, parse_properties
 from kafka_edu.server.settings_check import LISTENER_PREFIX, base_key, check_settings
 
@@ -441,7 +441,10 @@ class KafkaConfig:
             self._refuse("log.roll.ms", "at least 1")
         if self.log_roll_jitter_ms < 0:
             self._refuse("log.roll.jitter.ms", "at least 0")
-        if 0 < self.queued_max_request_bytes < self.socket_request_max_bytes:
+        if (
+            0 < self.queued_max_request_bytes < self.socket_request_max_bytes
+            and self.queued_max_request_bytes != QUEUED_MAX_REQUEST_BYTES
+        ):
             self._refuse(
                 "queued.max.request.bytes",
                 f"at least {self.socket_request_max_bytes} (socket.request.max.bytes), or -1",

@@ -7,6 +7,8 @@ The defaults are those of 2.0.1, read from it. Some of ours differ, and their li
                                         nothing outside this machine can connect
     inter.broker.protocol.version       2.8, because the wire protocol is that of 2.8
     zookeeper.max.in.flight.requests    1000 instead of 10, because that is faster here
+    queued.max.request.bytes            64 MiB instead of no limit, because a broker of a class
+                                        shares a small machine with others
 
 A mark like (2.4) names the release that added the key. Keys that start with `edu.` are this
 project's own. `kafka_edu.server.config_gaps` lists the keys without effect, and the values that
@@ -34,6 +36,11 @@ from kafka_edu.common.ports import BROKER_PORT, LOOPBACK
 from kafka_edu.log.log_config import HOUR_MS, TOPIC_CONFIG
 from kafka_edu.server.config_gaps import BROKER_GAPS
 from kafka_edu.trace.trace_ring import DEFAULT_BYTES, DEFAULT_MINUTES
+
+QUEUED_MAX_REQUEST_BYTES: Final = 64 << 20
+"""The default of queued.max.request.bytes. It may be less than socket.request.max.bytes, because
+one request may exceed the bound. Kafka refuses such a value, and so do we if it is set.
+"""
 
 _AT_LEAST_0: Final = Range(0)
 _AT_LEAST_1: Final = Range(1)
@@ -721,9 +728,9 @@ def _longs() -> Iterator[ConfigKey]:
         ),
         (
             "queued.max.request.bytes",
-            -1,
+            QUEUED_MAX_REQUEST_BYTES,
             None,
-            "Maximum number of bytes in queued requests; -1: no limit.",
+            "Maximum number of bytes in queued requests; -1: no limit. One request may exceed it.",
         ),
         (
             "quota.consumer.default",

@@ -77,6 +77,7 @@ class KafkaRequestHandlerPool:
             request = await self._channel.receive_request()
             self.busy += 1
             self._at_work.add(index)
+            waiting: Awaitable[None] | None = None
             try:
                 if self._trace is not None and (self._trace.hops or request.cause):
                     await self._handle_and_tell(index, request, self._trace)
@@ -89,6 +90,8 @@ class KafkaRequestHandlerPool:
                     request.release_memory()
                 self.busy -= 1
                 self._at_work.discard(index)
+            # An idle handler must not keep its last request, which may be 100 MB, until its next.
+            del request, waiting
 
     def _start(self, request: Request) -> Awaitable[None] | None:
         self._channel.begin_handling()

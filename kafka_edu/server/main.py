@@ -13,6 +13,7 @@ import sys
 from typing import Final
 
 from kafka_edu.common.files import OsFileSystem
+from kafka_edu.common.heap import keep_large_blocks_apart
 from kafka_edu.server.kafka_config import ConfigFileError, load_config
 
 log = logging.getLogger("kafka_edu.server")
@@ -60,6 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"the broker cannot start: edu.learner: {error}", file=sys.stderr)
             return 1
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    keep_large_blocks_apart()
     from kafka_edu.server.broker_process import (
         BrokerProcess,
     )  # only now, because no module that a learner's code replaces may be imported earlier

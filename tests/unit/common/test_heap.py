@@ -1,13 +1,14 @@
 """Cycles are freed, and free memory of the C library's heap is given back."""
 
 import ctypes
+import subprocess
 import sys
 import weakref
 from pathlib import Path
 
 import pytest
 
-from kafka_edu.common.heap import collect_garbage, heap_trimmer
+from kafka_edu.common.heap import collect_garbage, heap_trimmer, keep_large_blocks_apart
 from tests.without_collector import without_collector
 
 
@@ -51,6 +52,29 @@ def test_the_gaps_between_blocks_in_use_are_given_back() -> None:
     assert all(block == b"x" * 60_000 for block in kept)
 
 
+@pytest.mark.skipif(
+    not hasattr(ctypes.CDLL(None), "mallopt") or sys.platform != "linux",
+    reason="only glibc has this setting",
+)
+def test_the_memory_of_large_blocks_goes_back_with_them() -> None:
+    """In a process of its own, because the setting is the process's."""
+    program = """
+from kafka_edu.common.heap import keep_large_blocks_apart
+from tests.unit.common.test_heap import rss_anon_kb
+keep_large_blocks_apart()
+bytearray(30 << 20)  # its end would raise glibc's limit to 30 MiB
+before = rss_anon_kb()
+blocks = [b"x" * (20 << 20) for _ in range(3)]
+del blocks[:2]  # below one that stays
+print(rss_anon_kb() - before)
+"""
+    said = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    assert 20_000 <= int(said) < 30_000
+
+
 def test_another_c_library_has_nothing_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     assert heap_trimmer() is None
+    keep_large_blocks_apart()

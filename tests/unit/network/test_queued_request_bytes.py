@@ -1,11 +1,14 @@
-"""queued.max.request.bytes: while the pool is empty no request begins, nobody waits for ever."""
+"""queued.max.request.bytes: while the pool is empty no request begins, nobody waits for ever.
+
+`SIZE` is the size of a small request. A large one is the same with a long client id.
+"""
 
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
 from kafka_edu.cluster.broker import EndPoint
-from kafka_edu.network.memory_pool import MemoryPool
+from kafka_edu.network.memory_pool import SMALL_REQUEST_BYTES, MemoryPool
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.network.request_channel import Request, RequestChannel
 from kafka_edu.network.socket_server import SocketServer
@@ -19,6 +22,16 @@ from tests.defaults import NETWORK_DEFAULTS
 
 REQUEST = b"".join(bytes(part) for part in encode_request(ApiVersionsRequest(), 0, 0, "test"))
 SIZE = len(REQUEST) - 4
+
+
+class Silent:
+    """A client that does not listen."""
+
+    def data_received(self, data: memoryview) -> None: ...
+
+    def all_sent(self) -> None: ...
+
+    def connection_lost(self, reason: str) -> None: ...
 
 
 class Bench:
@@ -102,29 +115,75 @@ def test_with_the_pool_exhausted_no_request_begins_until_one_is_done() -> None:
 def test_the_pool_is_not_strict_one_request_may_take_more_than_is_left() -> None:
     """As Kafka's SimpleMemoryPool with strict=false."""
     pool = MemoryPool(100)
+    huge = SMALL_REQUEST_BYTES
     assert pool.try_allocate(99)
-    assert pool.try_allocate(5000)
-    assert not pool.try_allocate(1)
-    pool.release(5000)
+    assert pool.try_allocate(huge)
+    assert not pool.try_allocate(huge)
+    pool.release(huge)
     assert pool.available == 1
 
 
-def test_what_a_client_sends_ahead_takes_no_memory_before_its_turn() -> None:
-    bench = Bench(2 * SIZE)
+def test_a_small_request_waits_only_for_small_ones() -> None:
+    pool = MemoryPool(100)
+    huge = 100 * SMALL_REQUEST_BYTES
+    assert pool.try_allocate(huge)
+    assert pool.try_allocate(60)
+    assert pool.try_allocate(60)
+    assert not pool.try_allocate(1), "120 bytes of small requests are more than 100"
+    pool.release(huge)
+    assert not pool.try_allocate(1)
+    pool.release(60)
+    assert pool.try_allocate(1)
+    pool.release(1)
+    pool.release(60)
+    assert pool.available == pool.available_to_small == 100
+
+
+def test_a_large_request_waits_for_another_and_small_ones_pass_both() -> None:
+    large = SMALL_REQUEST_BYTES + SIZE
+    bench = Bench(large // 2, max_request_size=2 * large)
+    announced = large.to_bytes(4, "big")
 
     async def main() -> None:
-        ahead, other = await bench.client(), await bench.client()
-        asked = [
-            asyncio.ensure_future(ahead.send(ApiVersionsRequest(), 0, 60_000)) for _ in range(20)
+        transport = bench.network.transport()
+        wires = [
+            await transport.connect("127.0.0.1", 9092, lambda _: Silent(), 1000) for _ in range(2)
         ]
+        for wire in wires:
+            wire.send([announced + REQUEST[4:]])
         await bench.time.sleep(100)
-        assert bench.pool.available == SIZE
-        asked.append(asyncio.ensure_future(other.send(ApiVersionsRequest(), 0, 60_000)))
+        assert bench.pool.available < 0
+        assert bench.pool.waiting == 1
+        small = await bench.client()
+        asked = asyncio.ensure_future(small.send(ApiVersionsRequest(), 0, 60_000))
+        await bench.answer(await bench.channel.receive_request())
+        await asked
+        for wire in wires:
+            wire.send([bytes(large - SIZE)])
+            await bench.time.sleep(100)
+            request = await bench.channel.receive_request()
+            assert len(request.frame) == large
+            await bench.answer(request)
+            await bench.time.sleep(100)
+        assert bench.pool.waiting == 0
+        assert bench.pool.available == bench.pool.available_to_small == bench.pool.size
+
+    bench.run(main)
+
+
+def test_large_requests_that_a_client_sends_ahead_take_no_memory_before_their_turn() -> None:
+    large = SMALL_REQUEST_BYTES + SIZE
+    bench = Bench(3 * large, max_request_size=large)
+    request = large.to_bytes(4, "big") + REQUEST[4:] + bytes(large - SIZE)
+
+    async def main() -> None:
+        wire = await bench.network.transport().connect("127.0.0.1", 9092, lambda _: Silent(), 1000)
+        wire.send([request] * 3)
         await bench.time.sleep(100)
-        assert bench.channel.queue_size == 2
-        for _ in asked:
+        for _ in range(3):
+            assert bench.pool.available == 2 * large
             await bench.answer(await bench.channel.receive_request())
-        await asyncio.gather(*asked)
+            await bench.time.sleep(100)
         assert bench.pool.available == bench.pool.size
 
     bench.run(main)
@@ -135,13 +194,6 @@ def test_a_connection_that_goes_gives_back_what_it_held() -> None:
     bench = Bench(SIZE, max_request_size=SIZE)
 
     async def main() -> None:
-        class Silent:
-            def data_received(self, data: memoryview) -> None: ...
-
-            def all_sent(self) -> None: ...
-
-            def connection_lost(self, reason: str) -> None: ...
-
         transport = bench.network.transport()
         begun = await transport.connect("127.0.0.1", 9092, lambda _: Silent(), 1000)
         begun.send([REQUEST[:10]])

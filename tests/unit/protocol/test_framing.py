@@ -1,6 +1,8 @@
+import tracemalloc
+
 import pytest
 
-from kafka_edu.protocol.framing import SMALL_PIECE, FrameReceiver, InvalidReceive
+from kafka_edu.protocol.framing import FrameReceiver, InvalidReceive
 
 
 def _feed(receiver: FrameReceiver, data: bytes) -> list[bytes]:
@@ -67,20 +69,33 @@ def test_memory_follows_what_came_and_not_what_was_announced() -> None:
     assert receiver.buffered == 10
 
 
-def test_a_large_frame_in_large_pieces_is_kept_as_they_came() -> None:
-    receiver = FrameReceiver(2**20)
-    payload = bytes(range(256)) * 1024
-    stream = _sized(payload)
-    for at in range(0, len(stream) - 65536, 65536):
-        assert _feed(receiver, stream[at : at + 65536]) == []
-    assert [len(piece) for piece in receiver._pieces] == [65532, 65536, 65536, 65536]
-    assert _feed(receiver, stream[-4:]) == [payload]
+def test_a_large_frame_in_pieces_never_needs_its_memory_twice() -> None:
+    size, step = 16 << 20, 256 << 10
+    receiver = FrameReceiver(size)
+    piece = memoryview(bytes(range(256)) * (step // 256))
+    tracemalloc.start()
+    try:
+        receiver.feed(memoryview(size.to_bytes(4, "big")))
+        for _ in range(size // step):
+            frames = receiver.feed(piece)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert frames == [bytes(piece) * (size // step)]
+    assert receiver.buffered == 0
+    assert peak < 1.2 * size
 
 
 def test_tiny_pieces_are_gathered() -> None:
     receiver = FrameReceiver(2**20)
     _feed(receiver, (2**20).to_bytes(4, "big"))
-    for _ in range(3 * SMALL_PIECE):
-        _feed(receiver, b"x")
-    assert receiver.buffered == 3 * SMALL_PIECE
-    assert len(receiver._pieces) == 3
+    count = 50_000
+    tracemalloc.start()
+    try:
+        for _ in range(count):
+            _feed(receiver, b"x")
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert receiver.buffered == count
+    assert kept < 2 * count  # one object for each byte would be 33 times as much

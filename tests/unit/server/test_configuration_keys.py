@@ -22,6 +22,7 @@ OTHER_DEFAULTS = {
     "inter.broker.protocol.version",
     "log.message.format.version",
     "message.max.bytes",
+    "queued.max.request.bytes",
     "replica.lag.time.max.ms",
     "ssl.enabled.protocols",
     "ssl.protocol",

@@ -1,6 +1,7 @@
 """The pool's size while it works: no request is lost, and the number of handlers is right."""
 
 import asyncio
+import weakref
 from types import SimpleNamespace
 
 from kafka_edu.common.time import MockTime
@@ -8,6 +9,14 @@ from kafka_edu.network.request_channel import Request, RequestChannel
 from kafka_edu.protocol.headers import RequestHeader
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
 from tests.defaults import NETWORK_DEFAULTS
+from tests.without_collector import without_collector
+
+
+class WatchedRequest(Request):
+    """A request that a weak reference can watch."""
+
+    __slots__ = ("__weakref__",)
+
 
 CONNECTION = SimpleNamespace(
     connection_id="here-there-0", client_address="127.0.0.1", listener_name="PLAINTEXT"
@@ -110,5 +119,25 @@ def test_a_request_that_was_given_to_one_who_goes_is_given_to_another() -> None:
         await turns()
         assert sorted(world.taken) == [0, 1]
         await world.pool.shutdown()
+
+    run(scenario)
+
+
+def test_an_idle_handler_keeps_nothing_of_its_last_request() -> None:
+    """Otherwise a request of 100 MB stays in memory until the same handler gets another one."""
+
+    async def scenario() -> None:
+        world = World(2)
+        await turns()
+        request = WatchedRequest(CONNECTION, RequestHeader(3, 0, 1, None), b"", 0, 0)
+        gone = weakref.ref(request)
+        assert world.channel.try_send_request(request)
+        del request
+        await turns()
+        world.gate.set()
+        with without_collector():
+            await turns()
+            assert world.pool.busy == 0
+            assert gone() is None
 
     run(scenario)
