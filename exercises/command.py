@@ -28,7 +28,9 @@ from .runner.trouble import trouble_of
 from .runner.verdict import Step
 from .runner.workplace import Workplace
 from .show import show_public, show_steps, show_verdict
+from .show_wrong import show_wrong
 from .watch import saves, show_round
+from .wrong_answers import WrongAnswerError, wrong_answers
 
 PREDICT: Final = "predict"
 """The kind of an exercise whose wrong answers are followed by the right ones."""
@@ -50,6 +52,7 @@ def lab() -> None:
 lab.add_command(grade)
 lab.add_command(export)
 lab.add_command(rehearse)
+lab.add_command(show_wrong)
 
 
 @lab.command("list")
@@ -279,7 +282,11 @@ def prove(
     if solutions:
         good &= show_proofs(console, prove_solutions(exercises, seed, live), "passes")
     if wrong:
-        good &= show_proofs(console, prove_wrong(exercises, seed, live), "fails as stated")
+        try:
+            answers = [answer for one in exercises for answer in wrong_answers(one)]
+            good &= show_proofs(console, prove_wrong(answers, seed, live), "fails as stated")
+        except WrongAnswerError as error:
+            raise click.ClickException(str(error)) from error
     return good
 
 
@@ -291,6 +298,7 @@ def mutate_solutions(exercise: Exercise | None, all_of_them: bool, resume: bool)
     """Change the reference solution of EXERCISE in one place at a time: the tests must notice.
 
     Each operator, condition and constant is changed once, and each time the public tests are run.
+    So they are for each wrong answer.
     The result is written to exercises/mutation.toml. Exit code 1 if the tests find less than 95 %,
     or if a mutant survives without a reason in that file.
     """
@@ -329,7 +337,7 @@ def run_mutants(exercises: list[Exercise], resume: bool) -> bool:
             raise click.ClickException(
                 f"stopped in {exercise.id}. The same command with --resume goes on."
             ) from None
-        except CheckError as error:
+        except (CheckError, WrongAnswerError) as error:
             raise click.ClickException(str(error)) from error
         rows = read_table()
         rows[exercise.id] = row = with_reasons(row, rows.get(exercise.id))

@@ -1,4 +1,5 @@
-"""`lab mutate`: try each mutant of a reference solution with the public tests of its exercise.
+"""`lab mutate`: try each mutant of a reference solution, and each wrong answer, with the public
+tests of its exercise.
 
 Results are kept as they come, in the state folder, so a run that was stopped can go on.
 """
@@ -16,6 +17,7 @@ from .mutation_table import GIVEN, SEED, Row, Survivor, hash_of_solution, hash_o
 from .runner.check import check_public
 from .runner.manifest import Exercise
 from .runner.public_tests import CheckError, TooSlowError
+from .wrong_answers import WrongAnswer, wrong_answers
 
 SURVIVED: Final = ""
 
@@ -78,10 +80,24 @@ def try_mutant(exercise: Exercise, mutant: Mutant, folder: Path) -> Result:
 
 
 def mutants_of(exercise: Exercise) -> list[Mutant]:
-    """Return the mutants of an exercise's reference solution."""
-    return mutants(
-        exercise.solution.read_text(encoding="utf-8"),
-        exercise.starter.read_text(encoding="utf-8"),
+    """Return the mutants of an exercise's reference solution: those that a rule makes, then its
+    wrong answers. Wrong answers that take a cluster are left out. Raises WrongAnswerError.
+    """
+    solution = exercise.solution.read_text(encoding="utf-8")
+    by_rule = mutants(solution, exercise.starter.read_text(encoding="utf-8"))
+    by_hand = [one for one in wrong_answers(exercise) if not one.live]
+    return [*by_rule, *(_by_hand(solution, one) for one in by_hand)]
+
+
+def _by_hand(solution: str, wrong: WrongAnswer) -> Mutant:
+    source = wrong.source()  # it says so if an edit does not apply
+    line = solution[: solution.index(wrong.edits[0].old)].count("\n") + 1
+    return Mutant(
+        line=line,
+        code=solution.splitlines()[line - 1].strip(),
+        change=f"wrong answer {wrong.name}",
+        source=source,
+        given=False,
     )
 
 
@@ -91,7 +107,8 @@ def mutate(
     """Try all mutants of an exercise, and return its row, without reasons.
 
     A mutant whose code did not come back in time is tried once more, alone: the machine may have
-    been busy. `say` hears how many mutants are done, of how many. Raises CheckError.
+    been busy. `say` hears how many mutants are done, of how many. Raises CheckError and
+    WrongAnswerError.
     """
     everything = mutants_of(exercise)
     reference = check_public(exercise, exercise.solution, SEED)

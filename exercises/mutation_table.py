@@ -24,7 +24,7 @@ GIVEN: Final = "given: "
 UNCOUNTED: Final = (EQUIVALENT, GIVEN)
 """How reasons begin for survivors that show no gap in the tests."""
 _HEAD: Final = """\
-# Which mutants of the reference solutions the public tests find: written by
+# Which mutants of the reference solutions the public tests find, wrong answers included: written by
 # `lab mutate`. Only the lines `reason` are written by hand, and a new run keeps them:
 # each says why the tests let a mutant pass. A reason that begins with `equivalent:` says why the
 # mutant does the same as the solution. `given:` is written by the command: the starter has this

@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from .runner.check import Verdict, check_public, live_part
-from .runner.manifest import Exercise, WrongAnswer
+from .runner.manifest import Exercise
 from .runner.trouble import trouble_of
 from .runner.verdict import Step
+from .wrong_answers import WrongAnswer
 
 
 class Proof(NamedTuple):
@@ -22,6 +23,7 @@ class Proof(NamedTuple):
 
     exercise: Exercise
     file: str
+    """The name of the solution, or the number and name of a wrong answer."""
     as_expected: bool
     seen: str
     seconds: float
@@ -52,22 +54,29 @@ def prove_solutions(exercises: Iterable[Exercise], seed: int | None, live: bool)
 
 
 def prove_wrong(
-    exercises: Iterable[Exercise], seed: int | None, live: bool = False
+    answers: Iterable[WrongAnswer], seed: int | None, live: bool = False
 ) -> Iterator[Proof]:
     """Check each wrong answer: it must fail, in the stated test and for the stated reason.
 
-    Those that need a cluster are left out unless `live`.
+    Those that need a cluster are left out unless `live`. Raises WrongAnswerError.
     """
-    for exercise in exercises:
-        for wrong in exercise.wrong:
+    with tempfile.TemporaryDirectory(prefix="kafka-edu-wrong-") as folder:
+        for wrong in answers:
             if wrong.live and not live:
                 continue
             began = time.monotonic()
-            verdict = check_public(exercise, wrong.file, seed)
+            file = wrong.write(Path(folder))
+            verdict = check_public(wrong.exercise, file, seed)
             if wrong.live and verdict.public_passed:
-                verdict = verdict._replace(live=operate(exercise, wrong.file))
+                verdict = verdict._replace(live=operate(wrong.exercise, file))
             good, seen = fails_as_stated(verdict, wrong)
-            yield Proof(exercise, wrong.file.name, good, seen, time.monotonic() - began)
+            yield Proof(
+                wrong.exercise,
+                f"{wrong.number} {wrong.name}",
+                good,
+                seen,
+                time.monotonic() - began,
+            )
 
 
 def operate(exercise: Exercise, file: Path) -> tuple[Step, ...]:

@@ -3,7 +3,6 @@
 A copy holds what the checkout ships, and nothing else that lies about in it.
 """
 
-import re
 import shutil
 import stat
 import subprocess
@@ -84,18 +83,9 @@ def export_student(folder: Path) -> int:
             continue
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        if path.name == "manifest.toml":
-            text = (root / path).read_text(encoding="utf-8")
-            target.write_text(without_wrong_answers(text), encoding="utf-8")
-        else:
-            shutil.copy2(root / path, target)
+        shutil.copy2(root / path, target)
         count += 1
     return count
-
-
-def without_wrong_answers(manifest: str) -> str:
-    """Return the manifest without the rows that say how wrong answers fail."""
-    return re.sub(r"^wrong = \[\n(?:  .*\n)*\]\n", "", manifest, flags=re.MULTILINE)
 
 
 def export_offline(folder: Path, pythons: tuple[str, ...]) -> int:

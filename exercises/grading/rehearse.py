@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ..runner.manifest import ROOT, Exercise
+from ..wrong_answers import wrong_answers
 from .attacks import ATTACKS
 
 ROSTER: Final = "roster.csv"
@@ -36,7 +37,7 @@ class MadeUp(NamedTuple):
 def made_up(exercise: Exercise) -> list[MadeUp]:
     """Return 30 submissions: 6 right, 6 wrong, 2 empty, 3 copied, 13 hostile."""
     right = exercise.solution.read_text(encoding="utf-8")
-    wrong = [one.file.read_text(encoding="utf-8") for one in exercise.wrong]
+    wrong = [one.source() for one in wrong_answers(exercise)]
     shipped = ROOT.parent / "kafka_edu" / "timer" / "timing_wheel.py"
     attacks = {attack.name: attack for attack in ATTACKS}
     return [

@@ -14,20 +14,9 @@ class UnknownExerciseError(Exception):
     """No exercise has that id; the message lists those there are."""
 
 
-class WrongAnswer(NamedTuple):
-    """A plausible wrong answer, and why it fails: the tests are tested by it."""
-
-    file: Path
-    test: str
-    reason: str
-    """Part of what that test says."""
-    live: bool = False
-    """Whether `test` is a step of the live part, so that it takes a cluster to see it fail."""
-
-
 class Exercise(NamedTuple):
-    """One row. `folder` and `solution` are paths, `live`, `material` and `trouble` are names of
-    modules of this package. Each may be empty.
+    """One row. `folder`, `solution` and `wrong` are paths, `live`, `material` and `trouble` are
+    names of modules of this package. Each may be empty.
     """
 
     id: str
@@ -45,7 +34,8 @@ class Exercise(NamedTuple):
     trouble: str
     """The module that brings a cluster into trouble for one learner; empty if there is none."""
     minutes: int
-    wrong: tuple[WrongAnswer, ...]
+    wrong: Path
+    """The file with the wrong answers (`exercises.wrong_answers`). It may be missing."""
     points: Mapping[str, float]
     """Test → points, where it is not 1."""
 
@@ -104,12 +94,7 @@ def load_manifest(root: Path = ROOT) -> dict[str, Exercise]:
             row.get("material", ""),
             row.get("trouble", ""),
             int(row["minutes"]),
-            tuple(
-                WrongAnswer(
-                    root / wrong["file"], wrong["test"], wrong["reason"], wrong.get("live", False)
-                )
-                for wrong in row.get("wrong", ())
-            ),
+            root / row["wrong"],
             row.get("points", {}),
         )
         for row in rows

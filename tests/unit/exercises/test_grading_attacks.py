@@ -24,6 +24,7 @@ from exercises.grading.grade import (
 from exercises.grading.submissions import Submission
 from exercises.runner.manifest import ROOT, Exercise, find_exercise, load_manifest
 from exercises.runner.public_tests import Grading, run_public_tests
+from exercises.wrong_answers import wrong_answer
 
 EXERCISE: Final = find_exercise("02-1")
 pytestmark = pytest.mark.labs  # they take longer than the fast suite may
@@ -49,7 +50,7 @@ def lesson(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lesson]:
     other = tmp_path_factory.mktemp("others") / "timing_wheel.py"
     other.write_text("# somebody's work\n", encoding="utf-8")
     other.chmod(0o644)
-    wrong = EXERCISE.wrong[0].file.read_text(encoding="utf-8")
+    wrong = wrong_answer(EXERCISE, "no_overflow").source()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setblocking(False)
         submissions = [
@@ -100,7 +101,9 @@ def test_nobody_is_hurt(lesson: Lesson) -> None:
 def test_the_reference_passes_in_a_jail_and_the_same_seed_gives_the_same_grade() -> None:
     submissions = [
         Submission("right", "right.py", EXERCISE.solution.read_bytes()),
-        Submission("wrong", "wrong.py", EXERCISE.wrong[4].file.read_bytes()),
+        Submission(
+            "wrong", "wrong.py", wrong_answer(EXERCISE, "all_wheels_alike").source().encode()
+        ),
     ]
     once, again = (
         grade_class(Grader(EXERCISE, SEED, Kind.NAMESPACES), submissions, None, jobs=2)

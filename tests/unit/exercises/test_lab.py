@@ -24,7 +24,6 @@ from exercises.runner.manifest import (
     ROOT,
     Exercise,
     UnknownExerciseError,
-    WrongAnswer,
     find_exercise,
     load_manifest,
 )
@@ -32,6 +31,7 @@ from exercises.runner.public_tests import CheckError, Outcome
 from exercises.runner.verdict import Step
 from exercises.runner.workplace import Workplace
 from exercises.watch import saves, show_round
+from exercises.wrong_answers import WrongAnswer, wrong_answer, wrong_answers
 from kafka_edu.common.python_process import command_line, python_environment
 from kafka_edu.learner.learner import Learner, LearnerFailure
 from kafka_edu.learner.seams import SEAMS
@@ -41,7 +41,6 @@ PUBLIC_TESTS = 12
 SEED = 1
 CLASS = "class TimingWheel:\n    def __init__(self, *args): pass\n    def add(self, ms):\n"
 SHIPPED = ROOT.parent / "kafka_edu" / "timer"
-WRONG = ROOT / "wrong" / "ch02_timing_wheel"
 
 
 def failures(verdict: Verdict) -> dict[str, str]:
@@ -77,13 +76,13 @@ def test_without_the_live_part_it_does_not_count() -> None:
 
 
 def without_cluster(exercise: Exercise) -> list[WrongAnswer]:
-    return [wrong for wrong in exercise.wrong if not wrong.live]
+    return [wrong for wrong in wrong_answers(exercise) if not wrong.live]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("exercise", load_manifest().values(), ids=lambda one: one.id)
 def test_each_wrong_answer_fails_for_its_own_reason(exercise: Exercise) -> None:
-    proofs = list(prove_wrong([exercise], SEED))
+    proofs = list(prove_wrong(wrong_answers(exercise), SEED))
     assert [proof.seen for proof in proofs if not proof.as_expected] == []
     assert len(proofs) == len(without_cluster(exercise)) >= 4
 
@@ -92,15 +91,15 @@ def test_each_wrong_answer_fails_for_its_own_reason(exercise: Exercise) -> None:
 @pytest.mark.parametrize("exercise", load_manifest().values(), ids=lambda one: one.id)
 def test_two_wrong_answers_fail_for_their_own_reasons(exercise: Exercise) -> None:
     drawn = random.Random(exercise.id).sample(without_cluster(exercise), 2)
-    proofs = list(prove_wrong([exercise._replace(wrong=tuple(drawn))], SEED))
+    proofs = list(prove_wrong(drawn, SEED))
     assert [proof.seen for proof in proofs if not proof.as_expected] == []
     assert len(proofs) == 2
 
 
 def test_wrong_answers_differ_in_what_they_fail() -> None:
     for exercise in load_manifest().values():
-        reasons = {(wrong.test, wrong.reason) for wrong in exercise.wrong}
-        assert len(reasons) == len(exercise.wrong) >= 4, exercise.id
+        answers = wrong_answers(exercise)
+        assert len({(wrong.test, wrong.reason) for wrong in answers}) == len(answers) >= 4
 
 
 def test_the_page_of_the_labs_has_every_exercise() -> None:
@@ -112,17 +111,10 @@ def test_the_page_of_the_labs_has_every_exercise() -> None:
     ]
 
 
-def test_every_wrong_answer_is_in_the_manifest() -> None:
-    stated = [wrong.file for exercise in load_manifest().values() for wrong in exercise.wrong]
-    assert sorted(stated) == sorted((ROOT / "wrong").glob("ch*/ex*.*"))
-
-
 def test_a_wrong_answer_that_fails_otherwise_is_found() -> None:
-    wrong = EXERCISE.wrong[0]
-    other = EXERCISE._replace(
-        wrong=(wrong._replace(reason="no such reason"), wrong._replace(test="test_2_ms"))
-    )
-    reason, test = prove_wrong([other], SEED)
+    wrong = wrong_answer(EXERCISE, "no_overflow")
+    other = (wrong._replace(reason="no such reason"), wrong._replace(test="test_2_ms"))
+    reason, test = prove_wrong(other, SEED)
     assert not reason.as_expected
     assert "test_350_ms failed for another reason" in reason.seen
     assert not test.as_expected
@@ -212,8 +204,9 @@ def test_a_file_that_cannot_be_loaded_is_told_once_with_its_line(tmp_path: Path)
 
 def test_a_wrong_answer_is_shown_with_all_that_explains_it(tmp_path: Path) -> None:
     """The first failure is drawn; the others have a line each."""
+    wrong = wrong_answer(EXERCISE, "rounded_up").write(tmp_path)
     result = CliRunner(env={"COLUMNS": "200"}).invoke(
-        lab, ["check", "02-1", str(WRONG / "ex01_rounded_up.py"), "--seed", "7"]
+        lab, ["check", "02-1", str(wrong), "--seed", "7"]
     )
     assert result.exit_code == 1
     shown = "\n".join([line.rstrip() for line in result.output.splitlines()])
@@ -226,11 +219,11 @@ def test_a_wrong_answer_is_shown_with_all_that_explains_it(tmp_path: Path) -> No
         "   look at: the line that computes the slot",
     ):
         assert f"{line}\n" in shown, line
-    source = (WRONG / "ex01_rounded_up.py").read_text(encoding="utf-8").splitlines()
+    source = wrong.read_text(encoding="utf-8").splitlines()
     (number,) = [n for n, line in enumerate(source, 1) if "return self.level" in line]
-    assert f"ex01_rounded_up.py, line {number}\n" in shown
+    assert f"rounded_up.py, line {number}\n" in shown
     assert f"{number} | {source[number - 1]}" in shown
-    assert "ex01_rounded_up.py --seed 7 --only test_350_ms" in shown
+    assert "rounded_up.py --seed 7 --only test_350_ms" in shown
     assert "expected (3, 1, 50), came (3, 2, -350)" in shown
     assert shown.count("level 2: 20 slots") == 1
 
@@ -249,7 +242,7 @@ def test_the_same_error_is_told_once(tmp_path: Path) -> None:
 
 
 def test_one_test_is_run_again_with_the_same_numbers(tmp_path: Path) -> None:
-    wrong = WRONG / "ex01_slot_by_delay.py"
+    wrong = wrong_answer(EXERCISE, "slot_by_delay").write(tmp_path)
     (first,) = check_public(EXERCISE, wrong, 7, only="test_many").public
     (again,) = check_public(EXERCISE, wrong, 7, only="test_many").public
     (other,) = check_public(EXERCISE, wrong, 8, only="test_many").public
@@ -296,7 +289,7 @@ def test_watch_checks_again_after_each_save(tmp_path: Path) -> None:
 
 
 def test_a_watched_round_shows_the_first_failure_only(tmp_path: Path) -> None:
-    wrong = check_public(EXERCISE, WRONG / "ex01_rounded_up.py", SEED)
+    wrong = check_public(EXERCISE, wrong_answer(EXERCISE, "rounded_up").write(tmp_path), SEED)
     console = Console(width=200, record=True, file=io.StringIO())
     show_round(console, wrong)
     shown = console.export_text()
@@ -462,9 +455,8 @@ def test_a_check_that_fails_in_public_does_not_start_a_cluster(
         raise AssertionError("the live part was run")
 
     monkeypatch.setattr("exercises.command.live_part", never)
-    result = CliRunner().invoke(
-        lab, ["check", "02-1", str(WRONG / "ex01_rounded_up.py"), "--dir", str(tmp_path)]
-    )
+    wrong = wrong_answer(EXERCISE, "rounded_up").write(tmp_path)
+    result = CliRunner().invoke(lab, ["check", "02-1", str(wrong), "--dir", str(tmp_path)])
     assert result.exit_code == 1
     assert "due 10 ms after the task" in result.output.replace("\n", " ")
 
@@ -473,7 +465,7 @@ def test_pytest_runs_the_public_tests_on_the_file_in_the_lab(tmp_path: Path) -> 
     """As in any course: no command of ours, and each exercise tests its own file."""
     work = tmp_path / "lab" / "02-1" / EXERCISE.file
     work.parent.mkdir(parents=True)
-    work.write_bytes((WRONG / "ex01_end_included.py").read_bytes())
+    work.write_text(wrong_answer(EXERCISE, "end_included").source(), encoding="utf-8")
 
     def run(*options: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(

@@ -30,6 +30,7 @@ from exercises.ch01_protocol.versions import (
 from exercises.runner.check import check_public
 from exercises.runner.manifest import ROOT, find_exercise
 from exercises.runner.public_tests import Grading, run_public_tests
+from exercises.wrong_answers import wrong_answer
 from kafka_edu.learner.learner import Learner
 from kafka_edu.record.record import Record
 
@@ -166,11 +167,11 @@ def test_in_every_run_one_version_is_the_lowest_that_is_read_wrongly(seed: int) 
     assert [number < found.number for number in failed] == [True], "a real error comes first"
 
 
-def test_while_the_diagnosis_is_wrong_no_field_is_named() -> None:
+def test_while_the_diagnosis_is_wrong_no_field_is_named(tmp_path: Path) -> None:
     """The reference's diagnosis is that of seed 0."""
     exercise = find_exercise("01-3")
     seed = next(seed for seed in range(1, 50) if run_of_versions(seed)[1] != run_of_versions(0)[1])
-    not_mended = next(one.file for one in exercise.wrong if one.file.stem == "ex03_not_mended")
+    not_mended = wrong_answer(exercise, "not_mended").write(tmp_path)
     failed = {
         outcome.test: outcome.message
         for outcome in check_public(exercise, not_mended, 1, material=seed).public

@@ -1,26 +1,21 @@
 """The query of exercise 16-4 that is killed at every step."""
 
-import importlib.util
 from typing import Any
 
 import pytest
 
 from exercises.ch16_spark.replay import Plan, Refused, World, worlds
 from exercises.runner.manifest import find_exercise
+from exercises.wrong_answers import wrong_answer
 
 
 def code(name: str = "") -> Any:
     """Return an object of the reference solution, or of a wrong answer."""
     exercise = find_exercise("16-4")
-    file = exercise.solution
-    if name:
-        (file,) = [one.file for one in exercise.wrong if one.file.stem == f"ex04_{name}"]
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.ExactlyOnce()
+    source = exercise.solution.read_text(encoding="utf-8")
+    module: dict[str, Any] = {"__name__": "exactly_once"}
+    exec(wrong_answer(exercise, name).source() if name else source, module)
+    return module["ExactlyOnce"]()
 
 
 def test_there_is_a_world_for_each_step_and_one_without_a_kill() -> None:
