@@ -105,6 +105,10 @@ class ListOf(NamedTuple):
         )
         return "" if allowed else "String must be one of: " + ", ".join(self.values)
 
+    def first_wrong(self, value: tuple[str, ...]) -> str:
+        """Return the first item that is not allowed, as Kafka's message names it."""
+        return next((item for item in value if item not in self.values), "")
+
 
 class NonEmpty(NamedTuple):
     """A text or a list that is not empty."""
@@ -194,10 +198,21 @@ class ConfigKey(NamedTuple):
         ):
             raise ConfigException(
                 self.name,
-                f"Invalid value {double_text(value) if isinstance(value, float) else raw} for"
-                f" configuration {self.name}: {why}",
+                f"Invalid value {self._shown(raw, value)} for configuration {self.name}: {why}",
             )
         return value
+
+    def _shown(self, raw: ConfigValue, value: ConfigValue) -> ConfigValue:
+        """Return a refused value as Kafka's message shows it."""
+        match value:
+            case float():
+                return double_text(value)
+            case tuple() if isinstance(self.validator, ListOf):
+                return self.validator.first_wrong(value)
+            case tuple():
+                return f"[{', '.join(value)}]"
+            case _:
+                return raw
 
     def _typed(self, raw: ConfigValue) -> ConfigValue:
         if not isinstance(raw, str):

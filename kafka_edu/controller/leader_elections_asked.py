@@ -69,7 +69,10 @@ async def elect_leaders(
                 Errors.INVALID_TOPIC_EXCEPTION, message="The topic is being deleted"
             )
         elif not _is_needed(context, tp, election_type):
-            results[tp] = ElectionResult(Errors.ELECTION_NOT_NEEDED)
+            results[tp] = ElectionResult(
+                Errors.ELECTION_NOT_NEEDED,
+                message="Leader election not needed for topic partition.",
+            )
         else:
             chosen.append(tp)
     preferred = election_type is ElectionType.PREFERRED

@@ -35,10 +35,10 @@ COMPACT: Final = "compact"
 PRODUCER_COMPRESSION: Final = "producer"
 CODECS: Final = {
     "uncompressed": CompressionType.NONE,
-    "gzip": CompressionType.GZIP,
-    "snappy": CompressionType.SNAPPY,
-    "lz4": CompressionType.LZ4,
     "zstd": CompressionType.ZSTD,
+    "lz4": CompressionType.LZ4,
+    "snappy": CompressionType.SNAPPY,
+    "gzip": CompressionType.GZIP,
 }
 
 _BOOLEAN, _STRING, _INT, _LONG, _DOUBLE, _LIST = (
@@ -56,6 +56,8 @@ class ThrottledReplicas(NamedTuple):
     makes such an item.
     """
 
+    key: str
+
     def refusal(self, value: ConfigValue) -> str:
         allowed = isinstance(value, tuple) and (
             value == ("*",) or all(re.fullmatch(r"([0-9]+:[0-9]+)?", item) for item in value)
@@ -64,8 +66,8 @@ class ThrottledReplicas(NamedTuple):
             ""
             if allowed
             else (
-                "Value must be the literal '*' or a list of replicas in the format"
-                " partition:broker,partition:broker,..."
+                f"{self.key} must be the literal '*' or a list of replicas in the following format:"
+                " [partitionId]:[brokerId],[partitionId]:[brokerId],..."
             )
         )
 
@@ -126,7 +128,7 @@ TOPIC_CONFIG: Final = ConfigDef(
             "follower.replication.throttled.replicas",
             _LIST,
             (),
-            ThrottledReplicas(),
+            ThrottledReplicas("follower.replication.throttled.replicas"),
             "replicas whose fetching is throttled, partition:broker or *",
             Gap(NO_REPLICATION_QUOTA, ((),)),
         ),
@@ -141,7 +143,7 @@ TOPIC_CONFIG: Final = ConfigDef(
             "leader.replication.throttled.replicas",
             _LIST,
             (),
-            ThrottledReplicas(),
+            ThrottledReplicas("leader.replication.throttled.replicas"),
             "replicas whose serving is throttled, partition:broker or *",
             Gap(NO_REPLICATION_QUOTA, ((),)),
         ),

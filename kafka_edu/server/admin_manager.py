@@ -26,6 +26,7 @@ from kafka_edu.common.topic import (
 from kafka_edu.controller.replica_assignment import assign_replicas_to_brokers
 from kafka_edu.log.log_config import TOPIC_CONFIG
 from kafka_edu.protocol.messages.create_partitions import (
+    CreatePartitionsAssignment,
     CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
@@ -274,7 +275,8 @@ class AdminManager:
             if topic.num_partitions != UNSPECIFIED or topic.replication_factor != UNSPECIFIED:
                 raise KafkaException(
                     Errors.INVALID_REQUEST,
-                    "give either assignments, or num_partitions and replication_factor, not both",
+                    "Both numPartitions or replicationFactor and replicasAssignments were set."
+                    " Both cannot be used at the same time.",
                 )
             assignment = {a.partition_index: tuple(a.broker_ids) for a in topic.assignments}
         else:
@@ -327,8 +329,20 @@ class AdminManager:
                 Errors.REASSIGNMENT_IN_PROGRESS,
                 f"A partition reassignment is in progress for the topic '{topic.name}'.",
             )
+        known = len(current.partitions)
+        if topic.count < known:
+            raise KafkaException(
+                Errors.INVALID_PARTITIONS,
+                f"Topic currently has {known} partitions, which is higher than the requested"
+                f" {topic.count}.",
+            )
+        if topic.count == known:
+            raise KafkaException(
+                Errors.INVALID_PARTITIONS, f"Topic already has {known} partitions."
+            )
         assigned = None
         if topic.assignments is not None:
+            self._refuse_unknown_brokers(topic.assignments)
             assigned = {
                 len(current.partitions) + index: tuple(given.broker_ids)
                 for index, given in enumerate(topic.assignments)
@@ -336,6 +350,17 @@ class AdminManager:
         return current, new_partitions(
             topic.name, current, topic.count, assigned, self._racks(), self._random
         )
+
+    def _refuse_unknown_brokers(self, assignments: Sequence[CreatePartitionsAssignment]) -> None:
+        """Raise INVALID_REPLICA_ASSIGNMENT if brokers are named that are not alive."""
+        unknown = {broker for given in assignments for broker in given.broker_ids} - set(
+            self._racks()
+        )
+        if unknown:
+            raise KafkaException(
+                Errors.INVALID_REPLICA_ASSIGNMENT,
+                f"Unknown broker(s) in replica assignment: {', '.join(map(str, sorted(unknown)))}.",
+            )
 
     async def _add_partitions(
         self, topic: str, current: TopicAssignment, added: Assignment

@@ -226,8 +226,15 @@ def _wrong_assignment(
     """Return the reason why a manual assignment of new partitions is not possible, or "". Unlike
     the assignment of a new topic, it may name live brokers only.
     """
+    if len(assigned) != count:
+        return (
+            f"Increasing the number of partitions by {count} but {len(assigned)} assignments"
+            " provided."
+        )
     for partition, replicas in assigned.items():
         listed = ", ".join(map(str, replicas))
+        if not replicas:
+            return f"Cannot have replication factor of 0 for partition id {partition}."
         if len(set(replicas)) < len(replicas):
             return (
                 f"Duplicate brokers not allowed in replica assignment: {listed} for partition id"
@@ -238,11 +245,6 @@ def _wrong_assignment(
                 f"Some brokers specified for partition id {partition} are not available. "
                 f"Specified brokers: {listed}, available brokers: {', '.join(map(str, live))}."
             )
-    if len(assigned) != count:
-        return (
-            f"Increasing the number of partitions by {count} but {len(assigned)} assignments"
-            " provided."
-        )
     wrong = {
         partition: len(replicas)
         for partition, replicas in sorted(assigned.items())

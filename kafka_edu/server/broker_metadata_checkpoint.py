@@ -35,15 +35,20 @@ class BrokerMetadata(NamedTuple):
 
 
 class InconsistentBrokerIdError(Exception):
-    """Log dirs disagree with each other or with broker.id (Kafka: InconsistentBrokerIdException).
-    The broker does not start.
+    """Log dirs disagree with each other or with broker.id. The broker does not start.
+
+    The text begins with the name of Kafka's exception, because people search for it.
     """
+
+    def __str__(self) -> str:
+        return f"InconsistentBrokerIdException: {super().__str__()}"
 
 
 class InconsistentClusterIdError(Exception):
-    """A log dir belongs to another cluster (Kafka 2.4: InconsistentClusterIdException). The broker
-    does not start.
-    """
+    """A log dir belongs to another cluster (Kafka 2.4). The broker does not start."""
+
+    def __str__(self) -> str:
+        return f"InconsistentClusterIdException: {super().__str__()}"
 
 
 class BrokerMetadataError(Exception):

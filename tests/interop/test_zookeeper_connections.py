@@ -218,3 +218,10 @@ def test_four_letter_words_report_the_true_state(server: Server, zk: Raw, root: 
     assert number(r"Total watches:(\d+)", ask("wchs")) >= 1
     assert f"clientPort={server.port}" in ask("conf")
     assert number(r"zk_ephemerals_count\s+(\d+)", ask("mntr")) >= 1
+    sizes = re.fullmatch(r"datadir_size: (\d+)\nlogdir_size: (\d+)\n", ask("dirs"))
+    assert sizes is not None
+    assert int(sizes[1]) > 0 < int(sizes[2])
+    received = rf"recved=(\d+),.*sid=0x{zk.session_id:x}"
+    assert number(received, ask("cons")) >= 4
+    assert ask("crst") == "Connection stats reset.\n"
+    assert number(received, ask("cons")) <= 1, "a ping may have come since"

@@ -384,14 +384,14 @@ class GroupMetadataManager:
                     )
                 )
 
-    def cleanup_expired(self, groups: Iterable[GroupMetadata]) -> None:
-        """Remove expired offsets of these groups. O(offsets).
+    def cleanup_expired(self, groups: Iterable[GroupMetadata]) -> int:
+        """Remove expired offsets of these groups. Return how many there were. O(offsets).
 
         The loader calls it for all groups, some at a time, every
         offsets.retention.check.interval.ms.
         """
         now_ms = self._time.milliseconds()
-        self.cleanup(
+        return self.cleanup(
             groups,
             lambda group: group.expired_offsets(now_ms, self._config.retention_ms),
             "expired",
@@ -412,16 +412,19 @@ class GroupMetadataManager:
         group.transition_to(GroupState.DEAD, self._time.milliseconds())
         self.cleanup([group], lambda dead: list(dead.offsets.committed), "deleted")
 
-    def cleanup(self, groups: Iterable[GroupMetadata], select: Selector, reason: str) -> None:
+    def cleanup(self, groups: Iterable[GroupMetadata], select: Selector, reason: str) -> int:
         """Remove the selected offsets of each group; an Empty group without any content dies.
+        Return the number of removed offsets.
 
         Tombstones are appended to the log without waiting for the result. If one is missing, the
         next coordinator finds that out and removes the entry again.
         """
         now_ms = self._time.milliseconds()
+        count = 0
         for group in groups:
             producers = list(group.offsets.producers)
             removed = group.offsets.remove(select(group))
+            count += len(removed)
             for producer_id in producers:
                 if not group.offsets.has_pending_from(producer_id):
                     self._forget_producer(producer_id, group.group_id)
@@ -447,6 +450,7 @@ class GroupMetadataManager:
                 )
             if tombstones:
                 self._append(partition, tombstones, 0, lambda *_: None)
+        return count
 
     def _snapshot(self) -> Iterable[Event]:
         for partition, groups in self._owned.items():

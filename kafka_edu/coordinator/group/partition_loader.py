@@ -171,10 +171,17 @@ class PartitionLoader:
 
     async def cleanup_expired(self) -> None:
         """Remove expired offsets. Called every offsets.retention.check.interval.ms."""
+        began_ms, removed = self._time.hi_res_clock_ms(), 0
         groups = list(self._manager.groups())
         for i in range(0, len(groups), GROUPS_AT_A_TIME):
-            self._manager.cleanup_expired(groups[i : i + GROUPS_AT_A_TIME])
+            removed += self._manager.cleanup_expired(groups[i : i + GROUPS_AT_A_TIME])
             await self._time.sleep(0)
+        if removed:
+            log.info(
+                "Removed %d expired offsets in %d milliseconds.",
+                removed,
+                self._time.hi_res_clock_ms() - began_ms,
+            )
 
     async def _complete(
         self, producer_id: int, partitions: frozenset[int], committed: bool

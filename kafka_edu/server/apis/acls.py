@@ -7,6 +7,8 @@ connection, as in Kafka. The broker does not know numbers above the defined ones
 lets them pass.
 """
 
+from typing import Final
+
 from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.create_acls import (
@@ -25,6 +27,8 @@ from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 
 UNKNOWN = 0
+NO_AUTHORIZER: Final = "No Authorizer is configured on the broker"
+"""Kafka's text. DescribeAcls sends it without a full stop, CreateAcls and DeleteAcls with one."""
 
 
 class AclsApi:
@@ -36,17 +40,17 @@ class AclsApi:
         apis.serve(ApiKey.DELETE_ACLS, DeleteAclsRequest, self.handle_delete, self._delete_error)
 
     def handle_describe(self, call: ApiCall, request: DescribeAclsRequest) -> None:
-        _disabled(call, has_unknown=_is_unknown(request))
+        _disabled(call, NO_AUTHORIZER, has_unknown=_is_unknown(request))
 
     def handle_create(self, call: ApiCall, request: CreateAclsRequest) -> None:
         unknown = any(
             UNKNOWN in (c.resource_type, c.resource_pattern_type, c.operation, c.permission_type)
             for c in request.creations
         )
-        _disabled(call, has_unknown=unknown)
+        _disabled(call, f"{NO_AUTHORIZER}.", has_unknown=unknown)
 
     def handle_delete(self, call: ApiCall, request: DeleteAclsRequest) -> None:
-        _disabled(call, has_unknown=any(map(_is_unknown, request.filters)))
+        _disabled(call, f"{NO_AUTHORIZER}.", has_unknown=any(map(_is_unknown, request.filters)))
 
     @staticmethod
     def _describe_error(
@@ -86,10 +90,8 @@ def _is_unknown(wanted: DescribeAclsRequest | DeleteAclsFilter) -> bool:
     )
 
 
-def _disabled(call: ApiCall, *, has_unknown: bool) -> None:
+def _disabled(call: ApiCall, message: str, *, has_unknown: bool) -> None:
     if has_unknown:
         call.close("an ACL or a filter with a type of 0, which is no type")
     else:
-        call.respond_error(
-            Errors.SECURITY_DISABLED, "no authorizer is configured (authorizer.class.name)"
-        )
+        call.respond_error(Errors.SECURITY_DISABLED, message)

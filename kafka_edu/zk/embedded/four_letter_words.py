@@ -5,9 +5,11 @@ $ echo ruok | nc 127.0.0.1 2181
 imok
 """
 
+import contextlib
 import os
 import platform
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_edu.zk.embedded.zookeeper_server import ZooKeeperServer
@@ -34,6 +36,8 @@ class ServerView(NamedTuple):
     cnxns: Sequence[CnxnRow]
     port: int
     data_dir: str
+    reset_cnxns: Callable[[], None]
+    """Set the counters of all connections to 0."""
 
 
 def ruok(_: ServerView) -> str:
@@ -184,9 +188,41 @@ def srst(view: ServerView) -> str:
     return "Server stats reset.\n"
 
 
+def crst(view: ServerView) -> str:
+    view.reset_cnxns()
+    return "Connection stats reset.\n"
+
+
+def dirs(view: ServerView) -> str:
+    """Return the bytes of the snapshots and of the log. Both lie in one folder here, so both
+    numbers are those of the folder, as in ZooKeeper without a dataLogDir.
+    """
+    size = 0
+    for path in Path(view.data_dir).rglob("*"):
+        with contextlib.suppress(FileNotFoundError):  # an old snapshot was deleted meanwhile
+            size += path.stat().st_size if path.is_file() else 0
+    return f"datadir_size: {size}\nlogdir_size: {size}\n"
+
+
 _COMMANDS: Final[dict[str, Callable[[ServerView], str]]] = {
     word.__name__: word
-    for word in (ruok, isro, srvr, stat, mntr, cons, dump, wchs, wchc, wchp, conf, envi, srst)
+    for word in (
+        ruok,
+        isro,
+        srvr,
+        stat,
+        mntr,
+        cons,
+        crst,
+        dirs,
+        dump,
+        wchs,
+        wchc,
+        wchp,
+        conf,
+        envi,
+        srst,
+    )
 }
 WORDS: Final = frozenset(word.encode() for word in _COMMANDS)
 """The words as the first four bytes of a connection.

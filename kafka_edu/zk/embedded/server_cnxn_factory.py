@@ -151,8 +151,13 @@ class ServerCnxnFactory:
             if one.id in self.server.cnxns
         ]
         port = self._listener.port if self._listener is not None else 0
-        cnxn.send([answer(word, ServerView(self.server, cnxns, port, self._data_dir)).encode()])
+        view = ServerView(self.server, cnxns, port, self._data_dir, self._reset_cnxns)
+        cnxn.send([answer(word, view).encode()])
         cnxn.finish()
+
+    def _reset_cnxns(self) -> None:
+        for cnxn in self._cnxns.values():
+            cnxn.received = cnxn.sent = 0
 
     def on_closed(self, cnxn: NioServerCnxn, reason: str) -> None:
         self._cnxns.pop(cnxn.id, None)

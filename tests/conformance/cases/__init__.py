@@ -33,6 +33,7 @@ MODULES: Final = (
     "basics",
     "controlled_shutdown",
     "edges",
+    "error_texts",
     "groups",
     "idempotence",
     "not_controller",

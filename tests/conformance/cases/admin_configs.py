@@ -37,9 +37,6 @@ DIFFERENT: Final = {
     "all of the broker with synonyms, DescribeConfigsRequest v4": (
         "some defaults are 2.0.1's, and some keys cannot be changed here"
     ),
-    "alter leader.replication.throttled.replicas to 'x', AlterConfigsRequest v2": (
-        "Kafka names the key twice"
-    ),
     "alter log.retention.ms of broker '0' to '0', AlterConfigsRequest v2": (
         "Kafka's words are Scala's `requirement failed`"
     ),

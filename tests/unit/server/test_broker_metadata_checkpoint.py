@@ -72,7 +72,10 @@ def test_where_the_id_comes_from() -> None:
 
 
 def test_the_books_two_cases_of_inconsistency() -> None:
-    with pytest.raises(InconsistentBrokerIdError, match="configured as 1, but"):
+    with pytest.raises(
+        InconsistentBrokerIdError,
+        match=r"^InconsistentBrokerIdException: broker\.id is configured as 1, but",
+    ):
         settle({"/a": BrokerMetadata(2)}, 1)
     with pytest.raises(InconsistentBrokerIdError, match="/a names broker 1, /b names broker 2"):
         settle({"/a": BrokerMetadata(1), "/b": BrokerMetadata(2)}, 1)

@@ -4,7 +4,11 @@ Requests may come meanwhile, leadership may be lost meanwhile, and a log may be 
 """
 
 import asyncio
+import functools
+import logging
 from collections.abc import Awaitable, Callable
+
+import pytest
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME
@@ -66,14 +70,14 @@ class Loading:
         return error if error is not Errors.NONE else -1 if value is None else value.offset
 
 
-def in_loop(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
-    def run() -> None:
+def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    @functools.wraps(test)
+    def run(**fixtures: object) -> None:
         async def main() -> None:
-            await test()
+            await test(**fixtures)
 
         asyncio.run(main())
 
-    run.__name__ = getattr(test, "__name__", "test")
     return run
 
 
@@ -167,7 +171,9 @@ async def test_a_replica_that_is_gone_when_its_turn_comes_is_not_read() -> None:
 
 
 @in_loop
-async def test_many_groups_are_taken_up_and_cleaned_up_in_turns() -> None:
+async def test_many_groups_are_taken_up_and_cleaned_up_in_turns(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     loading = Loading()
     earlier = World()
     count = 2 * GROUPS_AT_A_TIME + 1
@@ -179,5 +185,8 @@ async def test_many_groups_are_taken_up_and_cleaned_up_in_turns() -> None:
     await loading.work()
     assert len(loading.world.coordinator.handle_list_groups(())[1]) == count
     loading.world.time.advance(7 * 24 * 3_600_000)
-    await loading.loader.cleanup_expired()
+    with caplog.at_level(logging.INFO):
+        await loading.loader.cleanup_expired()
+        await loading.loader.cleanup_expired()
     assert loading.world.coordinator.handle_list_groups(())[1] == []
+    assert caplog.messages == [f"Removed {count} expired offsets in 0 milliseconds."]
