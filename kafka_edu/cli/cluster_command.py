@@ -7,9 +7,10 @@ import json
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
 import click
 
@@ -25,6 +26,7 @@ from kafka_edu.supervisor.cluster import (
 )
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 from kafka_edu.supervisor.cluster_spec import HOST, ClusterSpec, ClusterSpecError, Wish
+from kafka_edu.trace.event import Source, SourceKind
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -222,15 +224,15 @@ def status(name: str, json_file: Path | None) -> None:
         if is_up(folder):
             with contextlib.closing(attach(name)) as found:
                 now = found.status()
-            controller = _controller(now)
-            _show(now, controller)
+            known = _known(now)
+            _show(now, known.controller, known.guests)
             click.echo(
                 f"up for {now.up_s:.0f} s · bootstrap.servers {now.bootstrap_servers} · ZooKeeper"
                 f" {now.zookeeper_connect} ({now.zookeeper_kind})"
             )
             for link in now.links:
                 click.echo(str(link))
-            _write_json(json_file, now, controller=controller)
+            _write_json(json_file, now, controller=known.controller, guests=list(known.guests))
         else:
             remembered = _remembered(folder)
             click.echo(f"cluster {name} is down" if remembered else f"there is no cluster {name}")
@@ -316,8 +318,9 @@ def _act_command(action: str, help_: str) -> Callable[[str, str], None]:
                 message = found.act(action, target)
                 if action == "start":
                     began = time.monotonic()
-                    _wait_for_start(found)
+                    unlisted = _wait_for_start(found, target)
                     message += f", ready {time.monotonic() - began:.2f} s later"
+                    message += unlisted and f"; {unlisted}"
             click.echo(message)
 
     return command
@@ -352,12 +355,19 @@ def act(name: str, action: str | None, words: tuple[str, ...]) -> None:
         click.echo(message)
 
 
-def _wait_for_start(found: Cluster) -> None:
-    """Wait until the cluster is ready. While a broker is paused, wait only until the process has
-    started, because the paused broker lists nobody.
+def _wait_for_start(found: Cluster, target: Source) -> str:
+    """Wait until a broker is ready, or the cluster after the start of a ZooKeeper server. Return
+    which brokers do not list the new one, in words; mostly this is empty.
+
+    While a process is paused that nobody can wait for, return when the process has started.
     """
-    if all(process.state != "paused" for process in found.status().processes):
+    paused = [p.source for p in found.status().processes if p.state == "paused"]
+    if target.broker is not None:
+        zookeeper = any(source.kind is SourceKind.ZOOKEEPER for source in paused)
+        return "" if zookeeper else found.wait_started(target.broker)
+    if not paused:
         found.wait_ready()
+    return ""
 
 
 _ID = "ID is a broker's, or zookeeper, in an ensemble zookeeper-1 and so on."
@@ -382,22 +392,28 @@ def _remembered(folder: ClusterFolder) -> ClusterSpec | None:
         raise ClusterError(str(error)) from error
 
 
-def _controller(status: ClusterStatus) -> int | None:
-    """Return the broker that the others report as controller.
+class Known(NamedTuple):
+    """What the running brokers know of the others."""
 
-    None if no broker answers, or if that broker has stopped and the others do not know it yet.
-    """
+    controller: int | None
+    """None if no broker answers, or if that broker has stopped and the others do not know yet."""
+    guests: Mapping[int, int]
+    """Id → port of the brokers that are registered, and that the supervisor did not start."""
+
+
+def _known(status: ClusterStatus) -> Known:
+    """Ask the running brokers."""
     from kafka_edu.common.socket_transport import SocketTransport
-    from kafka_edu.supervisor.readiness import controller_by_metadata
+    from kafka_edu.supervisor.readiness import answers_of
 
-    ports = [
-        (HOST, process.port)
-        for process in status.processes
-        if process.broker is not None and process.state == "running"
-    ]
-    controller = asyncio.run(controller_by_metadata(SocketTransport(), ports))
-    alive = {process.broker for process in status.processes if process.state != "stopped"}
-    return controller if controller in alive else None
+    brokers = [process for process in status.processes if process.broker is not None]
+    ports = [(HOST, process.port) for process in brokers if process.state == "running"]
+    answers = asyncio.run(answers_of(SocketTransport(), ports))
+    ours = {process.broker for process in brokers}
+    guests = {i: port for i, port in sorted(answers.ports.items()) if i not in ours}
+    alive = {process.broker for process in brokers if process.state != "stopped"}
+    known = answers.controller in alive | guests.keys()
+    return Known(answers.controller if known else None, guests)
 
 
 def controller_mark(ascii_only: bool) -> str:
@@ -408,7 +424,9 @@ def controller_mark(ascii_only: bool) -> str:
 _COLOURS = {"running": "green", "paused": "yellow", "stopped": "red"}
 
 
-def _show(status: ClusterStatus, controller: int | None) -> None:
+def _show(
+    status: ClusterStatus, controller: int | None, guests: Mapping[int, int] = MappingProxyType({})
+) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -422,6 +440,7 @@ def _show(status: ClusterStatus, controller: int | None) -> None:
         ("RssAnon MB", "right"),
     ):
         table.add_column(heading, justify="right" if justify == "right" else "left")
+    crown = controller_mark(console.options.ascii_only)
     for process in status.processes:
         memory = f"{process.rss_anon / 2**20:.1f}" if process.rss_anon is not None else "-"
         state = f"[{_COLOURS[process.state]}]{process.state}[/]"
@@ -429,18 +448,19 @@ def _show(status: ClusterStatus, controller: int | None) -> None:
             state += f" ({process.ended})"
         elif process.mode:
             state += f", {process.mode}"
-        mark = (
-            controller_mark(console.options.ascii_only)
-            if controller is not None and process.broker == controller
-            else ""
-        )
+        mark = crown if controller is not None and process.broker == controller else ""
         table.add_row(
             process.process + mark, state, str(process.port or "-"), str(process.pid or "-"), memory
         )
+    for guest, port in guests.items():
+        mark = crown if guest == controller else ""
+        table.add_row(f"broker-{guest}{mark}", "guest", str(port), "-", "-")
     console.print(table)
+    if guests:
+        console.print("A guest is a broker that this cluster's supervisor did not start.")
 
 
-def _write_json(path: Path | None, status: ClusterStatus, **more: float | None) -> None:
+def _write_json(path: Path | None, status: ClusterStatus, **more: float | list[int] | None) -> None:
     if path is None:
         return
     fields = {

@@ -12,7 +12,7 @@ result of an act. The actions:
 
     status                            the answer also has `status`
     stop, start, kill, pause, resume  with `broker` or `zookeeper`: the id of the process
-    wait-ready                        with `timeout_s`
+    wait-ready                        with `timeout_s`; with `broker` too it waits for this one
     release                           from the process that started the supervisor
     down                              with `delete`
     an act of `act_table`             with its parameters
@@ -34,6 +34,11 @@ NEXT_BROKER_AFTER_S: Final = 10.0
 #: The limit for one action. A single stop takes at most about 30 s (BROKER_PATIENCE_S), because the
 #: broker shuts down in a controlled way and flushes its logs.
 ACTION_TIMEOUT_S: Final = 90.0
+
+#: The limit for the actions with which the supervisor is patient, because it does not count the
+#: time for which processes wait for a core.
+PATIENT_ACTION_TIMEOUT_S: Final = 900.0
+PATIENT_ACTIONS: Final = frozenset({"wait-ready", "stop", "restart"})
 
 
 class NoSupervisorError(Exception):
@@ -74,6 +79,7 @@ class ActionClient:
     def __init__(self, address: ActionAddress, timeout_s: float = ACTION_TIMEOUT_S) -> None:
         """Connect. Raises NoSupervisorError if nobody listens."""
         self.address = address
+        self._timeout_s = timeout_s
         self._last_id = 0
         try:
             self._socket = socket.create_connection((address.host, address.port), timeout_s)
@@ -87,7 +93,9 @@ class ActionClient:
         """
         self._last_id += 1
         request = {"token": self.address.token, "id": self._last_id, "action": action, **arguments}
+        patient = action in PATIENT_ACTIONS
         try:
+            self._socket.settimeout(PATIENT_ACTION_TIMEOUT_S if patient else self._timeout_s)
             self._socket.sendall(json.dumps(request).encode() + b"\n")
             line = self._answers.readline()
         except TimeoutError as error:

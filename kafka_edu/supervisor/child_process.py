@@ -7,16 +7,18 @@ The operating system may end a child at any moment. Everything else happens only
 """
 
 import asyncio
+import contextlib
 import itertools
 import os
 import re
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.supervisor.patience import Patience
 from kafka_edu.trace.event import Source
 from kafka_edu.trace.events.supervisor import (
     ProcessEnded,
@@ -170,20 +172,26 @@ class ChildProcess:
             raise ProcessStateError(f"{self.name} is stopped")
         self._process.send_signal(number)
 
-    async def stop(self, patience_s: float) -> Exit | None:
+    async def stop(
+        self, patience_s: float, others: Callable[[], Iterable[int]] = tuple
+    ) -> Exit | None:
         """Send SIGTERM, and SIGKILL after `patience_s` seconds. A paused child is resumed first,
         because it could not react.
+
+        The time does not count for which the child waited for a core, or one of the processes
+        `others` that it needs for its end.
         """
         self._asked = True
         self._asked_told = self._trace.cause
         self._signal(signal.SIGTERM)
         if self.state is ProcessState.PAUSED:
             self.resume()
-        try:
-            async with asyncio.timeout(patience_s):
-                return await self.wait()
-        except TimeoutError:
-            return await self.kill()
+        patience = Patience(patience_s, lambda: (self.pid, *others()))
+        while patience.left_s() > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(patience.slice_s()):
+                    return await self.wait()
+        return await self.kill()
 
     async def kill(self) -> Exit | None:
         """Send SIGKILL. The process cannot flush, take leave, or close its ZooKeeper session."""

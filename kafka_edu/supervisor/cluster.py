@@ -297,10 +297,20 @@ class Cluster:
         self.act("resume", Source.of_broker(broker_id))
 
     def start(self, broker_id: int, wait: bool = True) -> None:
-        """Start a stopped broker. With `wait`, return when every running broker lists it."""
+        """Start a stopped broker. With `wait`, return when the running brokers list it."""
         self.act("start", Source.of_broker(broker_id))
         if wait:
-            self.wait_ready()
+            self.wait_started(broker_id)
+
+    def wait_started(self, broker_id: int) -> str:
+        """Wait until a broker that was started lists itself and a controller. Return which other
+        brokers do not list it, in words; mostly this is empty.
+
+        Raises ClusterError if this broker ended, or if it takes too long. Other brokers may end
+        meanwhile.
+        """
+        unlisted = self._ask("wait-ready", broker=broker_id).get("unlisted")
+        return "; ".join(map(str, unlisted)) if isinstance(unlisted, list) else ""
 
     def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> int:
         """Wait until all running brokers list each other and a controller. Return the controller's

@@ -20,7 +20,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +37,7 @@ from kafka_edu.supervisor.child_process import ChildProcess, ProcessState, Proce
 from kafka_edu.supervisor.cluster_acts import ClusterActs
 from kafka_edu.supervisor.cluster_folder import EXIT_ALREADY_UP, ClusterFolder
 from kafka_edu.supervisor.cluster_spec import HOST, ClusterSpec
+from kafka_edu.supervisor.patience import Patience
 from kafka_edu.supervisor.zookeeper_servers import PATIENCE_S as ZOOKEEPER_PATIENCE_S
 from kafka_edu.supervisor.zookeeper_servers import ZooKeeperServers
 from kafka_edu.trace.event import PROXY, SUPERVISOR, Event, Source, SourceKind
@@ -54,6 +55,8 @@ from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.trace_ring import SMALL_BYTES
 from kafka_edu.trace.tracer import Tracer
 
+#: The time that the other brokers get to list a broker that is ready itself.
+OTHERS_PATIENCE_S: Final = 10.0
 #: The time a broker may take to stop: three tries of a controlled shutdown, half a second apart
 #: (cluster_spec.py), and the flush of its logs.
 BROKER_PATIENCE_S: Final = 30.0
@@ -263,7 +266,7 @@ class Supervisor:
         await self._cluster_acts.heal_relayed()  # a broker without ZooKeeper cannot hand over
         stopping: list[asyncio.Task[object]] = []
         for broker in running:
-            stopping.append(asyncio.create_task(broker.stop(BROKER_PATIENCE_S)))
+            stopping.append(asyncio.create_task(broker.stop(BROKER_PATIENCE_S, self._pids)))
             await asyncio.wait(stopping, timeout=NEXT_BROKER_AFTER_S)
         await asyncio.gather(*stopping)
         if self._relay is not None and self._relay.state is not ProcessState.STOPPED:
@@ -303,7 +306,10 @@ class Supervisor:
         if action == "status":
             return {"status": self._status()}
         if action == "wait-ready":
-            return await self._wait_ready(_number(request, "timeout_s", READY_TIMEOUT_S))
+            limit_s = _number(request, "timeout_s", READY_TIMEOUT_S)
+            if "broker" not in request:
+                return await self._wait_ready(limit_s)
+            return await self._wait_started(self._child_of(request).source.id, limit_s)
         child, target = None, SUPERVISOR
         if action in _PROCESS_ACTS:
             child = self._child_of(request)
@@ -365,11 +371,13 @@ class Supervisor:
                         if child.source.kind is SourceKind.BROKER
                         else ZOOKEEPER_PATIENCE_S
                     )
-                    ended = await child.stop(_number(request, "patience_s", patience))
+                    ended = await child.stop(_number(request, "patience_s", patience), self._pids)
                     return f"{child.name} {ended}"
                 case "restart":
                     if child.state is not ProcessState.STOPPED:
-                        await child.stop(_number(request, "patience_s", BROKER_PATIENCE_S))
+                        await child.stop(
+                            _number(request, "patience_s", BROKER_PATIENCE_S), self._pids
+                        )
                     await child.start()
                     return f"{child.name} started again as process {child.pid}"
                 case "kill":
@@ -385,25 +393,49 @@ class Supervisor:
                 case _:
                     raise ActionRefused(f"there is no action '{action}'")
 
+    def _pids(self) -> Iterator[int]:
+        """Yield the process ids of the children that run."""
+        yield from (child.pid for child in self._children() if child.pid)
+
+    def _may_be_controller(self, broker_id: int) -> bool:
+        """Return whether a broker can be the controller now: one of ours that runs, or a guest.
+
+        A guest is a broker that this supervisor did not start. ZooKeeper knows whether it lives.
+        """
+        broker = self._brokers.get(broker_id)
+        return broker is None or broker.state is ProcessState.RUNNING
+
+    async def _zookeeper_answers(self, patience: Patience, limit_s: float) -> None:
+        """Return when all children were started and ZooKeeper answers. Raises ActionRefused."""
+
+        async def answers() -> None:
+            await self._all_started.wait()
+            await self._zookeepers.answer()
+
+        answering = asyncio.create_task(answers())
+        try:
+            while patience.left_s() > 0:
+                if (await asyncio.wait([answering], timeout=patience.slice_s()))[0]:
+                    return answering.result()
+        finally:
+            answering.cancel()
+        raise ActionRefused(
+            f"ZooKeeper does not answer within {limit_s:g} s; see"
+            f" {self._folder.path}/zookeeper*.log"
+        )
+
     async def _wait_ready(self, timeout_s: float) -> Answer:
         """Wait until all running brokers list each other.
 
-        A broker that ends meanwhile is an error, reported with its last output.
+        A child that ends meanwhile is an error, reported with its last output. The time does not
+        count for which the children waited for a core.
         """
         from kafka_edu.supervisor.readiness import (
             wait_until_listed,
         )  # the protocol is imported while the brokers start, not before
 
-        deadline = time.monotonic() + timeout_s
-        try:
-            async with asyncio.timeout(timeout_s):
-                await self._all_started.wait()
-                await self._zookeepers.answer()
-        except TimeoutError:
-            raise ActionRefused(
-                f"ZooKeeper does not answer within {timeout_s:g} s; see"
-                f" {self._folder.path}/zookeeper*.log"
-            ) from None
+        patience = Patience(timeout_s, self._pids)
+        await self._zookeeper_answers(patience, timeout_s)
         running = {
             i: broker for i, broker in self._brokers.items() if broker.state is ProcessState.RUNNING
         }
@@ -416,38 +448,117 @@ class Supervisor:
             raise ActionRefused(_epitaph(dead[0]))
         ports = {i: (HOST, self._spec.broker(i).port) for i in running}
         seen: dict[int, str] = {}
-        ready = asyncio.create_task(wait_until_listed(self._transport, ports, list(running), seen))
-        ends = [
-            asyncio.create_task(_named_end(child))
-            for child in self._children()
-            if child.state is ProcessState.RUNNING
-        ]
-        done, _ = await asyncio.wait(
-            [ready, *ends],
-            timeout=max(deadline - time.monotonic(), 0),
-            return_when=asyncio.FIRST_COMPLETED,
+        ready = asyncio.create_task(
+            wait_until_listed(self._transport, ports, list(running), seen, self._may_be_controller)
         )
-        for task in (ready, *ends):
-            task.cancel()
-        if ready in done:
-            controller = ready.result()
-            took = (time.monotonic_ns() - self._started_ns) // 1_000_000
-            if self._ready_ms is None:
-                self._ready_ms = took
-            self._trace(ClusterReady(brokers=tuple(running), controller=controller, after_ms=took))
-            return {"controller": controller, "status": self._status()}
-        for end in ends:
-            if end in done:
-                raise ActionRefused(_epitaph(end.result()))
+        needed = [c for c in self._children() if c.state is ProcessState.RUNNING]
+        if not await self._done_before_an_end(patience, ready, needed):
+            raise ActionRefused(
+                f"not ready within {timeout_s:g} s:\n{await self._diagnosis(list(running), seen)}"
+            )
+        controller = ready.result()
+        took = (time.monotonic_ns() - self._started_ns) // 1_000_000
+        if self._ready_ms is None:
+            self._ready_ms = took
+        self._trace(ClusterReady(brokers=tuple(running), controller=controller, after_ms=took))
+        return {"controller": controller, "status": self._status()}
+
+    async def _wait_started(self, broker_id: int, timeout_s: float) -> Answer:
+        """Wait until one broker lists itself and a controller, and the others list it too.
+
+        Only this broker is judged, and the ZooKeeper that it needs. Another broker may end
+        meanwhile. One that does not list the new broker within OTHERS_PATIENCE_S after that is
+        named in the answer, but it is no error: it may be cut off.
+        """
+        from kafka_edu.supervisor.readiness import wait_until_listed
+
+        patience = Patience(timeout_s, self._pids)
+        started = self._brokers[broker_id]
+        await self._zookeeper_answers(patience, timeout_s)
+        if started.state is ProcessState.STOPPED:
+            raise ActionRefused(_epitaph(started))
+        zookeepers = list(self._zookeepers.children.values())
+        if zookeepers and all(child.state is ProcessState.STOPPED for child in zookeepers):
+            raise ActionRefused(
+                f"{started.name} waits for ZooKeeper, which is stopped: start zookeeper too"
+            )
+        # the rest of an ensemble serves without a server that ends
+        needed = [started, *(zookeepers if len(zookeepers) == 1 else [])]
+        seen: dict[int, str] = {}
+        listing = {
+            i: asyncio.create_task(
+                wait_until_listed(
+                    self._transport,
+                    {i: (HOST, self._spec.broker(i).port)},
+                    [broker_id],
+                    seen,
+                    self._may_be_controller,
+                )
+            )
+            for i, broker in self._brokers.items()
+            if broker.state is ProcessState.RUNNING or broker is started
+        }
+        own = listing.pop(broker_id)
+        try:
+            if not await self._done_before_an_end(patience, own, needed):
+                why = await self._diagnosis([broker_id], seen)
+                raise ActionRefused(
+                    f"broker {broker_id} is not ready within {timeout_s:g} s:\n{why}"
+                )
+            others = Patience(OTHERS_PATIENCE_S, self._pids)
+            while others.left_s() > 0 and (left := self._still_running(listing)):
+                await asyncio.wait(left, timeout=others.slice_s())
+        finally:
+            for task in listing.values():
+                task.cancel()
+        unlisted = {
+            i: seen.get(i, "")
+            for i, task in listing.items()
+            if self._brokers[i].state is ProcessState.RUNNING
+            and (task.cancelled() or not task.done())
+        }
+        return {
+            "controller": own.result(),
+            "unlisted": [f"broker {i} does not list it yet: {why}" for i, why in unlisted.items()],
+        }
+
+    def _still_running(self, listing: Mapping[int, asyncio.Task[int]]) -> list[asyncio.Task[int]]:
+        """Return the tasks that are not done and whose broker still runs."""
+        return [
+            task
+            for i, task in listing.items()
+            if not task.done() and self._brokers[i].state is ProcessState.RUNNING
+        ]
+
+    async def _done_before_an_end(
+        self, patience: Patience, ready: asyncio.Task[int], needed: Sequence[ChildProcess]
+    ) -> bool:
+        """Return whether `ready` is done in time. Raises ActionRefused if a needed child ends."""
+        ends = [asyncio.create_task(_named_end(child)) for child in needed]
+        try:
+            while patience.left_s() > 0:
+                done, _ = await asyncio.wait(
+                    [ready, *ends],
+                    timeout=patience.slice_s(),
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                if ready in done:
+                    return True
+                for end in ends:
+                    if end in done:
+                        raise ActionRefused(_epitaph(end.result()))
+            return False
+        finally:
+            for task in (ready, *ends):
+                task.cancel()
+
+    async def _diagnosis(self, brokers: list[int], seen: Mapping[int, str]) -> str:
         from kafka_edu.supervisor.start_diagnosis import (
             diagnose,  # it imports every event class
         )
 
-        why = await diagnose(self._folder, list(running), seen)
-        raise ActionRefused(
-            f"not ready within {timeout_s:g} s:\n{why}\nEach broker's log says more:"
-            f" {self._folder.path}/*/broker.log"
-        )
+        why = await diagnose(self._folder, brokers, seen)
+        return f"{why}\nEach broker's log says more: {self._folder.path}/*/broker.log"
 
     def _status(self) -> dict[str, object]:
         return {

@@ -1,5 +1,10 @@
-"""A cluster is ready when the Metadata of every running broker lists all running brokers, and a
-controller among them.
+"""Ask brokers by Metadata how far they are.
+
+A cluster is ready when the Metadata of every running broker lists all running brokers and a
+controller. A broker that was started is ready when its own Metadata lists itself and a controller.
+
+The controller is one of the running brokers, or a guest: a broker that another program started, for
+example Apache Kafka, and that is registered in the same ZooKeeper.
 """
 
 import asyncio
@@ -7,7 +12,7 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, MutableMapping
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.network.network_client import NetworkClient
@@ -22,57 +27,67 @@ _METADATA_VERSION: Final = 5
 _CLIENT_ID: Final = "supervisor"
 
 
+class Answers(NamedTuple):
+    """The combined Metadata of several brokers."""
+
+    controller: int | None
+    """The controller that most of them name. None if none of them names one."""
+    ports: Mapping[int, int]
+    """The port of each broker that one of them lists."""
+
+
 async def wait_until_listed(
     transport: SocketTransport,
     ports: Mapping[int, tuple[str, int]],
     listed: Collection[int],
     seen: MutableMapping[int, str] | None = None,
+    may_be_controller: Callable[[int], bool] | None = None,
 ) -> int:
-    """Return when each broker of `ports` (id → host, port) lists all of `listed`.
+    """Return when each broker of `ports` (id → host, port) lists all of `listed` and a controller.
 
-    The result is the controller's id from the last answer. This waits without a limit; the caller
-    sets one. `seen` is kept up to date with what each broker still lacks, in words.
+    The result is the controller's id from the last answer. `may_be_controller` says which brokers
+    can be the controller now; without it these are the brokers of `listed`. This waits without a
+    limit; the caller sets one. `seen` is kept up to date with what each broker still lacks, in
+    words.
     """
     lacks = {} if seen is None else seen
+    may_be = frozenset(listed).__contains__ if may_be_controller is None else may_be_controller
     controllers = await asyncio.gather(
         *(
-            _broker_lists(transport, host, port, listed, partial(lacks.__setitem__, broker_id))
-            for broker_id, (host, port) in ports.items()
+            _broker_lists(transport, host, port, listed, may_be, partial(lacks.__setitem__, id_))
+            for id_, (host, port) in ports.items()
         )
     )
     return controllers[-1] if controllers else -1
 
 
-async def controller_by_metadata(
-    transport: SocketTransport, ports: Collection[tuple[str, int]]
-) -> int | None:
-    """Return the controller's id from the Metadata of brokers at these addresses.
+async def answers_of(transport: SocketTransport, ports: Collection[tuple[str, int]]) -> Answers:
+    """Return what the brokers at these addresses answer within a second.
 
-    None if no broker names one within a second. Brokers learn of a new controller one after
-    another. If they differ, the id that most of them name is returned.
+    Brokers learn of a new controller one after another. If they differ, the id that most of them
+    name counts.
     """
-    answers = await asyncio.gather(
-        *(_named_controller(transport, host, port) for host, port in ports)
+    given = await asyncio.gather(*(_metadata(transport, host, port) for host, port in ports))
+    answers = [answer for answer in given if answer is not None]
+    named = Counter(answer.controller_id for answer in answers if answer.controller_id >= 0)
+    return Answers(
+        named.most_common(1)[0][0] if named else None,
+        {broker.node_id: broker.port for answer in answers for broker in answer.brokers},
     )
-    named = Counter(
-        controller for controller in answers if controller is not None and controller >= 0
-    )
-    return named.most_common(1)[0][0] if named else None
 
 
-async def _named_controller(transport: SocketTransport, host: str, port: int) -> int | None:
+async def _metadata(transport: SocketTransport, host: str, port: int) -> MetadataResponse | None:
     client = NetworkClient(transport, _CLIENT_ID)
     try:
         async with asyncio.timeout(_LOOK_TIMEOUT_S):
             await client.connect(host, port, _ANSWER_TIMEOUT_MS)
-            answer = await client.ask(
+            return await client.ask(
                 MetadataRequest(topics=[]), _METADATA_VERSION, MetadataResponse, _ANSWER_TIMEOUT_MS
             )
     except (OSError, ProtocolError):  # TimeoutError is an OSError
         return None
     finally:
         client.close()
-    return answer.controller_id
 
 
 async def _broker_lists(
@@ -80,6 +95,7 @@ async def _broker_lists(
     host: str,
     port: int,
     listed: Collection[int],
+    may_be_controller: Callable[[int], bool],
     lacks: Callable[[str], None],
 ) -> int:
     wanted = set(listed)
@@ -102,11 +118,11 @@ async def _broker_lists(
                 lacks(f"it does not answer Metadata on its port {port} ({type(error).__name__})")
                 client.close()
             else:
-                known = {broker.node_id for broker in answer.brokers}
-                if wanted <= known and answer.controller_id in wanted:
+                known, controller = {b.node_id for b in answer.brokers}, answer.controller_id
+                if wanted <= known and controller in known and may_be_controller(controller):
                     lacks("")
-                    return answer.controller_id
-                lacks(_missing(wanted - known, answer.controller_id))
+                    return controller
+                lacks(_missing(wanted - known, controller))
             await asyncio.sleep(_LOOK_EVERY_S)
     finally:
         client.close()

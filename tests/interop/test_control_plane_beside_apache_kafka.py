@@ -2,6 +2,7 @@
 the controller sends its requests to the other one's control plane listener (spec C10).
 """
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,11 @@ from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.apache_kafka import SMALL, apache_kafka
 from kafka_edu.cli.demo_topic import wait_until_in_sync
+from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.supervisor.cluster import running_cluster
+from kafka_edu.supervisor.cluster_spec import HOST
+from kafka_edu.supervisor.readiness import Answers, answers_of
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.network import ConnectionOpened, RequestReceived
 from kafka_edu.trace.events.replication import BecameFollower
@@ -84,12 +88,11 @@ def test_either_controller_talks_to_the_other_broker_by_the_control_plane(tmp_pa
             cluster.stop(OURS)  # now Apache Kafka's broker becomes the controller
             producer.produce(TOPIC, b"theirs rules", partition=0)
             assert producer.flush(PATIENCE_S) == 0
-            cluster.start(OURS, wait=False)
+            cluster.start(OURS)  # ready under a controller that this supervisor did not start
+            assert cluster.wait_ready() == APACHE
+            found = asyncio.run(answers_of(SocketTransport(), [(HOST, cluster.port(OURS))]))
+            assert found == Answers(APACHE, {OURS: cluster.port(OURS), APACHE: kafka.ports[0]})
             wait_until_in_sync(admin, TOPIC, 2, replicas=2)
-            wait_for(
-                lambda: admin.list_topics(timeout=PATIENCE_S).controller_id == APACHE,
-                "Apache Kafka's is the controller",
-            )
             # When our broker stops, the controller sends it StopReplica but does not wait for the
             # answer. When a topic is deleted, it does wait.
             admin.delete_topics([TOPIC])[TOPIC].result(PATIENCE_S)

@@ -8,7 +8,7 @@ reports it. A card shows both, because the time between them is the time without
 from typing import Final
 
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
-from kafka_edu.trace.event import Envelope, Source, SourceKind
+from kafka_edu.trace.event import SUPERVISOR, Envelope, Source, SourceKind
 from kafka_edu.trace.events.controller import BrokerFailed, BrokerJoined, ControllerBrokerSnapshot
 from kafka_edu.trace.events.network import NetworkSampled
 from kafka_edu.trace.events.server import (
@@ -28,6 +28,7 @@ from kafka_edu.trace.events.supervisor import (
     ProcessSnapshot,
     ProcessStarted,
 )
+from kafka_edu.trace.events.trace import SnapshotEnds
 
 from .figures import duration
 from .glow import Glow
@@ -59,6 +60,10 @@ class BrokerView:
 
     def __init__(self, broker_id: int) -> None:
         self.id = broker_id
+        self.guest = False
+        """Whether this cluster's supervisor did not start the broker. Such a broker, for example of
+        Apache Kafka, joined through ZooKeeper. It sends no events, so only others speak about it.
+        """
         self.port = 0
         self.pid = 0
         self.process = "unknown"
@@ -104,6 +109,8 @@ class BrokerView:
             return duration((now_us - at_us) / 1000) if at_us else "some time"
 
         gone = f"left the cluster {since(self.in_cluster_changed_us)} ago"
+        if self.guest:
+            return (f"✕ {gone}" if self.in_cluster is False else "guest"), "not started here"
         if self.process == "stopped":
             head = f"✕ {self.ended or 'stopped'}"
             return (
@@ -149,6 +156,8 @@ class BrokersView:
     def __init__(self, glow: Glow) -> None:
         self.by_id: dict[int, BrokerView] = {}
         self._glow = glow
+        self._ours_are_known = False
+        """Whether the supervisor has named all of its processes."""
 
     def a_live_port(self) -> int:
         """Return the port of a broker that runs, or 0."""
@@ -158,8 +167,19 @@ class BrokersView:
         """Return the broker. It is created when it is first heard of."""
         if broker_id not in self.by_id:
             self.by_id[broker_id] = BrokerView(broker_id)
+            self.by_id[broker_id].guest = self._ours_are_known
             self.by_id = dict(sorted(self.by_id.items()))
         return self.by_id[broker_id]
+
+    def _is_guest(self, broker_id: int) -> bool:
+        """Return whether a broker is a guest. It may be one that was not heard of before."""
+        broker = self.by_id.get(broker_id)
+        return broker_id >= 0 and (self._ours_are_known if broker is None else broker.guest)
+
+    @property
+    def guests(self) -> list[int]:
+        """The guests that are in the cluster."""
+        return [b.id for b in self.by_id.values() if b.guest and b.in_cluster is not False]
 
     def alive(self, broker_id: int) -> bool:
         broker = self.by_id.get(broker_id)
@@ -171,7 +191,12 @@ class BrokersView:
         if teller is not None and not isinstance(envelope.event, LinkLost):
             self[teller].heard_us = now_us
             self[teller].linked = True
+            self[teller].guest = False
         match envelope.event:
+            case SnapshotEnds() if envelope.source == SUPERVISOR:
+                self._ours_are_known = True
+                for broker in self.by_id.values():
+                    broker.guest = broker.process == "unknown" and not broker.linked
             case LinkMade(pid=pid) if teller is not None:
                 self[teller].pid = pid
             case LinkLost() if teller is not None:
@@ -229,10 +254,12 @@ class BrokersView:
             case ControllerBrokerSnapshot() as e:
                 self._in_cluster(e.broker_id, True, now_us)
                 self[e.broker_id].port = self[e.broker_id].port or port_of(e.end_points)
-            case MetadataUpdated() as e if teller == e.controller_id:
+            case MetadataUpdated() as e if teller == e.controller_id or self._is_guest(
+                e.controller_id
+            ):
                 # A new controller does not report a broker that it never saw alive, such as the
-                # previous controller.
-                for broker_id in self.by_id:
+                # previous controller. A guest reports nothing at all, so the brokers speak for it.
+                for broker_id in self.by_id.keys() | set(e.live_brokers):
                     self._in_cluster(broker_id, broker_id in e.live_brokers, now_us)
             case MetadataSnapshot() as e:
                 for broker_id, end_points in e.live_brokers:

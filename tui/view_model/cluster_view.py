@@ -231,6 +231,15 @@ class ClusterView:
             return "warning", f"! {why[2:]}; every partition has all its replicas"
         if self.controller < 0:
             return "warning", "! no controller: nobody can elect leaders until there is one"
+        guests = self.brokers.guests
+        also = (
+            ""
+            if not guests
+            else f"; broker {guests[0]} is a guest"
+            if len(guests) == 1
+            else f"; brokers {joined(list(map(str, guests)))} are guests"
+        )
         if not partitions:
-            return "ok", "✓ all brokers are up; no topics yet"
-        return "ok", f"✓ all is well: {plural(partitions, 'partition')}, every replica in sync"
+            return "ok", f"✓ all brokers are up; no topics yet{also}"
+        whole = f"✓ all is well: {plural(partitions, 'partition')}, every replica in sync{also}"
+        return "ok", whole

@@ -81,7 +81,7 @@ class BrokerCard(Drawn):
         broker = view.brokers[self.broker_id]
         width = max(self.size.width, 10)
         head, second = broker.status(view.glow.now_us)
-        if broker.dead or broker.process == "paused":
+        if broker.dead or broker.process == "paused" or broker.guest:
             return self._absent(broker, head, second, width)
         spark = max(width - _RATE_WIDTH - 4, 3)
         lines = []
@@ -124,8 +124,12 @@ class BrokerCard(Drawn):
         follows = sum(broker.id in p.replicas for p in partitions.by_key.values())
         still_leads = partitions.led_by(broker.id)
         colour = colours.warning if broker.process == "paused" else colours.error
+        if broker.guest and not broker.dead:
+            colour = colours.broker(broker.id)
         lines = [ink(head, f"bold {colour}"), Text(second)]
-        if still_leads:
+        if broker.guest and not broker.dead:
+            lines.append(Text(f"leads {still_leads} · holds {plural(follows, 'replica')}"))
+        elif still_leads:
             lines.append(ink(f"still leader of {still_leads}!", f"bold {colours.error}"))
         else:
             lines.append(ink(f"holds {plural(follows, 'replica')}", self._quiet))

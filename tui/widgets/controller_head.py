@@ -36,7 +36,15 @@ class ControllerHead(Drawn, can_focus=True):
     def _term(self, view: ControllerView) -> Text:
         colours, term = self.palette, view.term
         glow = f" on {colours.glow}" if view.glow.glows("term") else ""
-        if term is None:
+        guest = self.model.cluster.controller
+        if term is None and guest in self.model.cluster.brokers.guests:
+            line = ink("♛ ", colours.warning)
+            line.append(f"broker {guest}", f"bold {colours.broker(guest)}")
+            line.append(
+                " is the controller. It is a guest: it sends no events, so its queue and its"
+            )
+            line.append(" decisions are not known here")
+        elif term is None:
             last = view.terms[-1] if view.terms else None
             words = "there is no controller" if last is not None else "no controller is known yet"
             line = ink(f"✕ {words}", f"bold {colours.error}{glow}")

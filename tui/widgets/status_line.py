@@ -82,11 +82,13 @@ class StatusLine(Drawn, can_focus=True):
         )
         if view.controller >= 0:
             alive = view.brokers.alive(view.controller)
+            guest = " (guest)" if view.controller in view.brokers.guests else ""
             controller.append(
-                f"broker {view.controller}{'' if alive else ' ✕'}",
+                f"broker {view.controller}{guest}{'' if alive else ' ✕'}",
                 style=f"bold {colours.broker(view.controller)}",
             )
-            controller.append(f" (epoch {view.controller_epoch})")
+            if view.controller_epoch:  # a guest does not send its epoch
+                controller.append(f" (epoch {view.controller_epoch})")
         else:
             controller.append("none", style=f"bold {colours.error}")
         parts.append(controller)

@@ -182,10 +182,17 @@ class TickerLines(Lines):
     def title(self) -> str:
         """Return the names of the lanes, each above its lane."""
         names = "".join(
-            teller(lane)[: self.lane_width - 1].ljust(self.lane_width) for lane in self._lanes
+            self._lane_name(lane)[: self.lane_width - 1].ljust(self.lane_width)
+            for lane in self._lanes
         )
         what = "what happened" if self._prefix() >= 14 else "what"
         return f"{what:<{self._prefix()}}{names}".rstrip()
+
+    def _lane_name(self, lane: Source) -> str:
+        """Return `b1`, and `g7` or `guest 7` for a guest, which sends no events."""
+        if lane.broker not in self.model.cluster.brokers.guests:
+            return teller(lane)
+        return f"guest {lane.id}" if self.lane_width > 8 else f"g{lane.id}"
 
     def _prefix(self) -> int:
         """Return the width of the time of day, and of the time since the line before."""

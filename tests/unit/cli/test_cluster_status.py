@@ -11,6 +11,7 @@ from kafka_edu.cli import cluster_command
 from kafka_edu.common.transport import Transport
 from kafka_edu.supervisor import readiness
 from kafka_edu.supervisor.cluster import ClusterStatus, ProcessStatus
+from kafka_edu.supervisor.readiness import Answers
 from kafka_edu.trace.event import ZOOKEEPER, Source
 
 
@@ -30,11 +31,17 @@ def process(broker: int, state: str = "running") -> ProcessStatus:
 
 
 class FakeCluster:
-    """A running cluster with these processes. Its brokers name `controller` as the controller."""
+    """A running cluster with these processes. Its brokers name `controller` as the controller, and
+    list all brokers and `guests`.
+    """
 
-    def __init__(self, processes: Sequence[ProcessStatus], controller: int | None) -> None:
+    def __init__(
+        self, processes: Sequence[ProcessStatus], controller: int | None, guests: Sequence[int] = ()
+    ) -> None:
         self.processes = tuple(processes)
         self.controller = controller
+        brokers = (process.broker for process in processes if process.broker is not None)
+        self.listed = {broker: 9092 + broker for broker in (*brokers, *guests)}
         self.asked: list[int] = []
 
     def status(self) -> ClusterStatus:
@@ -44,12 +51,10 @@ class FakeCluster:
 
     def close(self) -> None: ...
 
-    async def controller_by_metadata(
-        self, _: Transport, brokers: Sequence[tuple[str, int]]
-    ) -> int | None:
-        """Stands in for readiness.controller_by_metadata."""
+    async def answers_of(self, _: Transport, brokers: Sequence[tuple[str, int]]) -> Answers:
+        """Stands in for readiness.answers_of."""
         self.asked = [port for _, port in brokers]
-        return self.controller
+        return Answers(self.controller, self.listed)
 
 
 def status(
@@ -60,7 +65,7 @@ def status(
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(cluster_command, "is_up", lambda _: True)
     monkeypatch.setattr(cluster_command, "attach", lambda _: cluster)
-    monkeypatch.setattr(readiness, "controller_by_metadata", cluster.controller_by_metadata)
+    monkeypatch.setattr(readiness, "answers_of", cluster.answers_of)
     file = tmp_path / "status.json"
     result = CliRunner(charset=charset).invoke(
         cluster_command.cluster, ["status", "--cluster", "c", "--json", str(file)]
@@ -113,3 +118,16 @@ def test_nobody_is_marked_without_a_controller(
     assert len(lines) == 3
     assert "♛" not in "".join(lines)
     assert written["controller"] is None
+
+
+def test_a_guest_has_a_row_and_may_be_the_controller(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Apache Kafka's broker 7 has joined the cluster by itself."""
+    cluster = FakeCluster([process(-2), process(0), process(1)], controller=7, guests=(7,))
+    lines, written = status(cluster, monkeypatch, tmp_path)
+    assert [line.split("│")[1:4] for line in lines if "♛" in line] == [
+        [" broker-7 ♛ ", " guest   ", " 9099 "]
+    ]
+    assert written["controller"] == 7
+    assert written["guests"] == [7]

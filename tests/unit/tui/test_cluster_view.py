@@ -664,3 +664,72 @@ def test_a_relay_that_has_ended_is_said_until_it_runs_again() -> None:
     )
     reduced(story, view)
     assert view.verdict()[1].startswith(gone), "also for who looks only now"
+
+
+GUEST = 7
+
+
+def with_a_guest(story: Story, *, controller: int = 0) -> None:
+    """Brokers 0 and 1 are the supervisor's. Broker 7 has joined them by itself."""
+    story.tell(SUPERVISOR, SnapshotBegins(as_of=0))
+    for broker in (0, 1):
+        child = Source.of_broker(broker)
+        story.tell(
+            SUPERVISOR,
+            ProcessSnapshot(
+                process=f"broker-{broker}", child=child, state="running", pid=1, port=9092 + broker
+            ),
+        )
+    story.tell(SUPERVISOR, SnapshotEnds(events=2))
+    for broker in (0, 1):
+        story.tell(
+            broker,
+            MetadataUpdated(
+                controller_id=controller,
+                controller_epoch=1,
+                live_brokers=(0, 1, GUEST),
+                updated=(),
+                deleted=(),
+            ),
+        )
+
+
+def test_a_broker_that_the_supervisor_did_not_start_is_a_guest() -> None:
+    story = Story()
+    with_a_guest(story)
+    story.tell(0, ControllerElected(epoch=1, epoch_zk_version=1))
+    view = reduced(story)
+    assert [b.id for b in view.brokers.by_id.values() if b.guest] == [GUEST]
+    assert view.brokers.guests == [GUEST]
+    assert view.brokers[GUEST].status(view.glow.now_us) == ("guest", "not started here")
+    assert view.brokers.alive(GUEST)
+    assert view.verdict() == ("ok", "✓ all brokers are up; no topics yet; broker 7 is a guest")
+    view.apply(story.tell(0, BrokerFailed(broker_id=GUEST, shutting_down=False)))
+    assert view.brokers.guests == []
+    assert view.verdict()[1] == "! broker 7 is gone; every partition has all its replicas"
+
+
+def test_a_guest_may_be_the_controller_and_its_word_counts() -> None:
+    """It sends no events. So what it tells our brokers stands in for what it would tell us."""
+    story = Story()
+    with_a_guest(story, controller=GUEST)
+    story.tell(0, ActiveControllerChanged(controller_id=GUEST))
+    view = reduced(story)
+    assert view.controller == GUEST
+    assert view.brokers[1].in_cluster is True
+    left = MetadataUpdated(
+        controller_id=GUEST, controller_epoch=1, live_brokers=(0, GUEST), updated=(), deleted=()
+    )
+    view.apply(story.tell(0, left))
+    assert view.brokers[1].in_cluster is False
+
+
+def test_without_a_supervisor_nobody_is_called_a_guest() -> None:
+    story = Story()
+    story.tell(
+        0,
+        MetadataUpdated(
+            controller_id=0, controller_epoch=1, live_brokers=(0, 1), updated=(), deleted=()
+        ),
+    )
+    assert reduced(story).brokers.guests == []
