@@ -4,10 +4,10 @@ and a recording.
 
 import asyncio
 import contextlib
+import io
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 from kafka_edu.clients.proxy.metadata_proxy import MetadataProxy
 from kafka_edu.clients.proxy.proxy_server import ProxyServer
@@ -27,6 +27,7 @@ from kafka_edu.trace.events.proxy import (
     TargetStateChanged,
 )
 from kafka_edu.trace.file_sink import FileSink
+from kafka_edu.trace.recording_file import open_events
 from kafka_edu.trace.socket_sink import GAUGE_PERIOD_MS
 from kafka_edu.trace.tracer import Tracer
 
@@ -87,7 +88,7 @@ class ProxyProcess:
         self._stop = asyncio.Event()
         self._reason = ""
         self.tracer = Tracer(PROXY, self._time)
-        self.tracer.add_sink(TerminalSink(say))
+        self.tracer.add_sink(TerminalSink(say), "the terminal")
 
     async def run(
         self, listen: Address, proxy: MetadataProxy, *, refresh_ms: float, timeout_ms: float
@@ -107,7 +108,7 @@ class ProxyProcess:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._on_signal, number.name)
         try:
-            file = None if self._events_file is None else self._events_file.open("wb")
+            file = None if self._events_file is None else open_events(self._events_file, "wb")
         except OSError as unwritable:
             self._say(
                 f"the proxy cannot start: cannot write {self._events_file}: {unwritable.strerror}"
@@ -136,20 +137,19 @@ class ProxyProcess:
         self._stop.set()
 
     @contextlib.contextmanager
-    def _recording(self, file: BinaryIO | None) -> Iterator[None]:
+    def _recording(self, file: io.BufferedIOBase | None) -> Iterator[None]:
         """Also write all events of the block to the file, and close it at the end."""
         if file is None:
             yield
             return
-        with file:
-            sink = FileSink(self.tracer, file)
-            self.tracer.add_sink(sink)
-            ticking = asyncio.ensure_future(self._tick(sink))
-            try:
-                yield
-            finally:
-                ticking.cancel()
-                sink.tick()
+        sink = FileSink(self.tracer, file)
+        sink.attach(f"the recording {self._events_file}")
+        ticking = asyncio.ensure_future(self._tick(sink))
+        try:
+            yield
+        finally:
+            ticking.cancel()
+            sink.close()
 
     async def _tick(self, sink: FileSink) -> None:
         while True:

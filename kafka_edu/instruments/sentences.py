@@ -469,6 +469,12 @@ def _broker(event: Event) -> Sentence | None:
                 f"told {e.dropped:,} events that did not get here",
                 reason="the dashboard was too slow",
             )
+        case trace.SinkFailed() as e:
+            return Sentence(f"✕ {e.sink} has failed", after="and ends here", reason=e.reason)
+        case trace.SampleFailed() as e:
+            return Sentence(f"✕ {e.sample} cannot be sampled", reason=e.reason)
+        case trace.EventConnectionFailed() as e:
+            return Sentence(f"✕ failed at {e.doing}", after=f"for {e.peer}", reason=e.error)
         case trace.HopsLeftOut() as e:
             return Sentence(
                 "left out its hops",

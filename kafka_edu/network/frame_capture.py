@@ -9,11 +9,14 @@ survives a kill -9. Long frames are cut. When the file holds half of the allowed
 `FILE.1` and a new one begins. Secrets are hidden before anything is written
 (`kafka_edu.protocol.secrets`).
 
-A file that cannot be written ends the capture with an event, and never a request.
+A file that cannot be written ends the capture with an event, and never a request. So does a frame
+that the capture cannot take apart.
 """
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -26,6 +29,8 @@ from kafka_edu.protocol.secrets import SECRET_FIELDS, without_secrets
 
 if TYPE_CHECKING:
     from kafka_edu.network.request_channel import Request
+
+log = logging.getLogger(__name__)
 
 #: Of a longer frame, the first bytes are kept.
 KEPT_BYTES: Final = 64 * 1024
@@ -73,15 +78,18 @@ class CaptureFile:
             self._begin()
         if self._file is None:
             return
-        written = self._file.write(line)
-        self._size += written or 0
-        if written != len(line):
-            raise OSError(f"only {written} of {len(line)} bytes could be written")
+        rest = memoryview(line)
+        while rest:  # of a line for which there is no room a part is written, and then it is said
+            written = self._file.write(rest)
+            self._size += written
+            rest = rest[written:]
 
     def close(self) -> None:
+        """Close the file. A system that reports a lost write at the close has nobody to tell."""
         file, self._file = self._file, None
         if file is not None:
-            file.close()
+            with suppress(OSError):
+                file.close()
 
 
 class _Names:
@@ -130,8 +138,11 @@ class FrameCapture:
     def request(self, request: "Request") -> None:
         """Capture a request that has just arrived, if its client is one of ours."""
         header = request.header
-        if not self.wants(header.client_id):
-            return
+        if self.wants(header.client_id):
+            self._try(lambda: self._request(request))
+
+    def _request(self, request: "Request") -> None:
+        header = request.header
         frame, hidden = without_secrets(
             ApiKey(header.api_key),
             header.api_version,
@@ -152,8 +163,11 @@ class FrameCapture:
     def response(self, request: "Request", parts: Sequence[Part]) -> None:
         """Capture a response that is about to leave, if its client is one of ours."""
         header = request.header
-        if not self.wants(header.client_id):
-            return
+        if self.wants(header.client_id):
+            self._try(lambda: self._response(request, parts))
+
+    def _response(self, request: "Request", parts: Sequence[Part]) -> None:
+        header = request.header
         key = ApiKey(header.api_key)
         size = sum(map(part_size, parts))
         hidden: tuple[str, ...] = ()
@@ -179,8 +193,25 @@ class FrameCapture:
 
         `data` begins with the size field. `client_id` is the one of the connection's last request.
         """
-        if not self.wants(client_id):
+        if self.wants(client_id):
+            self._try(lambda: self._unreadable(connection_id, client_id, data))
+
+    def _try(self, capture: Callable[[], None]) -> None:
+        """Capture one frame. If that raises, the capture ends, and the request goes on."""
+        if self._ended:
             return
+        try:
+            capture()
+        except Exception as error:
+            self._ended = True
+            if isinstance(error, OSError):
+                reason = f"{self.file.path} cannot be written: {error.strerror or error}"
+            else:
+                log.exception("the capture of frames in %s failed", self.file.path)
+                reason = f"a frame could not be captured: {type(error).__name__}: {error}"
+            self._on_failure(reason)
+
+    def _unreadable(self, connection_id: str, client_id: str, data: bytes) -> None:
         key = _KEYS.get(int.from_bytes(data[4:6], "big", signed=True)) if len(data) >= 6 else None
         if key is None:
             kept = data[:_KEPT_OF_UNKNOWN]
@@ -207,8 +238,6 @@ class FrameCapture:
         data: bytes,
         hidden: tuple[str, ...],
     ) -> None:
-        if self._ended:
-            return
         key, version, correlation_id = api
         frame = CapturedFrame(
             number=self.frames + 1,
@@ -224,12 +253,7 @@ class FrameCapture:
             data=data,
             hidden=hidden,
         )
-        try:
-            self.file.write(encode_frame(frame))
-        except OSError as error:
-            self._ended = True
-            self._on_failure(f"{self.file.path} cannot be written: {error.strerror or error}")
-            return
+        self.file.write(encode_frame(frame))
         self.frames += 1
 
     def close(self) -> None:

@@ -269,8 +269,8 @@ class Processor:
     def fail(self, channel: KafkaChannel, doing: str, error: Exception) -> None:
         """Close a connection after an unexpected exception in its service, and log the exception.
 
-        All other connections go on. This is one of the two boundaries where the broker survives its
-        own bug (docs/answers.md).
+        All other connections go on. This is one of the boundaries where the broker survives its own
+        bug (docs/answers.md).
         """
         if self._failures_logged.allows():
             log.error(

@@ -16,6 +16,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import Final, TypeVar
 
 from kafka_edu.common.config_def import ConfigException
@@ -40,6 +41,7 @@ from kafka_edu.trace.event import Level, Source
 from kafka_edu.trace.events.network import FileBytesSampled
 from kafka_edu.trace.events.server import LinkFaultChanged, LinkReset
 from kafka_edu.trace.file_sink import FileSink
+from kafka_edu.trace.recording_file import open_events
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.socket_sink import GAUGE_PERIOD_MS, EventServer
 from kafka_edu.trace.tracer import Tracer
@@ -112,9 +114,9 @@ class BrokerProcess:
         self._time = SystemTime()
         self._tracer = Tracer(Source.of_broker(config.broker_id), self._time)
         self._ring = RingSink(LAST_EVENTS)
-        self._tracer.add_sink(self._ring)
+        self._tracer.add_sink(self._ring, "the ring of last events")
         troubles = Troubles(self._time)
-        self._tracer.add_sink(troubles)
+        self._tracer.add_sink(troubles, "the list of troubles")
         self._tracer.on_snapshot(troubles.snapshot)
         trace_learner(learner, self._tracer)
         self._stop = asyncio.Event()
@@ -249,7 +251,7 @@ class BrokerProcess:
         stack: contextlib.ExitStack,
     ) -> list[Coroutine[None, None, None]]:
         """Open the outputs of events that the configuration names. The caller must run the returned
-        coroutines as tasks.
+        coroutines as tasks. The broker starts without an output that cannot be opened.
         """
         tells: list[Coroutine[None, None, None]] = []
         config = self._config
@@ -263,22 +265,31 @@ class BrokerProcess:
                 ring_bytes=config.trace_ring_bytes,
                 on_control=partial(_control, links, zk_client, self._tracer),
             )
-            port = await events.listen()
-            stack.callback(events.close)
-            events.write_address(config.events_file, "127.0.0.1", port)
-            stack.callback(remove_quietly, config.events_file)
-            tells.append(events.run())
+            try:
+                port = await events.listen()
+                stack.callback(events.close)
+                events.write_address(config.events_file, "127.0.0.1", port)
+            except OSError as error:
+                self._tracer.say_failed(f"the event socket of {config.events_file}", error)
+            else:
+                stack.callback(remove_quietly, config.events_file)
+                tells.append(events.run())
         if config.record_file is not None:
-            file = stack.enter_context(open(fresh_recording(config.record_file), "xb"))  # noqa: SIM115 - the stack is the context
-            sink = FileSink(
-                self._tracer,
-                file,
-                Level(config.record_level),
-                hops_per_second=config.record_hops_per_second,
-            )
-            self._tracer.add_sink(sink)
-            stack.callback(sink.tick)
-            tells.append(self._record(sink))
+            name = f"the recording {config.record_file}"
+            try:
+                file = open_events(Path(fresh_recording(config.record_file)), "xb")
+            except OSError as error:
+                self._tracer.say_failed(name, error)
+            else:
+                sink = FileSink(
+                    self._tracer,
+                    file,
+                    Level(config.record_level),
+                    hops_per_second=config.record_hops_per_second,
+                )
+                sink.attach(name)
+                stack.callback(sink.close)
+                tells.append(self._record(sink))
         return tells
 
     async def _give_back_memory(self) -> None:

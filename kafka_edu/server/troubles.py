@@ -23,6 +23,7 @@ from kafka_edu.trace.events.server import (
     SessionLost,
     TroubleSnapshot,
 )
+from kafka_edu.trace.events.trace import EventConnectionFailed, SampleFailed, SinkFailed
 
 MAX_KINDS: Final = 32
 """How many different troubles are kept. After that, the oldest is dropped."""
@@ -77,6 +78,12 @@ def trouble_text(event: Event) -> str:
             return f"its log dir {log_dir} failed: {reason}"
         case ConnectionRefused(listener=listener, reason=reason):
             return f"its listener {listener} refused a connection: {reason}"
+        case SinkFailed(sink=sink, reason=reason):
+            return f"{sink} failed: {reason}"
+        case SampleFailed(sample=sample, reason=reason):
+            return f"{sample} could not be sampled: {reason}"
+        case EventConnectionFailed(doing=doing, error=error):
+            return f"it failed at {doing}: {error}"
         case SessionLost():
             return "its session with ZooKeeper expired"
         case _:

@@ -7,6 +7,8 @@ tracer then makes no hops at all, which is what saves the time. Below the budget
 out.
 """
 
+import io
+from collections.abc import Callable
 from typing import BinaryIO, Final
 
 from kafka_edu.trace.event import Envelope, Event, Level
@@ -39,13 +41,15 @@ def snapshot_lines(tracer: Tracer) -> list[bytes]:
 class FileSink:
     """Writes every event as a line, in the format of `wire_format`.
 
-    The caller opens and closes the file, and calls `tick` ten times a second and at the end.
+    The caller opens the file and calls `attach`, then `tick` ten times a second, and `close` at the
+    end. If the file cannot be written, the tracer removes the sink and says so, and the file is
+    closed. The last two calls do nothing then.
     """
 
     def __init__(
         self,
         tracer: Tracer,
-        file: BinaryIO,
+        file: BinaryIO | io.BufferedIOBase,
         level: Level = Level.STATE,
         cluster: str = "",
         hops_per_second: int = 0,
@@ -61,7 +65,13 @@ class FileSink:
         self._next_keyframe_ms = 0
         self._open: list[Envelope] = []
         self._at_once = 1 if level is Level.STATE else HOPS_AT_ONCE
-        file.write(encode_header(tracer.source, cluster))
+        self._ended = False
+        self._header = encode_header(tracer.source, cluster)
+
+    def attach(self, name: str) -> None:
+        """Write from now on. `name` is what a person calls the recording."""
+        self._tracer.add_sink(self, name, self._end)
+        self._try(self._write_header)
 
     def accept(self, envelope: Envelope) -> None:
         self._open.append(envelope)
@@ -96,8 +106,35 @@ class FileSink:
         gathered, self._open = self._open, []
         self._file.write("".join(map(line_of, gathered)).encode())
 
+    def _write_header(self) -> None:
+        self._file.write(self._header)
+
+    def _end(self) -> None:
+        """Close the file and forget what was not written."""
+        self._ended = True
+        self._open.clear()
+        self._file.close()
+
+    def _try(self, work: Callable[[], None]) -> None:
+        """Do a part of the work, unless the file has ended. A failure ends it."""
+        if self._ended:
+            return
+        try:
+            work()
+        except Exception as error:
+            self._tracer.sink_failed(self, error)
+
     def tick(self) -> None:
         """Write the gauges, and a keyframe if one is due. To be called ten times a second."""
+        self._try(self._tick)
+
+    def close(self) -> None:
+        """Write what has gathered, and the gauges, and close the file."""
+        self._try(self._tick)
+        self._try(self._end)
+        self._tracer.remove_sink(self)
+
+    def _tick(self) -> None:
         if self._out_since_us:
             self._take_in()
         self._left = self._budget

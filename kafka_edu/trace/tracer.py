@@ -8,15 +8,25 @@ A part that emits holds `self._trace: Tracer | None` and writes, after each chan
 With tracing off this costs one load and one test. A part on the hot path looks at `trace.hops` (or
 `trace.all`) first, and makes no event that no sink wants. One loop owns the tracer, so nothing in
 it locks.
+
+No instrument can hurt what it watches. A sink that raises is removed, and so is a part that cannot
+be sampled. The tracer emits an event for the sinks that are left, and logs a line. The code that
+emits an event never gets an exception of a sink. This is one of the boundaries where a broker
+survives its own bug (docs/answers.md).
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import Any, Final, Generic, Protocol, TypeVar
+from types import FunctionType, MethodType
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from kafka_edu.common.time import Time
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Level, Source
+from kafka_edu.trace.events.trace import SampleFailed, SinkFailed
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -44,8 +54,19 @@ class Sink(Protocol):
     level: Level
 
     def accept(self, envelope: Envelope) -> None:
-        """Take one event. Must not block and must not raise."""
+        """Take one event. Must not block. A sink that raises is removed."""
         ...
+
+
+class _Attached(NamedTuple):
+    """A sink of a tracer, its name in words, and what is called when it is removed as failed."""
+
+    sink: Sink
+    name: str
+    on_failure: Callable[[], None]
+
+
+Samples = Callable[[], Iterable[Event]]
 
 
 class Tracer:
@@ -67,15 +88,15 @@ class Tracer:
         """Whether any sink wants Level.ALL."""
         self.seq = 0
         """The number of the last fact."""
-        self._sinks: tuple[Sink, ...] = ()
+        self._attached: tuple[_Attached, ...] = ()
         self._accepts: tuple[tuple[Callable[[Envelope], None], ...], ...] = ((),)
         """The sinks that want a fact, by the rank of its level."""
         self._mixed: bytearray | None = None
         """The rank of each recent fact's level, by its number, while the sinks want different
         levels, and from then on; else None, because then every sink wants every fact.
         """
-        self._snapshots: list[Callable[[], Iterable[Event]]] = []
-        self._gauges: list[Callable[[], Iterable[Event]]] = []
+        self._snapshots: tuple[Samples, ...] = ()
+        self._gauges: tuple[Samples, ...] = ()
 
     def __call__(self, event: Event, level: Level | None = None) -> int:
         """Emit one fact and return its number, for use as a cause. O(sinks).
@@ -101,9 +122,65 @@ class Tracer:
         if mixed is not None:
             rank = rank_of_type(type(event)) if level is None else RANKS[level]
             mixed[seq % FACTS_REMEMBERED] = rank
-        for accept in self._accepts[rank]:
-            accept(envelope)
+        accepts = self._accepts[rank]
+        try:  # it costs nothing while nobody raises
+            for accept in accepts:
+                accept(envelope)
+        except Exception as error:
+            self._hand_on(envelope, accepts, accept, error)
         return seq
+
+    def _hand_on(
+        self,
+        envelope: Envelope,
+        accepts: tuple[Callable[[Envelope], None], ...],
+        failed: Callable[[Envelope], None],
+        error: Exception,
+    ) -> None:
+        """Hand the event to the sinks behind the one that failed, and remove all that fail."""
+        failures = [(failed, error)]
+        for accept in accepts[accepts.index(failed) + 1 :]:
+            try:
+                accept(envelope)
+            except Exception as another:
+                failures.append((accept, another))
+        self._remove_failed(
+            [
+                (attached, why)
+                for accept, why in failures
+                for attached in self._attached
+                if attached.sink.accept == accept
+            ]
+        )
+
+    def sink_failed(self, sink: Sink, error: Exception) -> None:
+        """Remove a sink that failed, log why, and emit SinkFailed for the others. Its owner is
+        called, so that it can close what the sink has open. If it was removed before, do nothing.
+        """
+        self._remove_failed([(each, error) for each in self._attached if each.sink is sink])
+
+    def _remove_failed(self, failures: list[tuple[_Attached, Exception]]) -> None:
+        """Remove all of them first, because the news of one would fail at the others."""
+        for attached, _ in failures:
+            self.remove_sink(attached.sink)
+        for attached, error in failures:
+            self.say_failed(attached.name, error)
+            try:
+                attached.on_failure()
+            except Exception:
+                log.exception("%s could not be closed", attached.name)
+
+    def say_failed(self, name: str, error: Exception) -> None:
+        """Log that an output of events failed, or could not be opened, and emit SinkFailed."""
+        reason = _reason(error)
+        log.error(
+            "%s has failed and is left out from now on: %s",
+            name,
+            reason,
+            exc_info=None if isinstance(error, OSError) else error,
+        )
+        with self.because(0):
+            self(SinkFailed(sink=name, reason=reason, after=self.seq))
 
     def level_of(self, seq: int) -> Level:
         """Return the level at which fact `seq` was emitted. STATE where all sinks want the same
@@ -138,37 +215,44 @@ class Tracer:
         """
         return _Carried(self, seq, work)
 
-    def add_sink(self, sink: Sink) -> None:
-        self._sinks = (*self._sinks, sink)
+    def add_sink(
+        self, sink: Sink, name: str = "", on_failure: Callable[[], None] = lambda: None
+    ) -> None:
+        """Hand events to a sink from now on. `name` is what a person calls it, its class's name if
+        empty. `on_failure` is called when it has failed and is removed.
+        """
+        attached = _Attached(sink, name or type(sink).__name__, on_failure)
+        self._attached = (*self._attached, attached)
         self.levels_changed()
 
     def remove_sink(self, sink: Sink) -> None:
-        self._sinks = tuple(s for s in self._sinks if s is not sink)
+        self._attached = tuple(each for each in self._attached if each.sink is not sink)
         self.levels_changed()
 
     def levels_changed(self) -> None:
         """Look at the levels that the sinks want. To be called when a sink changes its level."""
-        self.all = any(sink.level is Level.ALL for sink in self._sinks)
-        self.hops = self.all or any(sink.level is Level.HOPS for sink in self._sinks)
+        sinks = tuple(attached.sink for attached in self._attached)
+        self.all = any(sink.level is Level.ALL for sink in sinks)
+        self.hops = self.all or any(sink.level is Level.HOPS for sink in sinks)
         if self._mixed is None:
-            if len({sink.level for sink in self._sinks}) < 2:
-                self._accepts = (tuple(sink.accept for sink in self._sinks),)
+            if len({sink.level for sink in sinks}) < 2:
+                self._accepts = (tuple(sink.accept for sink in sinks),)
                 return
             self._mixed = bytearray(FACTS_REMEMBERED)
         self._accepts = tuple(
-            tuple(sink.accept for sink in self._sinks if RANKS[sink.level] >= rank)
+            tuple(sink.accept for sink in sinks if RANKS[sink.level] >= rank)
             for rank in range(len(LEVELS))
         )
 
-    def on_snapshot(self, source: Callable[[], Iterable[Event]]) -> None:
+    def on_snapshot(self, source: Samples) -> None:
         """Register a part that returns its whole state as events of Kind.SNAPSHOT."""
-        self._snapshots.append(source)
+        self._snapshots = (*self._snapshots, source)
 
-    def on_gauges(self, source: Callable[[], Iterable[Event]]) -> None:
+    def on_gauges(self, source: Samples) -> None:
         """Register a part that returns a sample as events of Kind.GAUGE. It is called ten times a
         second, while a subscriber wants gauges.
         """
-        self._gauges.append(source)
+        self._gauges = (*self._gauges, source)
 
     def snapshot(self) -> list[Envelope]:
         """Return the state of every part as of fact `seq`. O(state)."""
@@ -178,13 +262,43 @@ class Tracer:
         """Return one sample of every gauge."""
         return self._sample(self._gauges)
 
-    def _sample(self, sources: list[Callable[[], Iterable[Event]]]) -> list[Envelope]:
-        wall_ms, mono_us = self.time.milliseconds(), self.time.nanoseconds() // 1000
-        return [
-            Envelope(self.source, self.seq, 0, wall_ms, mono_us, event)
-            for source in sources
-            for event in source()
-        ]
+    def _sample(self, sources: tuple[Samples, ...]) -> list[Envelope]:
+        wall_ms, mono_us, seq = (
+            self.time.milliseconds(),
+            self.time.nanoseconds() // 1000,
+            self.seq,
+        )
+        samples: list[Envelope] = []
+        for source in sources:
+            try:
+                samples += [
+                    Envelope(self.source, seq, 0, wall_ms, mono_us, event) for event in source()
+                ]
+            except Exception as error:
+                self._sample_failed(source, error)
+        return samples
+
+    def _sample_failed(self, source: Samples, error: Exception) -> None:
+        """Never sample a part again that raised: it would raise ten times a second."""
+        self._snapshots = tuple(each for each in self._snapshots if each != source)
+        self._gauges = tuple(each for each in self._gauges if each != source)
+        name = _name(source)
+        log.error("%s is not sampled any more, because it failed: %s", name, error, exc_info=error)
+        with self.because(0):
+            self(SampleFailed(sample=name, reason=_reason(error)))
+
+
+def _name(source: Samples) -> str:
+    if isinstance(source, FunctionType | MethodType):
+        return f"{source.__module__}.{source.__qualname__}"
+    return type(source).__qualname__
+
+
+def _reason(error: Exception) -> str:
+    """Return an error in words: the system's words, or what kind of bug it is."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return f"{type(error).__name__}: {error}"
 
 
 class Because:

@@ -64,3 +64,39 @@ class HopsLeftOut(NamedTuple):
     """
 
     for_us: int
+
+
+@event()
+class SinkFailed(NamedTuple):
+    """An output of events failed and was removed: a recording on a full disk, for example. The
+    process goes on without it.
+    """
+
+    sink: str
+    """The output in words, such as the recording and its path."""
+    reason: str
+    after: int
+    """The number of the last fact that the process had emitted then. The output may lack it."""
+
+
+@event()
+class SampleFailed(NamedTuple):
+    """A part of the process could not be sampled, because of a bug. Snapshots and gauges lack it
+    from now on.
+    """
+
+    sample: str
+    """The function that failed."""
+    reason: str
+
+
+@event()
+class EventConnectionFailed(NamedTuple):
+    """Serving a connection of the event socket raised an unexpected exception, so it was closed.
+    The process goes on.
+    """
+
+    peer: str
+    doing: str
+    """The work that failed: an act of the supervisor, for example."""
+    error: str

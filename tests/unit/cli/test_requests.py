@@ -18,7 +18,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with path.open("wb") as file:
         bench = Bench()
         bench.tracer.on_snapshot(bench.metrics.snapshot)
-        bench.tracer.add_sink(FileSink(bench.tracer, file, cluster="demo"))
+        FileSink(bench.tracer, file, cluster="demo").attach("the recording")
         for _ in range(98):
             bench.serve({"local": 2})
         for _ in range(2):

@@ -18,7 +18,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("recordings") / "shop.jsonl"
     with path.open("wb") as file:
         world = World()
-        world.trace.add_sink(FileSink(world.trace, file, cluster="demo"))
+        FileSink(world.trace, file, cluster="demo").attach("the recording")
         Watched(world).two()
         world.advance(5_000)
         world.join("c")

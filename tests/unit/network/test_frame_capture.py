@@ -16,6 +16,7 @@ from kafka_edu.instruments.wire.capture import (
     decode_captured,
     read_capture,
 )
+from kafka_edu.network import frame_capture
 from kafka_edu.network.frame_capture import KEPT_BYTES, CaptureFile
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.api_keys import ApiKey
@@ -61,7 +62,11 @@ from kafka_edu.record.record_batch import build_batch
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
-from kafka_edu.trace.events.network import FrameCaptureStarted, FrameCaptureStopped
+from kafka_edu.trace.events.network import (
+    ConnectionFailed,
+    FrameCaptureStarted,
+    FrameCaptureStopped,
+)
 
 MIB = 1024 * 1024
 SECRET = b"correct horse battery staple"
@@ -434,6 +439,25 @@ def test_a_full_disk_ends_the_capture_and_no_request(
     assert stopped.frames == 2
     assert stopped.reason == f"{world.path} cannot be written: No space left on device"
     assert len(read_capture(world.path)) == 2
+
+
+def test_a_bug_in_the_capture_ends_it_and_no_request(
+    make_world, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_world("shop")
+    world.produce("shop", b"one")
+    monkeypatch.setattr(
+        frame_capture, "encode_frame", lambda _: (_ for _ in ()).throw(KeyError("a bug"))
+    )
+    world.produce("shop", b"two")
+    monkeypatch.undo()
+    world.produce("shop", b"three")
+    (stopped,) = world.told(FrameCaptureStopped)
+    assert (stopped.frames, stopped.reason) == (
+        2,
+        "a frame could not be captured: KeyError: 'a bug'",
+    )
+    assert not world.told(ConnectionFailed)
 
 
 def test_a_file_that_cannot_be_made_is_an_event(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from kafka_edu.trace.wire_format import encode, encode_header
 
 #: Mounts a disk of 1 MB on its first argument and records there until it is full, and longer. Says
 #: the recorder's failure, how many events were written and how many can be read, and what the
-#: reader warns of. `noise` makes lines that cannot be compressed.
+#: reader warns of. The events cannot be compressed by much.
 SCRIPT = """
 import random, sys
 from pathlib import Path
@@ -30,12 +30,12 @@ if mounts.refused:
     sys.exit("skip: " + mounts.refused)
 mounts.small_disk(folder, 1024 * 1024)
 chance = random.Random(7)
-noise = lambda: chance.randbytes(2000).hex()
+event = lambda: ActionAsked(action=chance.randbytes(2000).hex(), target=SUPERVISOR, title="")
 recorder = Recorder(folder / name, "demo")
 written = 0
 while not recorder.failure and written < 10_000:
     events = [
-        Envelope(SUPERVISOR, n, 0, n, n * 100_000, ActionAsked(noise(), SUPERVISOR, ""))
+        Envelope(SUPERVISOR, n, 0, n, n * 100_000, event())
         for n in range(written, written + 7)
     ]
     recorder.write(events)
@@ -75,7 +75,12 @@ def test_a_recording_on_a_full_disk_ends_whole(tmp_path: Path, name: str) -> Non
 def _event(number: int) -> Envelope:
     title = os.urandom(500).hex()
     return Envelope(
-        SUPERVISOR, number, 0, number, number, ActionAsked("kill", SUPERVISOR, title=title)
+        SUPERVISOR,
+        number,
+        0,
+        number,
+        number,
+        ActionAsked(action="kill", target=SUPERVISOR, title=title),
     )
 
 

@@ -242,7 +242,7 @@ def test_a_recording_begins_with_a_keyframe_and_bears_a_cut_off_end() -> None:
     tracer.on_snapshot(lambda: [ProbeState(values=(("x", 1),))])
     file = io.BytesIO()
     sink = FileSink(tracer, file)
-    tracer.add_sink(sink)
+    sink.attach("the recording")
     sink.tick()
     tracer(ProbeZnode(path="/a", zxid=1))
     file.write(b'[["broker",1],2,0,0,0,"ProbeZ')
@@ -267,7 +267,9 @@ def test_a_snapshot_put_in_order_by_time_lies_between_its_marks() -> None:
     tracer = Tracer(Source.of_broker(1), TickingTime())
     tracer.on_snapshot(lambda: [ProbeState(values=(("x", 1),))])
     file = io.BytesIO()
-    FileSink(tracer, file).tick()
+    sink = FileSink(tracer, file)
+    sink.attach("the recording")
+    sink.tick()
     file.seek(0)
     in_order = sorted(read_recording(file), key=order)
     assert [e.name for e in in_order] == ["SnapshotBegins", "ProbeState", "SnapshotEnds"]
@@ -511,7 +513,7 @@ def test_a_recording_of_hops_has_a_budget_and_says_what_it_left_out() -> None:
     tracer = Tracer(Source.of_broker(1), time)
     file = io.BytesIO()
     sink = FileSink(tracer, file, Level.HOPS, hops_per_second=100)
-    tracer.add_sink(sink)
+    sink.attach("the recording")
     sink.tick()
     made = 0
     for number in range(30):
