@@ -374,7 +374,8 @@ async def _control(
         case {"control": "link", "ports": list(ports), "delay_ms": int(delay_ms), "cut": bool(cut)}:
             for port in ports:
                 links.set_fault(int(port), LinkFault(delay_ms, cut))
-            tracer(LinkFaultChanged(ports=tuple(map(int, ports)), delay_ms=delay_ms, cut=cut))
+            if request.get("hidden") is not True:  # an exercise hides it from the learner
+                tracer(LinkFaultChanged(ports=tuple(map(int, ports)), delay_ms=delay_ms, cut=cut))
             return {}
         case {"control": "reset-link", "ports": list(ports)}:
             closed = sum(links.reset(int(port)) for port in ports)

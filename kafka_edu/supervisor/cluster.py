@@ -254,8 +254,11 @@ class Cluster:
         """Return everything that the broker has written to its console."""
         return self.folder.broker_log(broker_id).read_text(encoding="utf-8", errors="replace")
 
-    def status(self) -> ClusterStatus:
-        return ClusterStatus.of(self._ask("status").get("status"))
+    def status(self, *, hidden: bool = False) -> ClusterStatus:
+        """Return the cluster's state. With `hidden` it has the links that an exercise hides, too.
+        Raises ClusterError.
+        """
+        return ClusterStatus.of(self._ask("status", hidden=hidden).get("status"))
 
     def _ask(self, action: str, **arguments: int | str | bool) -> Answer:
         try:
@@ -271,11 +274,14 @@ class Cluster:
         """
         return str(self._ask(action, **{target.kind.value: target.id})["message"])
 
-    def perform(self, action: str, values: Mapping[str, int | str]) -> str:
+    def perform(self, action: str, values: Mapping[str, int | str], *, hidden: bool = False) -> str:
         """Have the supervisor carry out an act of `act_table`. Return what was done. Raises
         ClusterError.
+
+        With `hidden` no event is emitted, and `status` does not show the link: an exercise does it,
+        and the learner is to find it.
         """
-        return str(self._ask(action, **values)["message"])
+        return str(self._ask(action, **values, hidden=hidden)["message"])
 
     def stop(self, broker_id: int) -> None:
         """Send SIGTERM, which starts a controlled shutdown. Returns when the process has ended."""

@@ -63,6 +63,8 @@ class ClusterActs:
         self._relay_state = relay_state
         self.links: dict[Link, LinkFault] = {}
         """Links that are not whole. Between two brokers the smaller id comes first."""
+        self.hidden: set[Link] = set()
+        """Those of `links` that an exercise hides, because the learner is to find them."""
 
     async def act(self, name: str, request: Request) -> str:
         """Carry out one act. Return what was done. Raises ActionRefused with the reason."""
@@ -106,7 +108,8 @@ class ClusterActs:
             case "reset-zookeeper" | "reset-clients":
                 return await self._reset_relayed(self._over_relay(name, request))
             case "slow-link" | "cut-link" | "heal-link":
-                return await self._set_link(self._between(request), _fault(name, request))
+                hidden = request.get("hidden") is True
+                return await self._set_link(self._between(request), _fault(name, request), hidden)
             case _ if name in _RELAYED:
                 link = self._over_relay(name, request)
                 return await self._set_relayed(link, _fault(name, request))
@@ -258,36 +261,51 @@ class ClusterActs:
             closed += _connections(answer)
         return f"{plural(closed, 'connection')} {link} ended with an error"
 
-    async def _set_link(self, link: Link, fault: LinkFault) -> str:
+    async def _set_link(self, link: Link, fault: LinkFault, hidden: bool) -> str:
         a, b = link.broker, link.other
         before = self.links.get(link, WHOLE)
-        await self._set_fault(a, b, fault)
+        await self._set_fault(a, b, fault, hidden)
         try:
-            await self._set_fault(b, a, fault)
+            await self._set_fault(b, a, fault, hidden)
         except (ActionRefused, OSError) as error:
-            await self._set_fault(a, b, before)
+            was_hidden = link in self.hidden
+            await self._set_fault(a, b, before, hidden or was_hidden)
+            state = "as before" if was_hidden else f"still {before}"
             raise ActionRefused(
-                f"the link {link} is still {before}, because broker {b} could"
-                f" not change its end: {error}"
+                f"the link {link} is {state}, because broker {b} could not change its end: {error}"
             ) from error
-        return self._record(link, fault)
+        return self._record(link, fault, hidden)
 
-    def _record(self, link: Link, fault: LinkFault) -> str:
+    def _record(self, link: Link, fault: LinkFault, hidden: bool = False) -> str:
         """Keep the state of a link. Return it in words."""
         if fault == WHOLE:
             self.links.pop(link, None)
         else:
             self.links[link] = fault
-        self._on_link(link, fault)
+        if hidden and fault != WHOLE:
+            self.hidden.add(link)
+        else:
+            self.hidden.discard(link)
+        if not hidden:
+            self._on_link(link, fault)
         return f"the link {link} is {fault}"
 
-    async def _set_fault(self, broker: int, other: int, fault: LinkFault) -> None:
-        """Set the fault of the connections that one broker opens to the other."""
+    def known_links(self) -> dict[Link, LinkFault]:
+        """Return the links that are not whole and that no exercise hides."""
+        return {link: fault for link, fault in self.links.items() if link not in self.hidden}
+
+    async def _set_fault(
+        self, broker: int, other: int, fault: LinkFault, hidden: bool = False
+    ) -> None:
+        """Set the fault of the connections that one broker opens to the other. If it is hidden, the
+        broker emits no event about it.
+        """
         request: dict[str, object] = {
             "control": "link",
             "ports": await self._ports_of(other, heal=fault == WHOLE),
             "delay_ms": fault.delay_ms,
             "cut": fault.cut,
+            "hidden": hidden,
         }
         await self._control(broker, request)
 
@@ -331,13 +349,14 @@ class ClusterActs:
 
     async def _heal_other_end(self, link: Link, ended: int) -> None:
         other = link.other if link.broker == ended else link.broker
+        hidden = link in self.hidden
         try:
-            await self._set_fault(other, ended, WHOLE)
+            await self._set_fault(other, ended, WHOLE, hidden)
         except (ActionRefused, OSError):
             if self._state_of(other) is not ProcessState.STOPPED:
                 return  # the other end still has the fault, and the record says so
         if link in self.links:
-            self._record(link, WHOLE)
+            self._record(link, WHOLE, hidden)
 
     def _over_relay(self, name: str, request: Request) -> Link:
         """Return the link that an act names. Raises ActionRefused if there is no relay."""

@@ -61,6 +61,9 @@ OTHERS_PATIENCE_S: Final = 10.0
 #: (cluster_spec.py), and the flush of its logs.
 BROKER_PATIENCE_S: Final = 30.0
 
+#: Acts that an exercise may do without a trace: the learner is to find them by their effects.
+HIDEABLE: Final = frozenset({"slow-link", "cut-link", "heal-link"})
+
 
 class Supervisor:
     """One cluster's children and the actions on them. Everything runs on one loop."""
@@ -149,7 +152,7 @@ class Supervisor:
                 pid=child.pid,
                 port=self._port(child),
             )
-        for link, fault in self._cluster_acts.links.items():
+        for link, fault in self._cluster_acts.known_links().items():
             yield LinkSnapshot(**link._asdict(), **fault._asdict())
         yield from self._zookeepers.snapshot()
 
@@ -300,16 +303,21 @@ class Supervisor:
                 task.add_done_callback(self._restarting.discard)
 
     async def _act(self, action: str, request: Request) -> Answer:
-        """Carry out an act. An event is emitted before and after it, except for `status` and
-        `wait-ready`.
+        """Carry out an act. An event is emitted before and after it, except for `status`,
+        `wait-ready`, and what an exercise hides from the learner.
         """
+        hidden = request.get("hidden") is True
         if action == "status":
-            return {"status": self._status()}
+            return {"status": self._status(hidden)}
         if action == "wait-ready":
             limit_s = _number(request, "timeout_s", READY_TIMEOUT_S)
             if "broker" not in request:
                 return await self._wait_ready(limit_s)
             return await self._wait_started(self._child_of(request).source.id, limit_s)
+        if hidden and action not in HIDEABLE:
+            raise ActionRefused(f"'{action}' cannot be hidden")
+        if hidden:
+            return {"message": await self._cluster_acts.act(action, request)}
         child, target = None, SUPERVISOR
         if action in _PROCESS_ACTS:
             child = self._child_of(request)
@@ -560,7 +568,8 @@ class Supervisor:
         why = await diagnose(self._folder, brokers, seen)
         return f"{why}\nEach broker's log says more: {self._folder.path}/*/broker.log"
 
-    def _status(self) -> dict[str, object]:
+    def _status(self, with_hidden: bool = False) -> dict[str, object]:
+        acts = self._cluster_acts
         return {
             "name": self._spec.name,
             "pid": os.getpid(),
@@ -571,7 +580,7 @@ class Supervisor:
             },
             "links": [
                 {**link._asdict(), "state": str(fault)}
-                for link, fault in self._cluster_acts.links.items()
+                for link, fault in (acts.links if with_hidden else acts.known_links()).items()
             ],
             "ready_ms": self._ready_ms,
             "up_s": round((time.monotonic_ns() - self._started_ns) / 1e9, 3),

@@ -2,15 +2,23 @@
 too.
 """
 
+import asyncio
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from exercises.ch02_timing_wheel.live import check_live
 from exercises.ch03_delayed_operations.ex05_operate import trouble
+from exercises.ch03_delayed_operations.ex05_operate.material import CLUSTER, FAR_MS, plan
 from exercises.runner.check import live_part
 from exercises.runner.manifest import ROOT, Exercise, find_exercise, load_manifest
-from kafka_edu.supervisor.cluster import ClusterError
+from kafka_edu.supervisor.cluster import ClusterError, attach
+from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.server import LinkFaultChanged
+from kafka_edu.trace.events.supervisor import ActionAsked, LinkChanged, LinkSnapshot
+from kafka_edu.trace.events.trace import RingEnds, SnapshotEnds
+from kafka_edu.trace.trace_client import EventsAddress, subscribe
 
 EXERCISE = find_exercise("02-1")
 pytestmark = pytest.mark.cluster
@@ -72,6 +80,47 @@ def test_a_broker_does_not_start_with_a_file_that_imports_our_modules(tmp_path: 
         list(check_live(EXERCISE, file, lambda _: None))
 
 
+async def past_and_snapshot(address: EventsAddress) -> list[Event]:
+    """Return all that a process has emitted since its start, and its state."""
+    events: list[Event] = []
+    past_is_over = False  # the past has snapshots as well
+    async for envelope in subscribe(address, gauges=False, since_us=0):
+        events.append(envelope.event)
+        past_is_over |= isinstance(envelope.event, RingEnds)
+        if past_is_over and isinstance(envelope.event, SnapshotEnds):
+            break
+    return events
+
+
+def told(home: Path) -> list[Event]:
+    """Return the events about links that are not of the link to the other building, which the
+    ticket names. `cluster status` shows that one only.
+    """
+    made = plan(0)
+    far = {made.leader, made.far}
+    named = f"slow the link between brokers {made.leader} and {made.far} by {FAR_MS} ms"
+    with closing(attach(CLUSTER, home)) as cluster:
+        assert [{link.broker, link.other} for link in cluster.status().links] == [far]
+        ports = {cluster.port(number) for number in far}
+        supervisor = asyncio.run(past_and_snapshot(cluster.supervisor_events_address()))
+        brokers = [
+            event
+            for number in cluster.broker_ids
+            for event in asyncio.run(past_and_snapshot(cluster.events_address(number)))
+        ]
+    links = [one for one in supervisor if isinstance(one, LinkChanged | LinkSnapshot)]
+    acts = [one for one in supervisor if isinstance(one, ActionAsked) and "link" in one.action]
+    faults = [one for one in brokers if isinstance(one, LinkFaultChanged)]
+    assert {type(one) for one in links} == {LinkChanged, LinkSnapshot}
+    assert acts
+    assert faults
+    return [
+        *(one for one in links if {one.broker, one.other} != far),
+        *(one for one in acts if one.title != named),
+        *(one for one in faults if not set(one.ports) <= ports),
+    ]
+
+
 def test_an_operator_brings_the_cluster_of_03_5_back(tmp_path: Path) -> None:
     """It is in trouble at first, for the two reasons that the ticket leaves open."""
 
@@ -81,6 +130,7 @@ def test_an_operator_brings_the_cluster_of_03_5_back(tmp_path: Path) -> None:
 
     trouble.begin(0, tmp_path, lambda _: None, tmp_path)
     try:
+        assert told(tmp_path) == []
         assert failed() == [
             "links are as they should be",
             "produce with acks=all is acknowledged within 3,000 ms",

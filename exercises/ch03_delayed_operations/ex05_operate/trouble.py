@@ -37,8 +37,8 @@ SETTINGS: Final = {"min.insync.replicas": "2"}
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
-    """Start the cluster, fill its topic, and bring it into the trouble that the seed gives. Raises
-    ClusterError.
+    """Start the cluster, fill its topic, and bring it into the trouble that the seed gives. That
+    trouble is hidden: no event and no status names it. Raises ClusterError.
 
     The state before the trouble is kept in `folder`. The cluster outlives this process.
     """
@@ -64,9 +64,10 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
         (folder / BEFORE).write_text(text + "\n", encoding="utf-8")
         say("now the trouble begins")
         if made.cause == "cut":
-            cluster.perform("cut-link", {"broker": made.victim, "other": made.leader})
+            ends = {"broker": made.victim, "other": made.leader}
+            cluster.perform("cut-link", ends, hidden=True)
         else:
-            slow(cluster, made.leader, made.victim, SLOW_MS)
+            slow(cluster, made.leader, made.victim, SLOW_MS, hidden=True)
         acked_ms, error = send_one(cluster, TIMEOUT_MS)
         if acked_ms is not None:
             raise ClusterError(f"no trouble came up: a produce took {acked_ms} ms")
@@ -150,14 +151,15 @@ def write_orders(cluster: Cluster, count: int) -> None:
             one.get(READ_LIMIT_S)
 
 
-def slow(cluster: Cluster, one: int, other: int, delay_ms: int) -> None:
+def slow(cluster: Cluster, one: int, other: int, delay_ms: int, *, hidden: bool = False) -> None:
     """Delay what passes between two brokers, in each direction."""
-    cluster.perform("slow-link", {"broker": one, "other": other, "delay_ms": delay_ms})
+    fields = {"broker": one, "other": other, "delay_ms": delay_ms}
+    cluster.perform("slow-link", fields, hidden=hidden)
 
 
 def look(cluster: Cluster, *, produce: bool) -> Facts:
     """Return the state now. With `produce`, it also sends one record with acks=all."""
-    status = cluster.status()
+    status = cluster.status(hidden=True)
     brokers = [status.broker(number) for number in cluster.broker_ids]
     topic, replicas, isr, settings = look_into_zookeeper(cluster)
     facts = Facts(

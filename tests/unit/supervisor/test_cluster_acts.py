@@ -91,6 +91,53 @@ def test_a_relay_does_what_the_acts_say_and_is_healed_at_the_end(tmp_path: Path)
     assert acts.changes[-2:] == [(cut, WHOLE), (slow, WHOLE)]
 
 
+def test_a_hidden_fault_is_told_to_nobody_until_somebody_acts_on_that_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controls: list[dict[str, object]] = []
+    paused: set[int] = set()
+
+    async def control(_: ClusterActs, broker: int, request: dict[str, object]) -> dict[str, object]:
+        if broker in paused:
+            raise ActionRefused(f"broker {broker} is paused")
+        controls.append(request)
+        return {}
+
+    monkeypatch.setattr(ClusterActs, "_control", control)
+    changes: list[tuple[Link, LinkFault]] = []
+    acts = ClusterActs(
+        ClusterFolder(tmp_path),
+        "",
+        "",
+        {0: (9092,), 1: (9093,), 2: (9094,)},
+        lambda _: ProcessState.RUNNING,
+        lambda link, fault: changes.append((link, fault)),
+        None,
+    )
+    link, ends = Link(0, 1), {"broker": 1, "other": 0}
+    asyncio.run(acts.act("cut-link", {**ends, "hidden": True}))
+    assert (acts.links, acts.known_links(), changes) == ({link: CUT}, {}, [])
+    assert [request["hidden"] for request in controls] == [True, True]
+
+    asyncio.run(acts.act("slow-link", {"broker": 1, "other": 2, "delay_ms": 5}))
+    known = {Link(1, 2): LinkFault(5)}
+    assert acts.known_links() == known
+    assert changes == list(known.items())
+
+    paused.add(1)
+    with pytest.raises(ActionRefused, match="the link between brokers 0 and 1 is as before, beca"):
+        asyncio.run(acts.act("heal-link", ends))
+    assert controls[-1]["cut"]
+    assert controls[-1]["hidden"], "the way back is hidden as well"
+
+    paused.clear()
+    asyncio.run(acts.act("heal-link", ends))
+    assert acts.links == acts.known_links() == known
+    assert changes[-1] == (link, WHOLE)
+    asyncio.run(acts.act("cut-link", ends))
+    assert acts.known_links()[link] == CUT, "what the learner does is no secret"
+
+
 def test_a_link_covers_the_control_plane_whose_port_stands_in_the_brokers_znode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
