@@ -320,7 +320,11 @@ def _notes(
             f"the same work as {', '.join(same)}" if same else "",
             f"the same numbers as {', '.join(numbers)}" if numbers else "",
             "the reference solution" if mine == reference else "",
+            f"another submission of {submission.student}"
+            if any(one.student == submission.student for one, _ in others)
+            else "",
             "not in the roster" if roster is not None and submission.student not in known else "",
+            submission.note,
         ]
         yield "; ".join(filter(None, said))
 

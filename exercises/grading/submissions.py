@@ -73,8 +73,10 @@ class Submission(NamedTuple):
     material: int = 0
     """The seed of the student's own numbers; 0 if unknown."""
     ids: tuple[str, ...] = ()
-    """Other names of the same student."""
+    """Numbers that a learning system has for the same student. The roster may have others."""
     attempt: str = ""
+    note: str = ""
+    """What is odd about whose it is: its name and its number belong to two students."""
 
 
 class _Source(NamedTuple):
@@ -285,8 +287,10 @@ class Student(NamedTuple):
 
     student: str
     """The first cell."""
+    cells: frozenset[str]
+    """What stands in the roster, folded."""
     names: frozenset[str]
-    """The names of a submission, folded."""
+    """All names of a submission, folded: the cells, and how a learning system writes them."""
     material: int
 
 
@@ -316,33 +320,62 @@ class Roster:
         cells = dict(zip(headings, (cell.strip() for cell in row), strict=False))
         material = cells.pop("material", "")
         number = int(material) if material.isdecimal() else 0
-        names = {name for cell in cells.values() for name in _names(cell)}
-        return Student(row[0].strip(), frozenset(names), number)
+        return Student(
+            row[0].strip(),
+            frozenset(name for cell in cells.values() for name in _exact(cell)),
+            frozenset(name for cell in cells.values() for name in _names(cell)),
+            number,
+        )
 
-    def find(self, submission: Submission) -> Student | None:
-        """Return whose submission it is: by an id, else by a name that only one student has."""
-        for name in (*submission.ids, submission.student):
-            same = [student for student in self.students if _fold(name) in student.names]
-            if len(same) == 1:
-                return same[0]
-        return None
+    def find(self, submission: Submission) -> tuple[Student | None, str]:
+        """Return whose submission it is, and what is odd about that.
+
+        Its name counts, if only one student has it: first as it stands in the roster, then as a
+        learning system may write it. Its number, which may be the learning system's own and
+        somebody else's in the roster, decides only where the name does not.
+        """
+        name = _fold(submission.student)
+        named = [one for one in self.students if name in one.cells] or [
+            one for one in self.students if name in one.names
+        ]
+        for number in submission.ids:
+            numbered = [one for one in self.students if _fold(number) in one.cells]
+            if len(numbered) == 1:
+                break
+        else:
+            number, numbered = "", []
+        odd = f"its number {number} is that of {numbered[0].student}" if numbered else ""
+        if not named:
+            return (numbered[0], f"{odd}; no name is {submission.student}") if odd else (None, "")
+        if numbered and numbered[0] in named:
+            return numbered[0], ""
+        if len(named) == 1:
+            return named[0], odd
+        several = f"{len(named)} students are called {submission.student}"
+        return None, "; ".join(filter(None, [several, odd]))
 
     def named(self, submission: Submission) -> Submission:
         """Return a submission with the name and the numbers that the roster has for it."""
-        student = self.find(submission)
+        student, note = self.find(submission)
         if student is None:
-            return submission
+            return submission._replace(note=note)
         material = student.material or submission.material
-        return submission._replace(student=student.student, material=material)
+        return submission._replace(student=student.student, material=material, note=note)
+
+
+def _exact(cell: str) -> Iterator[str]:
+    """Return a cell, and the part of an e-mail address that is often a login."""
+    yield _fold(cell)
+    if "@" in cell:
+        yield _fold(cell.partition("@")[0])
 
 
 def _names(cell: str) -> Iterator[str]:
     """Return the ways in which an LMS may write a name: `Anna Berg` is `berganna` in Canvas."""
+    yield from _exact(cell)
     words = cell.replace(",", " ").split()
     for first in range(len(words)):
         yield _fold("".join(words[first:] + words[:first]))
-    if "@" in cell:
-        yield _fold(cell.partition("@")[0])
 
 
 def _fold(name: str) -> str:

@@ -182,6 +182,57 @@ def test_a_roster_knows_a_student_by_any_name_but_not_by_one_of_two(tmp_path: Pa
             roster(tmp_path, bad)
 
 
+@pytest.mark.parametrize(
+    ("file", "student", "note"),
+    [
+        # Canvas's number 1234 happens to be a student's number in the roster
+        ("dengel_1234_56789_timing_wheel.py", "dengel", "its number 1234 is that of aberg"),
+        ("dengel_77_56789_timing_wheel.py", "dengel", ""),
+        ("aberg_1234_56789_timing_wheel.py", "aberg", ""),
+        ("bergjan_1234_56789_timing_wheel.py", "bergjan", "its number 1234 is that of aberg"),
+        ("bergjan_LATE_9_56789_timing_wheel-1.py", "bergjan", ""),
+        ("zoe_1234_56789_timing_wheel.py", "aberg", "its number 1234 is that of aberg; no name is"),
+        ("Bo Chen_14_assignsubmission_file_", "b2", ""),
+        (
+            "Bo Chen_1234_assignsubmission_file_",
+            "Bo Chen",
+            "2 students are called Bo Chen; its number 1234 is that of aberg",
+        ),
+        ("Bo Chen_99_assignsubmission_file_", "Bo Chen", "2 students are called Bo Chen"),
+        ("zoe_99_56789_timing_wheel.py", "zoe", ""),
+    ],
+)
+def test_an_exact_name_wins_and_a_conflict_is_a_line_in_the_report(
+    tmp_path: Path, file: str, student: str, note: str
+) -> None:
+    known = roster(
+        tmp_path,
+        "student,name,number\naberg,Anna Berg,1234\ndengel,Dora Engel,1235\n"
+        "b1,Bo Chen,13\nb2,Bo Chen,14\nbergjan,Jan B.,15\njan,Jan Berg,16\n",
+    )
+    work = tmp_path / "work"
+    if file.endswith("_"):
+        (work / file).mkdir(parents=True)
+        (work / file / "timing_wheel.py").write_bytes(WORK)
+    else:
+        work.mkdir()
+        (work / file).write_bytes(WORK)
+    grades = grade_class(Fake([A, MANY]), find_submissions(work, EXERCISE), known, jobs=1)
+    (grade,) = [one for one in grades if one.result is not Result.MISSING]
+    assert grade.student == student
+    there = {one.student for one in known.students}
+    if student not in there:
+        note = f"not in the roster; {note}" if note else "not in the roster"
+    assert grade.note.startswith(note)
+    assert bool(grade.note) == bool(note)
+
+
+def test_two_submissions_of_one_student_are_noted() -> None:
+    submissions = [Submission("anna", "a.py", WORK), Submission("anna", "b.py", WORK + b"x = 1\n")]
+    grades = grade_class(Fake(*[[A, MANY]] * 2), submissions, None, jobs=1)
+    assert [one.note for one in grades] == ["another submission of anna"] * 2
+
+
 class Fake(Grader):
     """A grader whose tests come out as told: rows, or an exception, one after the other."""
 
