@@ -421,16 +421,15 @@ def _broker(event: Event) -> Sentence | None:
                 reason=f"it stands in: {e.hop}",
             )
         case server.LoopStalled() as e:
-            busy = (
-                f"{duration(e.cpu_ms)} of it computing"
-                if e.cpu_ms * 2 >= e.stalled_ms
-                else "the machine gave it no time"
-            )
+            ours = e.turn_cpu_ms if e.turn_cpu_ms >= 0 else min(e.cpu_ms, e.stalled_ms)
+            reason = f"its own computing took {duration(ours)} of it"
+            if e.core_wait_ms > ours:
+                reason += f", waiting for a core {duration(e.core_wait_ms)}"
             return Sentence(
                 "stalled",
                 after=f"for {duration(e.stalled_ms)}",
-                reason=f"{busy}; in {e.held_by}" if e.held_by else busy,
-                loud=e.cpu_ms >= 1000,
+                reason=f"{reason}; in {e.held_by}" if e.held_by else reason,
+                loud=ours >= 1000,
             )
         case log.LogRecovered() as e if e.truncated_bytes or e.segments:
             cut = f", cut off {e.truncated_bytes:,} torn bytes" if e.truncated_bytes else ""

@@ -964,6 +964,11 @@ class Log:
             for segment in self._segments:
                 segment.close()
 
+    def release_indexes(self) -> None:
+        """Unmap the indexes, because nothing is read or written here any more."""
+        for segment in self._segments:
+            segment.release_indexes()
+
     def close_handlers(self) -> None:
         """Close the files as they are: the disk has failed, or the folder is to be removed."""
         if not self.closed:

@@ -10,7 +10,7 @@ exist after a crash.
 This module is not part of the core: it does I/O. It belongs to the broker's loop, and
 `run_blocking` gives all blocking work to worker threads: recovery, fsync, removal of files,
 checkpoints. A worker touches only things that the loop does not use at that time: logs that are
-not in use yet, the files of segments, and folders of deleted logs.
+not in use yet, new ones among them, the files of segments, and folders of deleted logs.
 
 Three things happen without a schedule. A rolled segment is flushed. The files of a deleted segment
 are renamed, and removed from the disk after file.delete.delay.ms. The file of leader epochs is
@@ -23,7 +23,7 @@ The broker schedules the rest:
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from random import Random
 from typing import Final, NamedTuple, Protocol, TypeVar
@@ -32,6 +32,7 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import FileSystem
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.turns import Steps, in_turns
 from kafka_edu.log.checkpoint_file import CorruptCheckpointError
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
@@ -44,6 +45,7 @@ from kafka_edu.log.log_file_names import (
 from kafka_edu.log.log_loader import load_log
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.log_snapshot import LogSampler, log_state
+from kafka_edu.log.new_log import MadeLog, NewLog, Place, make_log, make_logs
 from kafka_edu.log.offset_checkpoint_file import (
     LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
@@ -63,6 +65,9 @@ from kafka_edu.trace.tracer import Tracer
 T = TypeVar("T")
 LONGEST_WAIT_MS: Final = 1000
 """The longest time between two looks at the files to be removed. A new one may be due earlier."""
+LOGS_A_CALL: Final = 16
+"""Logs that a worker creates or renames in one call. The loop then takes over the new ones, at some
+50 µs each, before the worker goes on."""
 
 
 class RunBlocking(Protocol):
@@ -94,6 +99,13 @@ class _Doomed(NamedTuple):
     segment: LogSegment | None
     log: Log | None
     log_dir: str
+    folder: str
+
+
+class _GivenUp(NamedTuple):
+    """A deleted log, and the name that its folder gets."""
+
+    log: Log
     folder: str
 
 
@@ -146,6 +158,8 @@ class LogManager:
         self._noted: dict[Log, None] = {}
         self._unrenamed: dict[Log, None] = {}
         self._epochs_unwritten: dict[Log, None] = {}
+        self._making: dict[asyncio.Future[list[MadeLog]], None] = {}
+        """Calls of workers that create logs."""
         self._doomed: list[_Doomed] = []
         self._deleted_folders = 0
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -318,93 +332,138 @@ class LogManager:
         *,
         is_new: bool = True,
     ) -> Log:
-        """Return the log of a partition. If it does not exist, create it in the preferred dir, or
-        else in the one with the fewest logs.
+        """Return the log of a partition; create it, here and now, if it does not exist. A broker
+        creates its logs by `create_logs`.
 
-        Raises KAFKA_STORAGE_ERROR if it cannot be created. Also for a replica that is not new while
-        a dir is offline: that dir may have its log, and an empty log in its place would look like a
-        replica without records.
+        Raises KAFKA_STORAGE_ERROR if it cannot be created.
         """
         log = self._logs.get(topic_partition)
         if log is not None:
             return log
-        if self._offline and not is_new:
+        new = NewLog(topic_partition, config or self.default_config, is_new)
+        return self._settle(self._make_log(self._place(new, self._log_counts())))
+
+    async def create_logs(
+        self, wanted: Sequence[NewLog]
+    ) -> Mapping[TopicPartition, KafkaException]:
+        """Have a worker create logs that do not exist, each in the preferred dir, or else in the
+        one with the fewest logs. Return those that could not be created, with the reason.
+
+        If the caller is cancelled meanwhile, the logs that a worker has begun are kept.
+        """
+        failures: dict[TopicPartition, KafkaException] = {}
+        counts = self._log_counts()
+        for some in _pieces(wanted, LOGS_A_CALL):
+            places: list[Place] = []
+            for new in some:
+                try:
+                    places.append(self._place(new, counts))
+                except KafkaException as failure:
+                    failures[new.topic_partition] = failure
+            for made in await self._made_by_worker(places):
+                try:
+                    self._settle(made)
+                except KafkaException as failure:
+                    failures[made.place.new.topic_partition] = failure
+        return failures
+
+    async def _made_by_worker(self, places: Sequence[Place]) -> list[MadeLog]:
+        making = asyncio.ensure_future(
+            self._run_blocking(partial(make_logs, places, self._make_log))
+        )
+        self._making[making] = None
+        try:
+            made = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(self._keep_made)
+            raise
+        del self._making[making]
+        return made
+
+    def _keep_made(self, making: asyncio.Future[list[MadeLog]]) -> None:
+        """Take over the logs whose creator was cancelled, so that `shutdown` closes them."""
+        self._making.pop(making, None)
+        if not making.cancelled():
+            for made in making.result():
+                with contextlib.suppress(KafkaException):  # the failure of its dir was reported
+                    self._settle(made)
+
+    def _make_log(self, place: Place) -> MadeLog:
+        """Create the files of a log. Blocks."""
+        return make_log(place, self._file_system, self._time.milliseconds(), self._expiration_ms)
+
+    def _settle(self, made: MadeLog) -> Log:
+        """Take over a log that was just created. Dirs that refused it go offline. Raises
+        KAFKA_STORAGE_ERROR if there is no log.
+        """
+        tp = made.place.new.topic_partition
+        for log_dir, error in made.failures:
+            self._fail_log_dir(log_dir, error)
+        log = made.log
+        if log is None:
+            tried = ", ".join(made.place.log_dirs)
+            reason = f": {made.failures[-1][1]}" if made.failures else ""
             raise KafkaException(
                 Errors.KAFKA_STORAGE_ERROR,
-                f"Can not create log for {topic_partition} because log directories are offline",
-            )
-        self._check_a_dir_is_left()
-        log_dir = self._make_folder(topic_partition)
-        try:
-            log, _ = load_log(
-                topic_partition,
-                log_dir,
-                f"{log_dir}/{topic_partition}",
-                self._file_system,
-                config or self.default_config,
-                now_ms=self._time.milliseconds(),
-                max_producer_id_expiration_ms=self._expiration_ms,
-            )
-        except OSError as error:
-            self._fail_log_dir(log_dir, error)
+                f"No log directories available for {tp}. Tried {tried}{reason}",
+            ) from (made.failures[-1][1] if made.failures else None)
+        if log.log_dir in self._offline:
+            log.close_handlers()
             raise KafkaException(
-                Errors.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}"
-            ) from error
-        self._adopt(
-            log,
-            [
-                LogCreated(
-                    topic=topic_partition.topic,
-                    partition=topic_partition.partition,
-                    log_dir=log_dir,
-                )
-            ],
-        )
-        self._preferred_log_dirs.pop(topic_partition, None)
+                Errors.KAFKA_STORAGE_ERROR,
+                f"Can not create log for {tp} because log directory {log.log_dir} is offline",
+            )
+        created = LogCreated(topic=tp.topic, partition=tp.partition, log_dir=log.log_dir)
+        self._adopt(log, [created])
+        self._preferred_log_dirs.pop(tp, None)
         return log
 
-    def _make_folder(self, topic_partition: TopicPartition) -> str:
-        """Make the folder of a new log; return the log dir. A dir that refuses it goes offline, and
-        the next one is tried, as in Kafka.
+    def _place(self, new: NewLog, counts: dict[str, int]) -> Place:
+        """Choose the log dirs to try. `counts` maps each live dir to its number of logs, and the
+        new one is added to it.
+
+        Raises KAFKA_STORAGE_ERROR. Also for a replica that is not new while a dir is offline: that
+        dir may have its log, and an empty log in its place would look like a replica without
+        records.
         """
-        preferred = self._preferred_log_dirs.get(topic_partition)
+        tp = new.topic_partition
+        if self._offline and not new.is_new:
+            raise KafkaException(
+                Errors.KAFKA_STORAGE_ERROR,
+                f"Can not create log for {tp} because log directories are offline",
+            )
+        self._check_a_dir_is_left()
+        preferred = self._preferred_log_dirs.get(tp)
         if preferred in self._offline:
             raise KafkaException(
                 Errors.KAFKA_STORAGE_ERROR,
-                f"Can not create log for {topic_partition} because log directory {preferred} is"
-                " offline",
+                f"Can not create log for {tp} because log directory {preferred} is offline",
             )
-        tried = [preferred] if preferred is not None else self._next_log_dirs()
-        for log_dir in tried:
-            try:
-                self._file_system.make_dirs(f"{log_dir}/{topic_partition}")
-            except OSError as error:
-                self._fail_log_dir(log_dir, error)
-            else:
-                return log_dir
-        raise KafkaException(
-            Errors.KAFKA_STORAGE_ERROR,
-            f"No log directories available for {topic_partition}. Tried {', '.join(tried)}",
+        live = [log_dir for log_dir in counts if log_dir not in self._offline]
+        log_dirs = (
+            [preferred]
+            if preferred is not None
+            else sorted(live, key=lambda log_dir: counts[log_dir])
         )
+        counts[log_dirs[0]] = counts.get(log_dirs[0], 0) + 1
+        return Place(new, log_dirs)
+
+    def _log_counts(self) -> dict[str, int]:
+        """Return the number of logs in each live dir. O(1) with one dir; else O(logs), as in
+        Kafka.
+        """
+        counts = dict.fromkeys(self.live_log_dirs, 0)
+        if len(counts) > 1:
+            for log in self._logs.values():
+                if log.log_dir in counts:
+                    counts[log.log_dir] += 1
+        return counts
 
     def prefer_log_dir(self, topic_partition: TopicPartition, log_dir: str) -> None:
         """Remember that a replica which is not here yet is to be created in `log_dir` (Kafka:
         maybeUpdatePreferredLogDir). Forgotten at the next start.
         """
         self._preferred_log_dirs[topic_partition] = log_dir
-
-    def _next_log_dirs(self) -> list[str]:
-        """Return the live dirs, the one with the fewest logs first. O(1) with one dir; else
-        O(logs), as in Kafka.
-        """
-        live = self.live_log_dirs
-        if len(live) == 1:
-            return live
-        counts = dict.fromkeys(live, 0)
-        for log in self._logs.values():
-            if log.log_dir in counts:
-                counts[log.log_dir] += 1
-        return sorted(live, key=lambda log_dir: counts[log_dir])
 
     def update_topic_config(self, topic: str, config: LogConfig) -> None:
         """Give a topic's changed configuration to its logs."""
@@ -441,13 +500,37 @@ class LogManager:
         if log is not None:
             log.truncate_fully_and_start_at(offset, self._time.milliseconds())
 
-    def delete_log(self, topic_partition: TopicPartition) -> None:
-        """Give up a log. Its folder is renamed now, so that one of the same name can be created. It
-        is removed after file.delete.delay.ms.
+    async def delete_logs(
+        self, topic_partitions: Iterable[TopicPartition]
+    ) -> Mapping[TopicPartition, KafkaException]:
+        """Give up logs. A worker renames their folders before this returns, so that logs of the
+        same names can be created. The folders are removed after file.delete.delay.ms.
+
+        Return those whose disk failed, with the reason.
+        """
+        failures: dict[TopicPartition, KafkaException] = {}
+        given_up = [gone for tp in topic_partitions if (gone := self._give_up(tp)) is not None]
+        for some in _pieces(given_up, LOGS_A_CALL):
+            errors = await self._run_blocking(partial(_move_aside, some, self._file_system))
+            for (log, folder), error in zip(some, errors, strict=True):
+                tp = log.topic_partition
+                if error is None:
+                    self._doom_folder(log, folder)
+                else:
+                    log.close_handlers()
+                    self._fail_log_dir(log.log_dir, error)
+                    failure = KafkaException(Errors.KAFKA_STORAGE_ERROR, f"{tp}: {error}")
+                    failure.__cause__ = error
+                    failures[tp] = failure
+        return failures
+
+    def _give_up(self, topic_partition: TopicPartition) -> "_GivenUp | None":
+        """Take a log out of use, and name its folder of the future. Its indexes are unmapped now:
+        the mappings hold two open files of each log, and a broker may delete thousands.
         """
         log = self._logs.pop(topic_partition, None)
         if log is None:
-            return
+            return None
         self._noted.pop(log, None)
         self._unrenamed.pop(log, None)
         self._epochs_unwritten.pop(log, None)
@@ -455,37 +538,30 @@ class LogManager:
         log.watch(
             None
         )  # `note` holds the log: with it, only the garbage collector would end the log's memory
-        log.leader_epoch_cache.close()
+        log.release_indexes()
         self._deleted_folders += 1
-        folder = delete_dir_name(
-            topic_partition, self._time.milliseconds() << 64 | self._deleted_folders
+        return _GivenUp(
+            log,
+            delete_dir_name(
+                topic_partition, self._time.milliseconds() << 64 | self._deleted_folders
+            ),
         )
-        path = f"{log.log_dir}/{folder}"
-        try:
-            log.rename_deleted_segments()  # a worker must not meet a folder that has moved
-            self._file_system.rename(log.directory, path)
-        except OSError as error:
-            self._fail_log_dir(log.log_dir, error)
-            raise KafkaException(
-                Errors.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}"
-            ) from error
+
+    def _doom_folder(self, log: Log, folder: str) -> None:
         self._doom_segments(log)
         self._doom(
             _Doomed(
                 self._time.hi_res_clock_ms() + log.config.file_delete_delay_ms,
-                topic_partition,
+                log.topic_partition,
                 None,
                 log,
                 log.log_dir,
-                path,
+                f"{log.log_dir}/{folder}",
             )
         )
         if self._trace:
-            self._trace(
-                LogDeleted(
-                    topic=topic_partition.topic, partition=topic_partition.partition, folder=folder
-                )
-            )
+            topic, partition = log.topic_partition
+            self._trace(LogDeleted(topic=topic, partition=partition, folder=folder))
 
     def _note(self, log: Log) -> None:
         """Notice that a log has rolled or deleted segments, or has new leader epochs."""
@@ -637,7 +713,13 @@ class LogManager:
 
     async def cleanup_logs(self, now_ms: int) -> None:
         """Apply retention to all logs, and remove expired producers. O(segments)."""
+        await in_turns(self._cleanup(now_ms), self._time)
+
+    def _cleanup(self, now_ms: int) -> Steps[None]:
         for log in list(self._logs.values()):
+            yield
+            if self._logs.get(log.topic_partition) is not log:
+                continue  # it was deleted during the pause
             try:
                 log.delete_old_segments(now_ms)
             except KafkaException:
@@ -705,6 +787,8 @@ class LogManager:
         As in Kafka, num.recovery.threads.per.data.dir workers do it for each dir. Thousands of logs
         take their time, and the loop goes on meanwhile.
         """
+        if self._making:  # the logs that a worker is creating are closed with the others
+            await asyncio.wait(list(self._making))
         for task in list(self._tasks.values()):
             task.cancel()
         if self._tasks:
@@ -797,3 +881,24 @@ def _failures(logs: Iterable[Log], work: Callable[[Log], None]) -> list[tuple[Lo
         except OSError as error:
             failed.append((log, error))
     return failed
+
+
+def _pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Yield the items in pieces of at most `size`."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def _move_aside(given_up: Iterable[_GivenUp], files: FileSystem) -> list[OSError | None]:
+    """Rename the folders of deleted logs. Return the error of each, or None. Blocks."""
+    errors: list[OSError | None] = []
+    for log, folder in given_up:
+        log.leader_epoch_cache.close()
+        try:
+            log.rename_deleted_segments()  # nothing may look for them in a folder that has moved
+            files.rename(log.directory, f"{log.log_dir}/{folder}")
+        except OSError as error:
+            errors.append(error)
+        else:
+            errors.append(None)
+    return errors

@@ -420,11 +420,17 @@ class LogSegment:
         self.txn_index.close()
         self.log.close()
 
-    def close_handlers(self) -> None:
-        """Close the files as they are: the disk has failed, or they are to be removed."""
+    def release_indexes(self) -> None:
+        """Unmap the indexes as they are. The file of batches stays open, because a response that is
+        being sent may still take its bytes from there.
+        """
         self.offset_index.release()
         self.time_index.release()
         self.txn_index.close()
+
+    def close_handlers(self) -> None:
+        """Close the files as they are: the disk has failed, or they are to be removed."""
+        self.release_indexes()
         self.log.close()
 
     def files(self) -> list[str]:

@@ -6,10 +6,14 @@ controller gets STALE_CONTROLLER_EPOCH. The leader epoch of a partition: a chang
 than ours is ignored, with STALE_CONTROLLER_EPOCH for that partition (Kafka 2.0's own code for it).
 A LeaderAndIsr request creates the replicas that do not exist yet. Next hop: Partition, then the
 fetchers.
+
+A request may name thousands of partitions. So roles change one partition at a time, in steps
+between which other requests are served, as between Kafka's threads. The caller holds the lock of
+role changes meanwhile, so that no other LeaderAndIsr or StopReplica comes in between.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from kafka_edu.cluster.leader_and_isr import LEADER_DURING_DELETE, NO_EPOCH
@@ -17,9 +21,11 @@ from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.turns import Steps
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager
+from kafka_edu.log.new_log import NewLog
 from kafka_edu.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrPartitionState,
@@ -59,6 +65,16 @@ class Fetchers(Protocol):
     def remove_fetcher_for_partitions(self, topic_partitions: Sequence[TopicPartition]) -> None: ...
 
     def shutdown_idle_fetcher_threads(self) -> None: ...
+
+
+class StoppedReplicas(NamedTuple):
+    """The outcome of a StopReplica request before any file is touched."""
+
+    error: Errors
+    """The error of the whole request."""
+    errors: dict[TopicPartition, Errors]
+    deleted: list[TopicPartition]
+    """The replicas whose logs are to be deleted."""
 
 
 class ControllerOrders:
@@ -130,9 +146,12 @@ class ControllerOrders:
 
     def become_leader_or_follower(
         self, request: LeaderAndIsrRequest, version: int
-    ) -> LeaderAndIsrResponse:
+    ) -> Steps[LeaderAndIsrResponse]:
         """Become leader or follower of each partition. Each one gets its own error. Leaders come
-        first, then followers. O(partitions).
+        first, then followers. O(partitions); it may pause after each.
+
+        A log dir that fails during a pause takes its partitions offline, so that is looked at again
+        before each step.
         """
         if not self._accept("LeaderAndIsr", request.controller_id, request.controller_epoch):
             return LeaderAndIsrResponse(error_code=Errors.STALE_CONTROLLER_EPOCH)
@@ -152,67 +171,86 @@ class ControllerOrders:
                     (to_lead if state.leader == self._broker_id else to_follow).append(
                         (partition, state)
                     )
-        fetchers = self._fetchers
-        fetchers.remove_fetcher_for_partitions(
-            [partition.topic_partition for partition, _ in to_lead]
-        )
-        now_ms = self._time.hi_res_clock_ms()
+            yield
         elected: list[Partition] = []
         for partition, state in to_lead:
-            try:
-                if not self._partitions.is_offline(
-                    partition.topic_partition
-                ) and partition.make_leader(state, request.controller_epoch, now_ms):
-                    elected.append(partition)
-            except (
-                KafkaException
-            ) as failure:  # its place in the log could not be read, or its epoch not be written
-                errors[partition.topic_partition] = self._failed(partition.topic_partition, failure)
+            if self._lead(partition, state, request.controller_epoch, errors):
+                elected.append(partition)
+            yield
+        elected = self._online(elected)
         if elected:
             with because(self._trace, elected[-1].role_told):
                 self._leads_more(elected)
-        changed = [
-            partition
-            for partition, state in to_follow
-            if not self._partitions.is_offline(partition.topic_partition)
-            and partition.make_follower(state, request.controller_epoch)
-        ]
-        fetchers.remove_fetcher_for_partitions([partition.topic_partition for partition in changed])
-        for partition in changed:
-            partition.wake_all()
+        changed: list[Partition] = []
+        for partition, state in to_follow:
+            if self._follow(partition, state, request.controller_epoch):
+                changed.append(partition)
+            yield
+        changed = self._online(changed)
         leaders = {
             leader.broker_id: (leader.host_name, leader.port) for leader in request.live_leaders
         }
-        fetchers.add_fetcher_for_partitions(changed, leaders)
-        fetchers.shutdown_idle_fetcher_threads()
+        self._fetchers.add_fetcher_for_partitions(changed, leaders)
+        self._fetchers.shutdown_idle_fetcher_threads()
         self._leadership.changed(elected, changed)
         for tp in errors:  # a log dir that failed meanwhile took others with it
             if self._partitions.is_offline(tp):
                 errors[tp] = Errors.KAFKA_STORAGE_ERROR
         return _leader_and_isr_response(request, errors, version)
 
-    def new_logs(self, request: LeaderAndIsrRequest) -> list[tuple[TopicPartition, bool]]:
-        """Return the partitions of the request whose logs do not exist yet, and whether they are
-        new. None for an older controller than the latest.
+    def _lead(
+        self,
+        partition: Partition,
+        state: LeaderAndIsrPartitionState,
+        controller_epoch: int,
+        errors: dict[TopicPartition, Errors],
+    ) -> bool:
+        """Become leader of one partition. Return whether this broker did not lead it before."""
+        tp = partition.topic_partition
+        self._fetchers.remove_fetcher_for_partitions([tp])
+        if self._partitions.is_offline(tp):
+            return False
+        try:
+            return partition.make_leader(state, controller_epoch, self._time.hi_res_clock_ms())
+        except (
+            KafkaException
+        ) as failure:  # its place in the log could not be read, or its epoch not be written
+            errors[tp] = self._failed(tp, failure)
+            return False
+
+    def _follow(
+        self, partition: Partition, state: LeaderAndIsrPartitionState, controller_epoch: int
+    ) -> bool:
+        """Become follower of one partition. Return whether the fetcher must begin again."""
+        tp = partition.topic_partition
+        if self._partitions.is_offline(tp) or not partition.make_follower(state, controller_epoch):
+            return False
+        self._fetchers.remove_fetcher_for_partitions([tp])
+        partition.wake_all()
+        return True
+
+    def _online(self, partitions: list[Partition]) -> list[Partition]:
+        """Return those whose disk has not failed meanwhile."""
+        return [p for p in partitions if not self._partitions.is_offline(p.topic_partition)]
+
+    def new_logs(self, request: LeaderAndIsrRequest) -> list[NewLog]:
+        """Return the logs that the request needs and that do not exist yet, each with its topic's
+        settings. None for an older controller than the latest.
         """
         if request.controller_epoch < self.controller_epoch:
             return []
         return [
-            (tp, state.is_new)
+            NewLog(tp, self._topic_config(tp.topic), state.is_new)
             for tp, state in _partition_states(request)
             if self._log_manager.get_log(tp) is None and self._check(tp, state) is Errors.NONE
         ]
 
-    def make_log(self, topic_partition: TopicPartition, *, is_new: bool) -> None:
-        """Create the replica's log before its partition is led or followed.
-
-        A partition whose log cannot be created is offline, and is refused later: a second attempt
-        would leave a second folder.
+    def logs_refused(self, failures: Mapping[TopicPartition, KafkaException]) -> None:
+        """Take partitions offline whose logs could not be created. They are refused later: a second
+        attempt would leave a second folder.
         """
-        try:
-            self._get_or_create_log(topic_partition, is_new=is_new)
-        except KafkaException as failure:
-            self._partitions.storage_failed(topic_partition, failure)
+        for tp, failure in failures.items():
+            self._partitions.storage_failed(tp, failure)
 
     def _get_or_create_log(self, topic_partition: TopicPartition, *, is_new: bool) -> Log:
         """Return the replica's log; a new one has the topic's own settings. Raises
@@ -266,28 +304,44 @@ class ControllerOrders:
             log, known_high_watermarks[log.log_dir].get(partition.topic_partition, 0)
         )
 
-    def stop_replicas(self, request: StopReplicaRequest, version: int) -> StopReplicaResponse:
-        """Stop fetching and serving, and delete if the request says so. From v3 on each partition
-        has its leader epoch, and an older one is fenced.
+    def stop_replicas(self, request: StopReplicaRequest, version: int) -> Steps[StoppedReplicas]:
+        """Stop fetching and serving. From v3 on each partition has its leader epoch, and an older
+        one is fenced. It may pause after each partition.
+
+        The result names the logs to delete. A worker does that, and `stop_replica_response` gets
+        the logs that refused it.
         """
         if not self._accept("StopReplica", request.controller_id, request.controller_epoch):
-            return StopReplicaResponse(error_code=Errors.STALE_CONTROLLER_EPOCH)
-        orders = _stop_orders(request, version)
-        errors = {tp: self._check_stop(tp, leader_epoch) for tp, leader_epoch, _ in orders}
-        self._fetchers.remove_fetcher_for_partitions(
-            [tp for tp, error in errors.items() if error is Errors.NONE]
-        )
-        for tp, _, delete in orders:
-            if errors[tp] is Errors.NONE:
-                errors[tp] = self._stop_replica(tp, delete)
+            return StoppedReplicas(Errors.STALE_CONTROLLER_EPOCH, {}, [])
+        stopped = StoppedReplicas(Errors.NONE, {}, [])
+        for tp, leader_epoch, delete in _stop_orders(request, version):
+            error = self._check_stop(tp, leader_epoch)
+            if error is Errors.NONE:
+                self._fetchers.remove_fetcher_for_partitions([tp])
+                error = self._stop_replica(tp, delete)
+                if error is Errors.NONE and delete and self._log_manager.get_log(tp) is not None:
+                    stopped.deleted.append(tp)
+            stopped.errors[tp] = error
+            yield
         self._fetchers.shutdown_idle_fetcher_threads()
+        return stopped
+
+    def stop_replica_response(
+        self, stopped: StoppedReplicas, failures: Mapping[TopicPartition, KafkaException]
+    ) -> StopReplicaResponse:
+        """Return the response. `failures` maps the partitions to the reason whose logs could not be
+        deleted.
+        """
+        for tp, failure in failures.items():
+            stopped.errors[tp] = self._failed(tp, failure)
         return StopReplicaResponse(
+            error_code=stopped.error,
             partition_errors=[
                 StopReplicaPartitionError(
                     topic_name=tp.topic, partition_index=tp.partition, error_code=error
                 )
-                for tp, error in errors.items()
-            ]
+                for tp, error in stopped.errors.items()
+            ],
         )
 
     def _check_stop(self, tp: TopicPartition, leader_epoch: int) -> Errors:
@@ -318,13 +372,7 @@ class ControllerOrders:
             self._partitions.remove(tp)
             if partition is not None:
                 partition.delete()
-            try:
-                if self._log_manager.get_log(tp) is not None:
-                    self._log_manager.delete_log(tp)
-            except KafkaException as failure:
-                return self._failed(tp, failure)
-            finally:
-                self._leadership.removed(tp)
+            self._leadership.removed(tp)
         elif partition is not None:
             partition.wake_all()
         return Errors.NONE

@@ -237,6 +237,7 @@ class ApiAssembly:
             self._parts.topic_configs,
             self._on_topics_updated,
             self._groups.partitions_deleted,
+            self._parts.time,
             self._parts.trace,
         ).register(self.apis)
 

@@ -36,6 +36,7 @@ from kafka_edu.server.broker_metadata_checkpoint import (
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_server import KafkaServer, StartupError
 from kafka_edu.server.loop_sampler import LoopSampler
+from kafka_edu.server.loop_watchdog import LoopHeld
 from kafka_edu.server.troubles import Troubles
 from kafka_edu.trace.event import Level, Source
 from kafka_edu.trace.events.network import FileBytesSampled
@@ -101,7 +102,7 @@ class OsProcess:
         if self._ticks % REARM_EVERY_TICKS == 1:
             faulthandler.dump_traceback_later(HANG_S, exit=False)
 
-    def loop_held_by(self) -> str:
+    def loop_held(self) -> LoopHeld:
         return self.sampler.take()
 
 

@@ -58,7 +58,7 @@ from kafka_edu.server.finalized_features import FinalizedFeatures
 from kafka_edu.server.frame_captures import FrameCaptures
 from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_scheduler import KafkaScheduler
-from kafka_edu.server.loop_watchdog import LoopWatchdog
+from kafka_edu.server.loop_watchdog import LoopHeld, LoopWatchdog
 from kafka_edu.server.part_configs import controller_config, network_config, replication_config
 from kafka_edu.server.request_watchdog import RequestWatchdog
 from kafka_edu.server.topic_configs import TopicConfigs
@@ -115,8 +115,8 @@ class Process(Protocol):
         """Restart the watchdog's timer, because the loop is alive."""
         ...
 
-    def loop_held_by(self) -> str:
-        """Return the call that held the loop since the last question, or ""."""
+    def loop_held(self) -> LoopHeld:
+        """Return what held the loop since the last question."""
         ...
 
 
@@ -134,8 +134,8 @@ class VirtualProcess:
     def rearm_watchdog(self) -> None:
         """Do nothing, because no loop hangs in virtual time."""
 
-    def loop_held_by(self) -> str:
-        return ""
+    def loop_held(self) -> LoopHeld:
+        return LoopHeld()
 
 
 def make_control_plane(
@@ -267,7 +267,7 @@ class KafkaServer:
                 self._trace,
                 process.cpu_ms,
                 process.rearm_watchdog,
-                process.loop_held_by,
+                process.loop_held,
             ).run(),
         )
         await self._connect_to_zookeeper()

@@ -1,32 +1,48 @@
-"""Find the call that holds the loop: a separate thread reads the loop's stack when the loop is
-late.
+"""Find the call that holds the loop, and the processor time that it takes: a separate thread looks
+at the loop's thread when the loop is late.
 
 The loop cannot do this itself, because the call is over when the loop continues. A call that blocks
 in the kernel (fsync, open) releases the interpreter's lock. So this thread runs meanwhile. It wakes
-ten times a second, and does nothing while the loop is on time.
+ten times a second, shortly after the loop's tick is due, and does nothing while the loop is on
+time.
 """
 
+import contextlib
 import sys
 import threading
 import time
 from types import FrameType
-from typing import Final
+from typing import Final, NamedTuple
+
+from kafka_edu.server.loop_watchdog import PERIOD_MS, LoopHeld
 
 LATE_S: Final = 0.2
 LOOK_EVERY_S: Final = 0.1
+NOTICED_S: Final = PERIOD_MS / 1000 + 0.02
+"""So long after a tick the loop's times are read, if the next tick has not come."""
 FRAMES_TOLD: Final = 4
 OURS: Final = "kafka_edu"
 
 
+class ThreadTimes(NamedTuple):
+    """Times of one thread since it began, in ns."""
+
+    cpu_ns: int
+    core_wait_ns: int
+    """Time in which it was ready to run and got no core; -1 where the system does not say."""
+
+
 class LoopSampler:
-    """Created on the loop's thread. The loop calls `tick` regularly. `take` returns the call that
-    held the loop since the last `take`.
+    """Created on the loop's thread. The loop calls `tick` regularly. `take` returns what held the
+    loop since the last `take`.
     """
 
     def __init__(self) -> None:
         self._loop_thread = threading.get_ident()
+        self._thread_id = threading.get_native_id()
         self._ticked = time.monotonic()
         self._held_by = ""
+        self._when_late: ThreadTimes | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="loop-sampler", daemon=True)
 
@@ -42,19 +58,48 @@ class LoopSampler:
         """Note that the loop is alive."""
         self._ticked = time.monotonic()
 
-    def take(self) -> str:
-        """Return the call that held the loop, innermost first, and forget it. Return "" if the loop
-        was not late.
-        """
+    def take(self) -> LoopHeld:
+        """Return what held the loop, and forget it. It is empty if the loop was not late."""
         held_by, self._held_by = self._held_by, ""
-        return held_by
+        late, self._when_late = self._when_late, None
+        now = self.times() if late is not None else None
+        if late is None or now is None:
+            return LoopHeld(held_by)
+        waited_ms = (
+            (now.core_wait_ns - late.core_wait_ns) // 1_000_000 if late.core_wait_ns >= 0 else -1
+        )
+        return LoopHeld(held_by, (now.cpu_ns - late.cpu_ns) // 1_000_000, waited_ms)
+
+    def times(self) -> ThreadTimes | None:
+        """Return the times of the loop's thread, or None where the system does not say. May be
+        called from any thread.
+
+        `/proc/self/task/N/schedstat` has both; its second number is the wait for a core.
+        """
+        with contextlib.suppress(OSError, ValueError):
+            with open(f"/proc/self/task/{self._thread_id}/schedstat") as file:
+                cpu_ns, core_wait_ns, _ = map(int, file.read().split())
+            return ThreadTimes(cpu_ns, core_wait_ns)
+        if hasattr(time, "pthread_getcpuclockid"):
+            return ThreadTimes(
+                time.clock_gettime_ns(time.pthread_getcpuclockid(self._loop_thread)), -1
+            )
+        return None
 
     def _run(self) -> None:
-        while not self._stop.wait(LOOK_EVERY_S):
-            if not self._held_by and time.monotonic() - self._ticked > LATE_S:
+        while not self._stop.wait(self._pause()):
+            late_s = time.monotonic() - self._ticked
+            if late_s >= NOTICED_S and self._when_late is None:
+                self._when_late = self.times()
+            if not self._held_by and late_s > LATE_S:
                 frame = sys._current_frames().get(self._loop_thread)
                 if frame is not None:
                     self._held_by = describe(frame)
+
+    def _pause(self) -> float:
+        """Return how long to wait before the next look, in seconds."""
+        until_due = self._ticked + NOTICED_S - time.monotonic()
+        return until_due if 0 < until_due < LOOK_EVERY_S + 0.02 else LOOK_EVERY_S
 
 
 def describe(frame: FrameType) -> str:

@@ -3,12 +3,13 @@
 kazoo talks to ZooKeeper from its own thread. So a broker whose loop hangs keeps its session, its
 leaderships, and all its waiting clients. This task wakes every 100 ms. If it wakes much later,
 something held the loop. If our own CPU time passed meanwhile, our code did. If not, the machine was
-busy, or the process was stopped. Meanwhile a sampler's thread (`loop_sampler`) has read the stack.
+busy, or the process was stopped. Meanwhile a sampler's thread (`loop_sampler`) has read the stack,
+and the processor time of the loop's thread when the tick was due.
 """
 
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_edu.common.log_limiter import LogLimiter
 from kafka_edu.common.time import Time
@@ -21,10 +22,21 @@ PERIOD_MS: Final = 100
 STALL_MS: Final = 200
 
 
+class LoopHeld(NamedTuple):
+    """What a look from another thread found while the loop was late."""
+
+    held_by: str = ""
+    """The call that held the loop, innermost first; "" if nobody looked in time."""
+    turn_cpu_ms: int = -1
+    """Processor time of the loop's thread since it was late; -1 if nobody looked in time."""
+    core_wait_ms: int = -1
+    """How long that thread was ready to run and got no core meanwhile; -1 if it is not known."""
+
+
 class LoopWatchdog:
     """`run` is a task of the broker. `cpu_ms` returns the CPU time that the loop's thread has used.
     `rearm` is called at each tick. In a real process it restarts a timer that dumps the stack of a
-    loop that hangs. `held_by` returns the call that held the loop since the last tick, or "".
+    loop that hangs. `held` returns what held the loop since the last tick.
     """
 
     def __init__(
@@ -33,13 +45,13 @@ class LoopWatchdog:
         trace: Tracer | None,
         cpu_ms: Callable[[], int],
         rearm: Callable[[], None],
-        held_by: Callable[[], str] = lambda: "",
+        held: Callable[[], LoopHeld] = LoopHeld,
     ) -> None:
         self._time = time
         self._trace = trace
         self._cpu_ms = cpu_ms
         self._rearm = rearm
-        self._held_by = held_by
+        self._held = held
         self._logged = LogLimiter(time.hi_res_clock_ms)
         self.longest_ms = 0
         """The longest stall so far."""
@@ -56,18 +68,32 @@ class LoopWatchdog:
         """Handle one tick. It came `slept_ms` after the task fell asleep for PERIOD_MS, and the
         thread ran for `cpu_ms` of that time.
         """
+        held, stalled_ms = self._held(), slept_ms - PERIOD_MS
         self._rearm()
-        held_by, stalled_ms = self._held_by(), slept_ms - PERIOD_MS
         if stalled_ms < STALL_MS:
             return
         if stalled_ms > self.longest_ms:
             self.longest_ms = stalled_ms
         if self._logged.allows():
             log.warning(
-                "the loop was blocked for %d ms, and computed for %d ms of them; the call seen: %s",
+                "the loop was blocked for %d ms. Its thread computed for %s of them, and waited for"
+                " a core for %s; the call seen: %s",
                 stalled_ms,
-                cpu_ms,
-                held_by or "nothing",
+                _ms(held.turn_cpu_ms if held.turn_cpu_ms >= 0 else cpu_ms),
+                _ms(held.core_wait_ms),
+                held.held_by or "nothing",
             )
         if self._trace:
-            self._trace(LoopStalled(stalled_ms=stalled_ms, cpu_ms=cpu_ms, held_by=held_by))
+            self._trace(
+                LoopStalled(
+                    stalled_ms=stalled_ms,
+                    cpu_ms=cpu_ms,
+                    held_by=held.held_by,
+                    turn_cpu_ms=held.turn_cpu_ms,
+                    core_wait_ms=held.core_wait_ms,
+                )
+            )
+
+
+def _ms(ms: int) -> str:
+    return f"{ms} ms" if ms >= 0 else "an unknown time"

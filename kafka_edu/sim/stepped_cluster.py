@@ -17,6 +17,7 @@ from kafka_edu.common.files import FileSystem
 from kafka_edu.common.time import MockTime, Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_bytes
+from kafka_edu.common.turns import at_once
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager
@@ -338,8 +339,9 @@ class SteppedCluster:
                 if b.alive
             ],
         )
-        return self.brokers[broker_id].manager.controller_orders.become_leader_or_follower(
-            LeaderAndIsrRequest.decode(request.encode(4), 4), 4
+        orders = self.brokers[broker_id].manager.controller_orders
+        return at_once(
+            orders.become_leader_or_follower(LeaderAndIsrRequest.decode(request.encode(4), 4), 4)
         )
 
     def settle_isr(self) -> None:

@@ -13,7 +13,9 @@ from typing import Final
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.turns import in_turns
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.messages.controlled_shutdown import (
@@ -34,8 +36,6 @@ from kafka_edu.server.topic_configs import TopicConfigs
 from kafka_edu.trace.tracer import Tracer, because
 
 NO_BROKER_EPOCH: Final = -1
-LOGS_AT_ONCE: Final = 50
-"""Logs created in one step, before other requests get their turn."""
 
 ControlledShutdown = Callable[[int, int], Awaitable[list[TopicPartition]]]
 """The controller's part of a controlled shutdown: (broker id, broker epoch) → the partitions that
@@ -54,8 +54,10 @@ class InterBrokerApi:
         topic_configs: TopicConfigs,
         on_topics_updated: Callable[[list[str]], None],
         on_partitions_deleted: Callable[[list[TopicPartition]], None],
+        time: Time,
         trace: Tracer | None = None,
     ) -> None:
+        self._time = time
         self._trace = trace
         self._orders = orders
         self._log_manager = log_manager
@@ -64,7 +66,9 @@ class InterBrokerApi:
         self._controlled_shutdown = controlled_shutdown
         self._broker_epoch = broker_epoch
         self._role_changes = asyncio.Lock()
-        """Held while a LeaderAndIsr is carried out in steps (Kafka: replicaStateChangeLock)."""
+        """Held while a LeaderAndIsr or a StopReplica is carried out (Kafka:
+        replicaStateChangeLock).
+        """
         self._on_topics_updated = on_topics_updated
         self._on_partitions_deleted = on_partitions_deleted
 
@@ -94,62 +98,34 @@ class InterBrokerApi:
             self._controlled_shutdown_error,
         )
 
-    def handle_leader_and_isr(
-        self, call: ApiCall, request: LeaderAndIsrRequest
-    ) -> Awaitable[None] | None:
-        """Become leader or follower as ordered. New logs need the configs of their topics. Unknown
-        configs are fetched first, all at once.
-        """
-        self._check_broker_epoch(request.broker_epoch)
-        topics = {state.topic_name: None for state in request.topic_states} | {
-            s.topic_name: None for s in request.ungrouped_partition_states
-        }
-        missing = self._topic_configs.missing(topics)
-        if (
-            missing
-            or self._role_changes.locked()
-            or len(self._orders.new_logs(request)) > LOGS_AT_ONCE
-        ):
-            return self._make_logs_and_lead(call, request, missing)
-        self._take_roles(call, request)
-        return None
+    async def handle_leader_and_isr(self, call: ApiCall, request: LeaderAndIsrRequest) -> None:
+        """Become leader or follower as ordered.
 
-    async def _make_logs_and_lead(
-        self, call: ApiCall, request: LeaderAndIsrRequest, topics: list[str]
-    ) -> None:
-        """Create the logs, then take the roles. A new topic may bring thousands of logs, a third of
-        a millisecond each.
-
-        So they are created a few at a time, with other requests in between. The roles are taken at
-        the end, all together.
+        New logs need the configs of their topics. Unknown configs are fetched first, all at once.
+        A worker then creates the logs. The roles are taken at the end, in turns with other
+        requests: a new topic may bring thousands of partitions.
         """
         async with self._role_changes:
-            if topics:
-                await self._topic_configs.load(topics)
-            for made, (tp, is_new) in enumerate(self._orders.new_logs(request), 1):
-                self._orders.make_log(tp, is_new=is_new)
-                if made % LOGS_AT_ONCE == 0:
-                    await asyncio.sleep(0)
             self._check_broker_epoch(request.broker_epoch)
-            self._take_roles(call, request)
+            missing = self._topic_configs.missing(_topics(request))
+            if missing:
+                await self._topic_configs.load(missing)
+            new_logs = self._orders.new_logs(request)
+            if new_logs:
+                self._orders.logs_refused(await self._log_manager.create_logs(new_logs))
+            self._check_broker_epoch(request.broker_epoch)
+            steps = self._orders.become_leader_or_follower(request, call.version)
+            call.respond(await in_turns(steps, self._time))
+            self._log_manager.write_leader_epochs()
 
-    def _take_roles(self, call: ApiCall, request: LeaderAndIsrRequest) -> None:
-        call.respond(self._orders.become_leader_or_follower(request, call.version))
-        self._log_manager.write_leader_epochs()
-
-    def handle_stop_replica(
-        self, call: ApiCall, request: StopReplicaRequest
-    ) -> Awaitable[None] | None:
-        self._check_broker_epoch(request.broker_epoch)
-        if self._role_changes.locked():
-            return self._stop_after_role_changes(call, request)
-        call.respond(self._orders.stop_replicas(request, call.version))
-        return None
-
-    async def _stop_after_role_changes(self, call: ApiCall, request: StopReplicaRequest) -> None:
+    async def handle_stop_replica(self, call: ApiCall, request: StopReplicaRequest) -> None:
+        """Stop replicas. A worker moves the folders of deleted ones out of the way."""
         async with self._role_changes:
             self._check_broker_epoch(request.broker_epoch)
-            call.respond(self._orders.stop_replicas(request, call.version))
+            steps = self._orders.stop_replicas(request, call.version)
+            stopped = await in_turns(steps, self._time)
+            failures = await self._log_manager.delete_logs(stopped.deleted)
+            call.respond(self._orders.stop_replica_response(stopped, failures))
 
     def handle_update_metadata(self, call: ApiCall, request: UpdateMetadataRequest) -> None:
         """Update the metadata cache, then check what waited for it: CreateTopics requests that wait
@@ -162,10 +138,7 @@ class InterBrokerApi:
             for tp in deleted:
                 self._topic_configs.forget(tp.topic)
             self._on_partitions_deleted(deleted)
-            topics = {state.topic_name: None for state in request.topic_states} | {
-                s.topic_name: None for s in request.ungrouped_partition_states
-            }
-            self._on_topics_updated(list(topics))
+            self._on_topics_updated(_topics(request))
         call.respond(UpdateMetadataResponse())
 
     async def handle_controlled_shutdown(
@@ -215,3 +188,11 @@ class InterBrokerApi:
         _: ControlledShutdownRequest, __: int, error: Errors, ___: str
     ) -> ControlledShutdownResponse:
         return ControlledShutdownResponse(error_code=error)
+
+
+def _topics(request: LeaderAndIsrRequest | UpdateMetadataRequest) -> list[str]:
+    """Return the topics that the request names, each once."""
+    return list(
+        {state.topic_name: None for state in request.topic_states}
+        | {state.topic_name: None for state in request.ungrouped_partition_states}
+    )

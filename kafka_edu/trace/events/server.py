@@ -134,8 +134,8 @@ class BackgroundTaskFailed(NamedTuple):
 
 @event()
 class LoopStalled(NamedTuple):
-    """The broker's one loop was late by that much. `cpu_ms`: how much of it our own code ran; the
-    rest the machine did other things.
+    """The broker's one loop was late by `stalled_ms` on the clock. How much of that was our own
+    work is `turn_cpu_ms`. The rest it waited: for a core, the disk, or another thread.
 
     `held_by`: the call that a look at the loop's stack found, innermost first; empty if nobody
     looked in time.
@@ -143,7 +143,13 @@ class LoopStalled(NamedTuple):
 
     stalled_ms: int
     cpu_ms: int
+    """Processor time of the loop's thread since its last tick, at most 100 ms before the stall."""
     held_by: str = ""
+    turn_cpu_ms: int = -1
+    """Processor time of the loop's thread in the turn that held the loop; -1 if nobody looked."""
+    core_wait_ms: int = -1
+    """How long the thread was ready in that turn and got no core; -1 where the system does not
+    say."""
 
 
 @event(joins=("controller_epoch",))

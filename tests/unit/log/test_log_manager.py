@@ -280,7 +280,8 @@ def test_a_flush_that_meets_a_deleted_log_says_nothing_about_the_new_one_of_that
             broker.produce(A, 9)
             await asyncio.sleep(0)  # a worker has the segments that were rolled
             if not lost:
-                broker.logs.delete_log(A)
+                broker.logs._run_blocking = inline
+                await broker.logs.delete_logs([A])
                 broker.logs.get_or_create_log(A)
             await settle()
             await settle()
@@ -305,13 +306,13 @@ def test_files_of_epochs_are_written_by_a_worker() -> None:
             "soon after its first record, without being asked"
         )
         broker.logs.write_leader_epochs()
-        broker.logs.delete_log(B)
+        await broker.logs.delete_logs([B])
         await settle()
         assert disk.read(files[2]) == b"0\n1\n4 0\n"
         logs[2].maybe_assign_epoch_start_offset(6, 0, begins=True)
         broker.logs.write_leader_epochs()
         await asyncio.sleep(0)
-        broker.logs.delete_log(C)  # when the worker has it already
+        await broker.logs.delete_logs([C])  # when the worker has it already
         broker.logs.get_or_create_log(C)
         await settle()
         assert not disk.exists(files[2]), "the new log of that name is not the old one's"
@@ -362,7 +363,7 @@ def test_a_deleted_log_leaves_the_memory_without_the_garbage_collector() -> None
         broker.produce(A, 10)
         await settle()
         log = weakref.ref(broker.logs.logs[A])
-        broker.logs.delete_log(A)
+        await broker.logs.delete_logs([A])
         broker.time.advance(5000)
         await settle()
         assert log() is None
@@ -445,7 +446,7 @@ def test_whatever_comes_while_a_worker_renames_old_segments(act: str, turns: int
                 assert (log.size, log.log_end_offset) == (0, 0), "not the old file of that name"
                 broker.produce(A)
             case "delete":
-                broker.logs.delete_log(A)
+                await broker.logs.delete_logs([A])
                 log = broker.logs.get_or_create_log(A)
                 broker.produce(A)
             case "truncate":
@@ -475,14 +476,14 @@ def test_a_deleted_log_makes_room_at_once_and_its_folder_goes_later() -> None:
         broker = Broker(disk)
         broker.logs.get_or_create_log(A)
         broker.produce(A, 3)
-        broker.logs.delete_log(A)
+        await broker.logs.delete_logs([A])
         assert broker.logs.get_log(A) is None
         assert broker.logs.get_or_create_log(A).log_end_offset == 0
         assert len(disk.list("/a")) == 2
         broker.time.advance(5000)
         await settle()
         assert disk.list("/a") == ["t-0"]
-        broker.logs.delete_log(A)
+        await broker.logs.delete_logs([A])
         again = Broker(disk)
         await again.logs.load_logs()
         await settle()
@@ -507,7 +508,7 @@ def test_a_new_log_goes_once_where_it_is_wished_and_nowhere_else_if_that_dir_has
         for tp in (A, B):
             broker.logs.prefer_log_dir(tp, "/b")
         assert broker.logs.get_or_create_log(A).log_dir == "/b"
-        broker.logs.delete_log(A)
+        await broker.logs.delete_logs([A])
         assert broker.logs.get_or_create_log(A).log_dir == "/a", (
             "the wish was for the log that is gone"
         )
@@ -643,8 +644,8 @@ def test_a_dir_that_fails_while_its_logs_are_removed_goes_offline_and_is_touched
         for tp in (A, B, C):
             broker.logs.get_or_create_log(tp)
             broker.produce(tp)
-        broker.logs.delete_log(A)
-        broker.logs.delete_log(C)
+        await broker.logs.delete_logs([A])
+        await broker.logs.delete_logs([C])
         disk.break_folder("/a")
         broker.time.advance(5000)
         await settle()

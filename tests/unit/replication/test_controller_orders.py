@@ -8,6 +8,8 @@ import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.turns import at_once
+from kafka_edu.log.new_log import NewLog
 from kafka_edu.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -24,7 +26,7 @@ from kafka_edu.protocol.messages.stop_replica import (
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest
 from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 from kafka_edu.trace.events.replication import PartitionProgress
-from tests.unit.replication.logs import in_loop
+from tests.unit.replication.logs import in_loop, stop_replicas
 
 TOPIC_ID = UUID(int=7)
 
@@ -45,8 +47,10 @@ def test_an_older_controller_is_refused_whole_and_a_newer_one_fences_it() -> Non
     refused = cluster.tell(0, controller_epoch=4)
     assert (refused.error_code, refused.partition_errors) == (Errors.STALE_CONTROLLER_EPOCH, [])
     assert cluster.leader.partition.leader_epoch == 1
+    stopped = at_once(orders.stop_replicas(StopReplicaRequest(controller_epoch=4), 0))
     assert (
-        orders.stop_replicas(StopReplicaRequest(controller_epoch=4), 0).error_code
+        orders.stop_replica_response(stopped, {}).error_code
+        == stopped.error
         == Errors.STALE_CONTROLLER_EPOCH
     )
     with pytest.raises(KafkaException) as stale:
@@ -84,13 +88,13 @@ def test_new_logs_are_those_that_a_controller_of_today_wants_here_and_that_are_n
         for i in range(4)
     ]
 
-    def new_logs(controller_epoch: int) -> list[tuple[TopicPartition, bool]]:
+    def new_logs(controller_epoch: int) -> list[NewLog]:
         request = LeaderAndIsrRequest(
             controller_epoch=controller_epoch, ungrouped_partition_states=states
         )
         return orders.new_logs(LeaderAndIsrRequest.decode(request.encode(1), 1))
 
-    assert [(tp.partition, is_new) for tp, is_new in new_logs(1)] == [
+    assert [(new.topic_partition.partition, new.is_new) for new in new_logs(1)] == [
         (1, True),
         (3, False),
     ], "0 is there, 2 is elsewhere"
@@ -105,7 +109,9 @@ def test_a_partition_whose_replicas_are_elsewhere_is_unknown() -> None:
     request = LeaderAndIsrRequest(controller_epoch=1, ungrouped_partition_states=[state])
     manager = cluster.brokers[0].manager
     orders = manager.controller_orders
-    response = orders.become_leader_or_follower(LeaderAndIsrRequest.decode(request.encode(0), 0), 0)
+    response = at_once(
+        orders.become_leader_or_follower(LeaderAndIsrRequest.decode(request.encode(0), 0), 0)
+    )
     assert error_of(response) is Errors.UNKNOWN_TOPIC_OR_PARTITION
     assert manager.partitions.get(T) is None
 
@@ -124,8 +130,11 @@ def test_v5_answers_by_topic_id() -> None:
         for i in range(3)
     ]
     topic = LeaderAndIsrTopicState(topic_name="t", topic_id=TOPIC_ID, partition_states=states)
-    response = cluster.brokers[0].manager.controller_orders.become_leader_or_follower(
-        LeaderAndIsrRequest(controller_epoch=1, topic_states=[topic]), 5
+    orders = cluster.brokers[0].manager.controller_orders
+    response = at_once(
+        orders.become_leader_or_follower(
+            LeaderAndIsrRequest(controller_epoch=1, topic_states=[topic]), 5
+        )
     )
     assert response.partition_errors == []
     [answer] = response.topics
@@ -189,19 +198,18 @@ def stop(version: int, *, delete: bool, leader_epoch: int = -1) -> StopReplicaRe
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
 @in_loop
-def test_stop_replica_stops_fetching_and_deletes_when_told(version: int) -> None:
+async def test_stop_replica_stops_fetching_and_deletes_when_told(version: int) -> None:
     cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.produce("a", acks=1)
     cluster.fetch(1)
     follower = cluster.brokers[1]
-    response = follower.manager.controller_orders.stop_replicas(
-        stop(version, delete=False), version
-    )
+    orders = follower.manager.controller_orders
+    response = await stop_replicas(orders, follower.logs, stop(version, delete=False), version)
     assert [p.error_code for p in response.partition_errors] == [Errors.NONE]
     assert follower.fetchers.by_leader == {}
     assert follower.values() == ["a"]
-    response = follower.manager.controller_orders.stop_replicas(stop(version, delete=True), version)
+    response = await stop_replicas(orders, follower.logs, stop(version, delete=True), version)
     assert [p.error_code for p in response.partition_errors] == [Errors.NONE]
     assert follower.manager.partitions.get(T) is None
     assert follower.logs.get_log(T) is None
@@ -211,16 +219,17 @@ def test_stop_replica_stops_fetching_and_deletes_when_told(version: int) -> None
 
 
 @in_loop
-def test_stop_replica_v3_is_fenced_by_the_leader_epoch() -> None:
+async def test_stop_replica_v3_is_fenced_by_the_leader_epoch() -> None:
     cluster = SteppedCluster()
     cluster.elect(0, (0, 1))
     cluster.elect(0, (0, 1))
     manager = cluster.brokers[1].manager
     orders = manager.controller_orders
-    fenced = orders.stop_replicas(stop(3, delete=True, leader_epoch=0), 3)
+    logs = cluster.brokers[1].logs
+    fenced = await stop_replicas(orders, logs, stop(3, delete=True, leader_epoch=0), 3)
     assert [p.error_code for p in fenced.partition_errors] == [Errors.FENCED_LEADER_EPOCH]
     assert manager.partitions.get(T) is not None
-    deleting = orders.stop_replicas(stop(3, delete=True, leader_epoch=-2), 3)
+    deleting = await stop_replicas(orders, logs, stop(3, delete=True, leader_epoch=-2), 3)
     assert [p.error_code for p in deleting.partition_errors] == [Errors.NONE]
     assert manager.partitions.get(T) is None
 
@@ -231,7 +240,7 @@ def test_a_deleted_leader_answers_who_waits() -> None:
     cluster.elect(0, (0, 1))
     produced = cluster.produce("a")
     fetched = cluster.consume(0, max_wait_ms=500)
-    cluster.leader.manager.controller_orders.stop_replicas(stop(2, delete=True), 2)
+    at_once(cluster.leader.manager.controller_orders.stop_replicas(stop(2, delete=True), 2))
     assert produced.error() is Errors.UNKNOWN_TOPIC_OR_PARTITION
     assert [read.error for read in fetched] == [Errors.UNKNOWN_TOPIC_OR_PARTITION]
 
@@ -246,12 +255,9 @@ def test_a_failed_disk_takes_only_its_partition_offline() -> None:
     assert cluster.produce("b").error() is Errors.KAFKA_STORAGE_ERROR
     cluster.elect(0, (0, 1))
     assert broker.manager.partitions.get(T) is None
-    assert (
-        broker.manager.controller_orders.stop_replicas(stop(2, delete=True), 2)
-        .partition_errors[0]
-        .error_code
-        == Errors.KAFKA_STORAGE_ERROR
-    )
+    stopped = at_once(broker.manager.controller_orders.stop_replicas(stop(2, delete=True), 2))
+    assert stopped.errors == {T: Errors.KAFKA_STORAGE_ERROR}
+    assert stopped.deleted == []
     assert not broker.manager.partitions.is_offline(T)
 
 
@@ -288,8 +294,10 @@ def test_a_controller_may_name_a_partition_of_another_topic_too() -> None:
     ]
     manager = cluster.brokers[0].manager
     orders = manager.controller_orders
-    orders.become_leader_or_follower(
-        LeaderAndIsrRequest(controller_epoch=1, topic_states=topics), 4
+    at_once(
+        orders.become_leader_or_follower(
+            LeaderAndIsrRequest(controller_epoch=1, topic_states=topics), 4
+        )
     )
     assert [p.topic_partition for p in manager.partitions] == [
         TopicPartition("a", 0),

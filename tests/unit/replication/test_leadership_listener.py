@@ -1,5 +1,6 @@
 """Who listens learns when this broker begins and ceases to lead a partition of its topic."""
 
+from kafka_edu.common.turns import at_once
 from kafka_edu.protocol.messages.stop_replica import StopReplicaPartitionV0, StopReplicaRequest
 from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 from tests.unit.replication.logs import in_loop
@@ -36,6 +37,6 @@ def test_elected_once_resigned_and_removed() -> None:
             StopReplicaPartitionV0(topic_name=T.topic, partition_index=T.partition)
         ],
     )
-    manager.controller_orders.stop_replicas(stop, 0)
+    at_once(manager.controller_orders.stop_replicas(stop, 0))
     assert listener.told[2:] == [("resigned", 0, None)]
     assert other.told == []

@@ -1,6 +1,7 @@
 """A follower's fetch does not keep waiting when its leader leads more of its partitions."""
 
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.turns import at_once
 from kafka_edu.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -49,7 +50,7 @@ def tell_of_new(cluster: SteppedCluster, broker: int, replicas: list[int]) -> No
         ],
     )
     orders = cluster.brokers[broker].manager.controller_orders
-    orders.become_leader_or_follower(LeaderAndIsrRequest.decode(request.encode(4), 4), 4)
+    at_once(orders.become_leader_or_follower(LeaderAndIsrRequest.decode(request.encode(4), 4), 4))
 
 
 def test_a_waiting_fetch_ends_when_its_leader_leads_more_of_its_partitions() -> None:

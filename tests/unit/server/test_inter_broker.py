@@ -18,7 +18,8 @@ from kafka_edu.protocol.messages.update_metadata import (
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
-from kafka_edu.server.apis.inter_broker import LOGS_AT_ONCE, InterBrokerApi
+from kafka_edu.replication.controller_orders import StoppedReplicas
+from kafka_edu.server.apis.inter_broker import InterBrokerApi
 from kafka_edu.server.topic_configs import TopicConfigs
 
 
@@ -31,6 +32,7 @@ class World:
         self.updated = []
         self.remaining = []
         self.logs_wanted = []
+        self.refused = {}
         self.broker_epoch = 100
         self.epochs_written = 0
         self.configs = TopicConfigs(LogConfig.parse({}), self.fetch)
@@ -43,6 +45,7 @@ class World:
             self.configs,
             self.updated.extend,
             self.forgotten.extend,
+            harness.time,
         )
         self.api.register(harness.apis)
 
@@ -60,10 +63,17 @@ class World:
     def new_logs(self, request):
         return self.logs_wanted
 
-    def make_log(self, tp, *, is_new):
-        self.done.append(("log", tp))
+    async def create_logs(self, wanted):
+        for new in wanted:
+            self.done.append(("log", new))
+            await asyncio.sleep(0)
+        return self.refused
+
+    def logs_refused(self, failures):
+        assert failures is self.refused
 
     def become_leader_or_follower(self, request, version):
+        yield
         self.done.append(("lead", version))
         return LeaderAndIsrResponse()
 
@@ -72,8 +82,18 @@ class World:
         self.epochs_written += 1
 
     def stop_replicas(self, request, version):
+        yield
         self.done.append(("stop", version))
-        return StopReplicaResponse()
+        return StoppedReplicas(Errors.NONE, {}, [TopicPartition("gone", 0)])
+
+    async def delete_logs(self, topic_partitions):
+        assert topic_partitions == [TopicPartition("gone", 0)]
+        await asyncio.sleep(0)
+        self.done.append(("delete", "gone"))
+        return {}
+
+    def stop_replica_response(self, stopped, failures):
+        return StopReplicaResponse(error_code=stopped.error)
 
     def maybe_update_metadata_cache(self, request):
         if request.controller_epoch < 5:
@@ -134,62 +154,60 @@ def test_configs_of_new_topics_are_fetched_before_their_logs_are_made(harness, w
     assert world.done[2:] == [("lead", version)]
 
 
-def test_many_new_logs_are_made_before_the_roles_are_taken_with_others_served_in_between(
-    harness, world
-):
+def test_a_stop_replica_waits_until_new_logs_are_made_and_roles_are_taken(harness, world):
     """The controller's requests come over one connection, so only a new controller's StopReplica
     can come in between. It waits for its turn.
     """
-    world.logs_wanted = [
-        (TopicPartition("a", number), True) for number in range(2 * LOGS_AT_ONCE + 1)
-    ]
-    api = world.api
+    harness.ask(lead("a", version=5), 5)  # the topic's configs are there now
+    world.done.clear()
+    world.logs_wanted = ["log 0", "log 1"]
 
     async def both():
         leading = asyncio.create_task(
-            api._make_logs_and_lead(Answered(5), lead("a", version=5), [])
+            world.api.handle_leader_and_isr(Answered(5), lead("a", version=5))
         )
         await asyncio.sleep(0)
-        made = len(world.done)
-        stopping = api.handle_stop_replica(
-            Answered(1), StopReplicaRequest(controller_id=2, controller_epoch=6, broker_epoch=-1)
-        )
-        await asyncio.gather(leading, stopping)
-        return made
+        assert world.done == [("log", "log 0")], "a worker makes them, and others are served"
+        stop = StopReplicaRequest(controller_id=2, controller_epoch=6, broker_epoch=-1)
+        await asyncio.gather(leading, world.api.handle_stop_replica(Answered(1), stop))
 
-    assert asyncio.run(both()) == LOGS_AT_ONCE
-    assert world.done == [*(("log", tp) for tp, _ in world.logs_wanted), ("lead", 5), ("stop", 1)]
-    assert world.epochs_written == 1
+    asyncio.run(both())
+    assert world.done == [
+        ("log", "log 0"),
+        ("log", "log 1"),
+        ("lead", 5),
+        ("stop", 1),
+        ("delete", "gone"),
+    ]
+    assert world.epochs_written == 2
 
 
-def test_roles_of_another_request_are_not_taken_while_logs_are_made_for_the_first(harness, world):
+def test_roles_of_another_request_wait_while_a_log_is_deleted(harness, world):
     harness.ask(lead("a", version=5), 5)  # the topic's configs are there now
     world.done.clear()
-    api = world.api
 
     async def both():
-        world.logs_wanted = [
-            (TopicPartition("a", number), True) for number in range(LOGS_AT_ONCE + 1)
-        ]
-        first = asyncio.create_task(api.handle_leader_and_isr(Answered(5), lead("a", version=5)))
+        stop = StopReplicaRequest(controller_id=1, controller_epoch=5, broker_epoch=-1)
+        first = asyncio.create_task(world.api.handle_stop_replica(Answered(1), stop))
         await asyncio.sleep(0)
-        world.logs_wanted = []
-        second = api.handle_leader_and_isr(Answered(4), lead("a", version=4))
-        assert second is not None
+        second = world.api.handle_leader_and_isr(Answered(4), lead("a", version=4))
         await asyncio.gather(first, second)
 
     asyncio.run(both())
-    assert [each for each in world.done if each[0] == "lead"] == [("lead", 5), ("lead", 4)]
+    assert [name for name, _ in world.done] == ["stop", "delete", "lead"], (
+        "a new log of that name needs the folder's name"
+    )
 
 
 def test_who_was_born_again_while_logs_were_made_takes_no_role_of_the_earlier_life(harness, world):
-    world.logs_wanted = [(TopicPartition("a", number), True) for number in range(LOGS_AT_ONCE + 1)]
+    world.logs_wanted = ["log 0", "log 1"]
 
     async def born_again():
         work = asyncio.create_task(
-            world.api._make_logs_and_lead(Answered(5), lead("a", version=5, broker_epoch=100), [])
+            world.api.handle_leader_and_isr(Answered(5), lead("a", version=5, broker_epoch=100))
         )
-        await asyncio.sleep(0)
+        while ("log", "log 0") not in world.done:
+            await asyncio.sleep(0)
         world.broker_epoch = 101
         await work
 
@@ -198,14 +216,11 @@ def test_who_was_born_again_while_logs_were_made_takes_no_role_of_the_earlier_li
     assert ("lead", 5) not in world.done
 
 
-def test_a_few_new_logs_are_made_at_once(harness, world):
-    world.logs_wanted = [(TopicPartition("a", 0), True)]
+def test_behind_every_leader_and_isr_the_files_of_new_epochs_are_written(harness, world):
     harness.ask(lead("a", version=5), 5)
     harness.ask(lead("a", version=5), 5)
-    assert [name for name, *_ in world.done] == ["configs", "log", "lead", "lead"]
-    assert world.epochs_written == 2, (
-        "behind every LeaderAndIsr the files of new epochs are written"
-    )
+    assert [name for name, *_ in world.done] == ["configs", "lead", "lead"]
+    assert world.epochs_written == 2
 
 
 def test_a_request_for_an_earlier_life_of_this_broker_is_refused(harness, world):

@@ -3,8 +3,8 @@
 import threading
 
 from kafka_edu.common.time import MockTime
-from kafka_edu.server.loop_sampler import LoopSampler
-from kafka_edu.server.loop_watchdog import LoopWatchdog
+from kafka_edu.server.loop_sampler import LoopSampler, ThreadTimes
+from kafka_edu.server.loop_watchdog import LoopHeld, LoopWatchdog
 from kafka_edu.trace.event import Source
 from kafka_edu.trace.events.server import LoopStalled
 from kafka_edu.trace.ring_sink import RingSink
@@ -35,7 +35,37 @@ def test_the_call_that_holds_the_loop_is_told() -> None:
     assert watchdog.longest_ms == 1000
 
 
+def test_the_processor_time_of_a_late_loop_is_counted_from_when_it_was_due() -> None:
+    """What the thread computed before, and what other threads compute, does not count."""
+    times = [ThreadTimes(5_000_000_000, 1_000_000_000), ThreadTimes(5_340_000_000, 3_900_000_000)]
+    sampler = LoopSampler()
+    sampler.times = lambda: times.pop(0)  # type: ignore[method-assign]
+    sampler.start()
+    try:
+        while sampler._when_late is None:
+            threading.Event().wait(0.01)
+        held = sampler.take()
+    finally:
+        sampler.stop()
+    assert (held.turn_cpu_ms, held.core_wait_ms) == (340, 2900)
+
+
+def test_where_the_system_says_nothing_the_times_are_unknown() -> None:
+    sampler = LoopSampler()
+    sampler._when_late = ThreadTimes(0, 0)
+    sampler.times = lambda: None  # type: ignore[method-assign]
+    assert sampler.take() == LoopHeld("", -1, -1)
+
+
+def test_the_times_of_a_thread_only_grow() -> None:
+    sampler = LoopSampler()
+    before = sampler.times()
+    sum(range(100_000))
+    after = sampler.times()
+    assert before is None or (after is not None and after.cpu_ns >= before.cpu_ns)
+
+
 def test_a_loop_in_time_was_held_by_nothing() -> None:
     sampler = LoopSampler()
     sampler.tick()
-    assert sampler.take() == ""
+    assert sampler.take() == LoopHeld()

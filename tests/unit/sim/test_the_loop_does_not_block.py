@@ -32,10 +32,6 @@ BLOCKING = (
 NOT_THE_CALLER = ("sim.memory_file_system", "log.checkpoint_file", "log.offset_checkpoint_file")
 
 #: (call, caller) → the reason for making it on the loop.
-NEW_LOG = (
-    "a new log is made before its partition is led or followed; LeaderAndIsr makes a few logs a"
-    " turn of the loop, as Kafka does on its handler thread"
-)
 ROLL = (
     "the record that does not fit any more waits for the new segment, as in Kafka; once in"
     " log.segment.bytes"
@@ -45,15 +41,10 @@ CUT = (
     " diverged"
 )
 ALLOWED: dict[tuple[str, str], str] = {
-    ("list", "log.log_loader._complete_swaps"): NEW_LOG,
-    ("list", "log.log_loader._open_segments"): NEW_LOG,
-    ("list", "log.log_loader._remove_temporary_files"): NEW_LOG,
     (
         "list",
         "log.producer_state_manager.snapshot_offsets",
-    ): "a new log has none; retention and truncation drop the snapshots of what goes",
-    ("make_dirs", "log.log_loader.load"): NEW_LOG,
-    ("make_dirs", "log.log_manager._make_folder"): NEW_LOG,
+    ): "truncation drops the snapshots of what goes",
     ("open", "log.log_segment.__init__"): ROLL,
     ("open", "log.abstract_index.resize"): ROLL,
     ("truncate", "log.abstract_index.resize"): ROLL,
@@ -69,13 +60,6 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("rename", "log.producer_state_manager.take_snapshot"): ROLL,
     ("write_atomically", "log.producer_state_manager.take_snapshot"): ROLL,
     ("rename", "log.log_segment.change_suffix"): CUT,
-    (
-        "rename",
-        "log.log_manager.delete_log",
-    ): (
-        "a topic of the same name may come at once: the folder must be out of its way; one rename a"
-        " log, its removal is a worker's"
-    ),
     ("truncate", "log.log_segment.truncate_to"): CUT,
 }
 

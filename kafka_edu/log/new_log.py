@@ -1,0 +1,84 @@
+"""Create the files of new logs, for the log manager (Kafka: getOrCreateLog in LogManager.scala).
+
+A new log costs a dozen calls to the file system: a folder, a segment, two indexes that get their
+full length, and the listings of the loader. A busy disk makes each of them wait. So a worker does
+them. No one else knows the log before it is finished.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kafka_edu.common.files import FileSystem
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.log import Log
+from kafka_edu.log.log_config import LogConfig
+from kafka_edu.log.log_loader import load_log
+
+
+class NewLog(NamedTuple):
+    """A log to be created. `is_new` is False for a replica that has existed before, so that a
+    failed log dir may hold its records.
+    """
+
+    topic_partition: TopicPartition
+    config: LogConfig
+    is_new: bool
+
+
+class Place(NamedTuple):
+    """A new log, and the log dirs to try in this order."""
+
+    new: NewLog
+    log_dirs: Sequence[str]
+
+
+class MadeLog(NamedTuple):
+    """The outcome for one new log: the log, or None if no dir took it."""
+
+    place: Place
+    log: Log | None
+    failures: Sequence[tuple[str, OSError]]
+    """The dirs that have failed, each with the reason."""
+
+
+def make_log(
+    place: Place, file_system: FileSystem, now_ms: int, max_producer_id_expiration_ms: int
+) -> MadeLog:
+    """Create one log. If its folder cannot be made in a dir, the next dir is tried, as in Kafka.
+    Blocks.
+    """
+    failures: list[tuple[str, OSError]] = []
+    tp = place.new.topic_partition
+    for log_dir in place.log_dirs:
+        directory = f"{log_dir}/{tp}"
+        try:
+            file_system.make_dirs(directory)
+        except OSError as error:
+            failures.append((log_dir, error))
+            continue
+        try:
+            log, _ = load_log(
+                tp,
+                log_dir,
+                directory,
+                file_system,
+                place.new.config,
+                now_ms=now_ms,
+                max_producer_id_expiration_ms=max_producer_id_expiration_ms,
+            )
+        except OSError as error:
+            failures.append((log_dir, error))
+            break
+        return MadeLog(place, log, failures)
+    return MadeLog(place, None, failures)
+
+
+def make_logs(places: Sequence[Place], make: Callable[[Place], MadeLog]) -> list[MadeLog]:
+    """Create several logs in one call of a worker. A dir that has failed is not tried again."""
+    made: list[MadeLog] = []
+    failed: set[str] = set()
+    for place in places:
+        left = [log_dir for log_dir in place.log_dirs if log_dir not in failed]
+        made.append(make(place._replace(log_dirs=left)))
+        failed.update(log_dir for log_dir, _ in made[-1].failures)
+    return made
