@@ -4,6 +4,7 @@ out.
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from chapters.chapter import FOLDER, Chapter, find_chapters
 from chapters.command import MAX_RECORDING, chapter
 from chapters.figures import sources
 from chapters.page_values import page_values
+from kafka_edu.log.log_config import TOPIC_CONFIG
+from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 
 PARTS = (
     "## Read",
@@ -47,6 +50,33 @@ def test_the_recording_bears_the_page_out(one: Chapter, tmp_path: Path) -> None:
     marked = len(page_values(one.text()))
     assert f"the {marked} marked values of README.md hold" in result.output
     assert all(target["holds"] for target in json.loads(report.read_text())["targets"])
+
+
+#: Settings of clients that the chapters name, and names of other kinds.
+OTHER_NAMES = {"fetch.max.wait.ms", "fetch.min.bytes", "java.util.concurrent", "request.timeout.ms"}
+OTHER_NAMES |= {"killed.jsonl.gz"}
+
+
+@each_chapter
+def test_the_settings_that_a_chapter_names_exist(one: Chapter) -> None:
+    named = {
+        word
+        for file in (*one.folder.glob("*.md"), *one.folder.glob("script.toml"))
+        for word in re.findall(r"\b[a-z]+(?:\.[a-z]+){2,}\b", file.read_text(encoding="utf-8"))
+    }
+    assert named - OTHER_NAMES - CONFIG_DEF.keys.keys() - TOPIC_CONFIG.keys.keys() == set()
+
+
+@each_chapter
+def test_where_a_session_or_a_lag_is_predicted_the_later_default_stands_too(one: Chapter) -> None:
+    """Kafka 2.5 made both three times as long (KIP-537)."""
+    script = tomllib.loads((one.folder / "script.toml").read_text(encoding="utf-8"))
+    asked = [choice for step in script["step"] for choice in step.get("ask", {}).get("choices", ())]
+    for limit, later in (("ZooKeeper session, after 6 s", "18 s"), ("lag.time.max.ms, a", "30 s")):
+        assert all(f"2.5: {later}" in choice for choice in asked if limit in choice)
+    pages = (one.text(), (one.folder / "script.toml").read_text(encoding="utf-8"))
+    if "<!-- exact: session_ms" in pages[0]:
+        assert all("2.5" in page for page in pages)
 
 
 @each_chapter
