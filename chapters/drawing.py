@@ -3,7 +3,9 @@
 import io
 import shutil
 import subprocess
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +31,32 @@ def quoted(text: str) -> str:
     """Return the text as a string of DOT."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+def head(name: str, title: str, legend: Sequence[tuple[str, str]] = ()) -> str:
+    """Return the first lines of a figure's DOT: its title, what its colours mean, and one font.
+    `legend` has pairs of a colour and what it stands for.
+    """
+    boxes = "".join(
+        f'<td border="1" width="18" bgcolor="{colour}"></td><td align="left">{escape(text)} </td>'
+        for colour, text in legend
+    )
+    rows = f"<tr><td>{escape(title)}</td></tr>"
+    if legend:
+        rows += f'<tr><td><table border="0"><tr>{boxes}</tr></table></td></tr>'
+    font = 'fontname="Helvetica", fontsize=14'
+    return (
+        f"digraph {name} {{\n"
+        f'  graph [{font}, labelloc=t, label=<<table border="0">{rows}</table>>];\n'
+        f"  node [{font}]; edge [{font}];\n"
+    )
+
+
+def wrapped(text: str, width: int) -> str:
+    """Return the text for a cell, in lines of at most `width` characters. A phone shows a figure of
+    470 points so that one can still read it.
+    """
+    return "".join(f'{escape(line)}<br align="left"/>' for line in textwrap.wrap(text, width))
 
 
 def write_figure(folder: Path, name: str, source: str) -> list[Path]:

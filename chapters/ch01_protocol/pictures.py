@@ -36,7 +36,7 @@ from kafka_edu.record.legacy import build_message_set
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import HEADER_BYTES, build_batch
 
-from ..drawing import COLUMNS, picture, quoted
+from ..drawing import COLUMNS, head, picture
 
 NOW: Final = 1_600_000_000_000
 CLIENT: Final = "shop"
@@ -114,10 +114,8 @@ def _boxes(title: str, lines: list[str]) -> str:
         rows.append(f"<tr>{indent}{words}</tr>")
     table = f'<table border="0" cellborder="1" cellspacing="0">{"".join(rows)}</table>'
     return (
-        "digraph message {\n"
-        f"  label={quoted(title)}; labelloc=t;\n"
-        '  node [shape=plaintext, fontname="Helvetica", fontsize=11];\n'
-        f"  message [label=<{table}>];\n}}\n"
+        head("message", title, [("#a8dadc", "an array")] if max(depths) else ())
+        + f"  message [shape=plaintext, label=<{table}>];\n}}\n"
     )
 
 

@@ -2,15 +2,18 @@
 and as Graphviz DOT (图 6-7, 6-8).
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+from typing import Final
 
 from rich.table import Table
 from rich.text import Text
 
 from kafka_edu.common.words import plural
-from kafka_edu.trace.events.timer import WheelState
+from kafka_edu.trace.events.timer import TimerTaskDemoted, WheelState
 
-from ..drawing import quoted
+from ..drawing import head
 
 
 def span(ms: int) -> str:
@@ -68,44 +71,64 @@ def draw(wheels: Sequence[WheelState], title: str = "") -> Table:
     return table
 
 
-def dot(wheels: Sequence[WheelState], title: str) -> str:
-    """DOT source: each wheel a row of buckets, the hand's bucket grey, filled ones with their tasks
-    and their time; arrows lead down, where tasks go.
+def dot(
+    wheels: Sequence[WheelState], title: str, moves: Sequence[tuple[int, TimerTaskDemoted]] = ()
+) -> str:
+    """Return DOT source: each wheel a row of buckets, the filled ones with the number of their
+    tasks. Of buckets without anything, a `…` stands for all but the first and the last.
+
+    `moves` are the next moves of the tasks, each with its time: an arrow leads from the bucket to
+    the one where the task goes then.
     """
-    lines = [
-        "digraph wheels {",
-        f"  label={quoted(title)}; labelloc=t; rankdir=TB; nodesep=0.3; ranksep=0.5;",
-        (
-            '  node [shape=plaintext, fontname="Helvetica"]; edge [color="#888888",'
-            ' fontname="Helvetica", fontsize=10];'
-        ),
-    ]
+    ends = {(move.from_level, move.from_slot) for _, move in moves}
+    ends |= {(move.level, move.slot) for _, move in moves}
+    lines = [head("wheels", title, [(_HAND, "the hand"), (_FILLED, "number of tasks")])]
+    lines.append("  splines=line; ranksep=0.6; node [shape=plaintext];\n")
     for wheel in reversed(wheels):
-        cells = "".join(_cell(wheel, slot, count) for slot, count in enumerate(wheel.tasks_by_slot))
+        shown = {slot for level, slot in ends if level == wheel.level}
+        shown |= {0, hand(wheel), wheel.wheel_size - 1}
+        shown |= {slot for slot, count in enumerate(wheel.tasks_by_slot) if count}
+        cells = "".join(_cells(wheel, shown))
         reach = (
-            f"level {wheel.level}: {span(wheel.tick_ms)} x {wheel.wheel_size} ="
-            f" {span(wheel.tick_ms * wheel.wheel_size)}"
+            f"level {wheel.level}<br/>{span(wheel.tick_ms)} x {wheel.wheel_size}"
+            f"<br/>= {span(wheel.tick_ms * wheel.wheel_size)}"
         )
         table = (
-            '<table border="0" cellborder="1" cellspacing="0"><tr><td'
-            f' border="0">{reach}</td>{cells}</tr></table>'
+            '<table border="0" cellborder="1" cellspacing="0"><tr>'
+            f'<td border="0" width="92">{reach}</td>{cells}</tr></table>'
         )
-        lines.append(f"  w{wheel.level} [label=<{table}>];")
-    for above in wheels[1:]:
-        for slot, count in enumerate(above.tasks_by_slot):
-            if count:
-                lines.append(
-                    f'  w{above.level}:s{slot} -> w{above.level - 1} [label="{count} at'
-                    f' {due_ms(above, slot):,} ms"];'
-                )
-    if len(wheels) > 1:
+        lines.append(f"  w{wheel.level} [label=<{table}>];\n")
+    arrows = Counter(
+        (at_ms, move.from_level, move.from_slot, move.level, move.slot) for at_ms, move in moves
+    )
+    for (at_ms, from_level, from_slot, level, slot), count in arrows.items():
         lines.append(
-            "  " + " -> ".join(f"w{wheel.level}" for wheel in reversed(wheels)) + " [style=invis];"
+            f"  w{from_level}:s{from_slot}:s -> w{level}:s{slot}:n"
+            f' [label="{plural(count, "task")} at {at_ms:,} ms  "];\n'
         )
-    return "\n".join([*lines, "}"]) + "\n"
+    lines += [
+        f"  w{above.level} -> w{below.level} [style=invis];\n" for below, above in pairwise(wheels)
+    ]
+    return "".join([*lines, "}\n"])
 
 
-def _cell(wheel: WheelState, slot: int, count: int) -> str:
-    colour = "#ffd166" if count else "#dddddd" if slot == hand(wheel) else "#ffffff"
-    text = f"{slot}<br/><b>{count}</b>" if count else str(slot)
-    return f'<td port="s{slot}" bgcolor="{colour}">{text}</td>'
+_HAND: Final = "#dddddd"
+_FILLED: Final = "#ffd166"
+
+
+def _cells(wheel: WheelState, shown: Collection[int]) -> Iterator[str]:
+    """Yield the cells of the slots that are shown and of their neighbours, with a `…` for each run
+    of others.
+    """
+    near = {slot + step for slot in shown for step in (-1, 0, 1)}
+    left_out = False
+    for slot, count in enumerate(wheel.tasks_by_slot):
+        if slot not in near:
+            if not left_out:
+                yield '<td width="26">…</td>'
+            left_out = True
+            continue
+        left_out = False
+        colour = _FILLED if count else _HAND if slot == hand(wheel) else "#ffffff"
+        text = f"{slot}<br/><b>{count}</b>" if count else str(slot)
+        yield f'<td port="s{slot}" width="26" bgcolor="{colour}">{text}</td>'

@@ -47,8 +47,23 @@ def figures() -> Mapping[str, str]:
     one.until(2)
     one.add(8, 19)
     levels.add(350, 450, 446, 455, 473)
-    drawn = {"6-7-a": first, "6-7-b": one.wheels(), "6-8": levels.wheels()}
-    return {f"figure-{name}": dot(wheels, f"Figure {name}") for name, wheels in drawn.items()}
+    third = levels.wheels()
+    return {
+        "figure-6-7-a": dot(first, "Figure 6-7 at 0 ms: a task of 2 ms"),
+        "figure-6-7-b": dot(one.wheels(), "Figure 6-7 at 2 ms: tasks of 8 and 19 ms more"),
+        "figure-6-8": dot(
+            third, "Figure 6-8 at 0 ms: 350, 446, 450, 455, 473 ms", _next_moves(levels)
+        ),
+    }
+
+
+def _next_moves(story: Story) -> list[tuple[int, TimerTaskDemoted]]:
+    """Return the first move of each task down from where it is now, with its time."""
+    first: dict[str, tuple[int, TimerTaskDemoted]] = {}
+    for at_ms, event in story.until(MINUTE):
+        if isinstance(event, TimerTaskDemoted):
+            first.setdefault(event.task, (at_ms, event))
+    return list(first.values())
 
 
 def _told(events: list[Told]) -> Text:

@@ -26,7 +26,7 @@ from kafka_edu.replication.fetch_params import READ_COMMITTED, FetchParams, Part
 from kafka_edu.replication.log_read_result import LogReadResult
 from kafka_edu.sim.stepped_cluster import Produced, SteppedCluster, T
 
-from ..drawing import picture, quoted
+from ..drawing import head, picture
 
 NOW: Final = 1_600_000_000_000
 PRODUCE_MS: Final = 30_000
@@ -71,10 +71,8 @@ def dot(moment: Moment) -> str:
         )
     table = f'<table border="0" cellborder="1" cellspacing="0">{"".join(rows)}</table>'
     return (
-        "digraph logs {\n"
-        f"  label={quoted(moment.title)}; labelloc=t;\n"
-        '  node [shape=plaintext, fontname="Helvetica"];\n'
-        f"  logs [label=<{table}>];\n}}\n"
+        head("logs", moment.title, [("#a8dadc", "below the HW"), ("#ffd166", "not yet")])
+        + f"  logs [shape=plaintext, label=<{table}>];\n}}\n"
     )
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from kafka_edu.instruments.presenter.script import Picture
 from kafka_edu.protocol.api_keys import ApiKey
 
-from ..drawing import picture, quoted
+from ..drawing import head, picture, quoted, wrapped
 from .plan import (
     DELAY_MINUTES,
     FILLED,
@@ -29,7 +29,6 @@ from .plan import (
 _DONE: Final = "#a8dadc"
 _NEW: Final = "#ffd166"
 _BAD: Final = "#f4a3a3"
-_FONT: Final = 'fontname="Helvetica"; edge [fontname="Helvetica"]; node [fontname="Helvetica"];'
 
 #: The batch whose files the picture of the checkpoint shows, as the last one.
 _SHOWN: Final = 2
@@ -216,10 +215,7 @@ def _rows_dot(name: str, title: str, rows: Sequence[str]) -> str:
     """Return a table as DOT. Each row is a text of cells."""
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     table = f'<table border="0" cellborder="1" cellspacing="0" cellpadding="5">{body}</table>'
-    return (
-        f"digraph {name} {{\n  label={quoted(title)}; labelloc=t;\n  {_FONT}\n"
-        f"  {name} [shape=plaintext, label=<{table}>];\n}}\n"
-    )
+    return head(name, title) + f"  {name} [shape=plaintext, label=<{table}>];\n}}\n"
 
 
 def _plan_dot() -> str:
@@ -238,8 +234,7 @@ def _plan_dot() -> str:
 
 
 def _steps_dot(name: str, title: str, steps: Sequence[tuple[str, str]]) -> Iterator[str]:
-    yield f"digraph {name} {{\n  label={quoted(title)}; labelloc=t; rankdir=LR;\n"
-    yield f"  {_FONT}\n  node [shape=box, style=filled];\n"
+    yield head(name, title) + "  node [shape=box, style=filled];\n"
     for number, (text, colour) in enumerate(steps):
         yield f'  s{number} [label={quoted(text)}, fillcolor="{colour}"];\n'
     for number in range(len(steps) - 1):
@@ -266,9 +261,8 @@ def _checkpoint_dot() -> str:
 
 def _requests_dot() -> str:
     lines = [
-        'digraph requests {\n  label="What the brokers see of a reading job"; labelloc=t;'
-        " rankdir=LR;\n",
-        f'  {_FONT}\n  node [shape=box, style=filled, fillcolor="white"];\n',
+        head("requests", "What the brokers see of a reading job"),
+        '  node [shape=box, style=filled, fillcolor="white"];\n',
         f'  driver [label="driver: plans", fillcolor="{_NEW}"];\n',
         f'  tasks [label="tasks: read", fillcolor="{_NEW}"];\n',
         '  brokers [label="brokers"];\n',
@@ -276,7 +270,8 @@ def _requests_dot() -> str:
     ]
     for who in ("driver", "tasks"):
         sent = [key.title for key, senders, _ in ASKED if who in senders]
-        lines.append(f"  {who} -> brokers [label={quoted(', '.join(sent))}];\n")
+        label = quoted(",\n".join(sent))
+        lines.append(f"  {who} -> brokers [label={label}];\n")
     lines.append('  driver -> checkpoint [label="offsets, commits"];\n')
     lines.append('  driver -> tasks [label="ranges of offsets"];\n}\n')
     return "".join(lines)
@@ -310,8 +305,8 @@ def _sinks_dot() -> str:
     rows = ["".join(map(_cell, ("the sink", "batch 1 once more goes", "a reader finds")))]
     for number, cells in enumerate(SINKS):
         colour = _DONE if number else _BAD
-        rows.append("".join(_cell(text, align="left") for text in cells[:2]))
-        rows[-1] += _cell(cells[2], colour, "left")
+        rows.append("".join(_cell(wrapped(text, 20), align="left") for text in cells[:2]))
+        rows[-1] += _cell(wrapped(cells[2], 16), colour, "left")
     return _rows_dot("sinks", "The same batch, run twice", rows)
 
 
@@ -320,6 +315,8 @@ def _slot_dot() -> str:
     for number, (key, why) in enumerate(SLOT, 1):
         inside = _NEW if key in (ApiKey.PRODUCE, ApiKey.TXN_OFFSET_COMMIT) else ""
         rows.append(
-            _cell(str(number)) + _cell(key.title, inside, "left") + _cell(why, align="left")
+            _cell(str(number))
+            + _cell(key.title, inside, "left")
+            + _cell(wrapped(why, 34), align="left")
         )
     return _rows_dot("slot", "One slot of one micro-batch is one transaction", rows)

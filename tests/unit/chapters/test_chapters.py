@@ -111,6 +111,18 @@ def test_a_figure_is_what_the_classes_draw(path: Path) -> None:
     assert path.with_suffix(".svg").is_file(), "run python -m chapters.figures where Graphviz is"
 
 
+@pytest.mark.parametrize("path", sources(), ids=lambda path: path.stem)
+def test_a_figure_can_be_read_on_a_phone(path: Path) -> None:
+    """The site shows it in 358 of a phone's 390 pixels. Its smallest letters are then 10 high."""
+    svg = path.with_suffix(".svg").read_text(encoding="utf-8")
+    drawn = re.search(r'<svg width="([\d.]+)pt"', svg)
+    assert drawn is not None
+    smallest = min(float(size) for size in re.findall(r'font-size="([\d.]+)"', svg))
+    assert smallest * min(358 / float(drawn[1]), 4 / 3) >= 10
+    families = set(re.findall(r'font-family="(\w+)', svg))
+    assert families == {"Helvetica"}
+
+
 def test_the_command_lists_and_reads() -> None:
     run = CliRunner(env={"COLUMNS": "160"})
     assert "The timing wheel" in run.invoke(chapter, []).output
