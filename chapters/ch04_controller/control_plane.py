@@ -13,7 +13,9 @@ the flooded partition is taken away. How long each request took the controller t
 """
 
 import asyncio
+import queue
 import statistics
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -25,6 +27,7 @@ from rich.table import Table
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, wait_until_in_sync
+from kafka_edu.cli.progress import Progress
 from kafka_edu.cli.report import Report, number
 from kafka_edu.clients.admin.new_topic import make_assigned_topic
 from kafka_edu.common.errors import Errors
@@ -36,7 +39,6 @@ from kafka_edu.protocol.messages.controlled_shutdown import (
 from kafka_edu.server.listener_settings import CONTROL_PLANE_KEY
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.supervisor.cluster_spec import HOST
-from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import ControllerResponseReceived
 from kafka_edu.trace.trace_client import TraceClient
 
@@ -46,7 +48,16 @@ TOPIC: Final = "backlog"
 WITHOUT: Final = "one queue for all"
 WITH: Final = "control plane apart"
 LISTENER: Final = "CONTROL"
-WAIT_S: Final = 60.0
+#: The limit of requests that are not measured. They are answered without a look at the backlog.
+PATIENCE_S: Final = 600.0
+_LOOK_EVERY_S: Final = 0.2
+#: With these, what waits behind the backlog only waits, however long a busy machine takes: the
+#: controller does not give up and ask again, and the follower does not leave the ISR.
+PROPS: Final = {
+    "controller.socket.timeout.ms": "600000",
+    "replica.lag.time.max.ms": "600000",
+    "zookeeper.session.timeout.ms": "10000",  # the longest that the embedded ZooKeeper grants
+}
 LEADER_AND_ISR, STOP_REPLICA, DELETION = "LeaderAndIsr", "StopReplica", "a topic's deletion"
 
 
@@ -73,38 +84,61 @@ class Measured(NamedTuple):
         return round(max(self.took_ms[name]), 1)
 
 
+class Answer(NamedTuple):
+    """A broker's answer to a request of the controller."""
+
+    key: ApiKey
+    took_ms: float
+    """From when the request left the controller."""
+    at_us: int
+    """When the answer came, monotonic."""
+
+
 class ControllerWatch:
-    """The controller's requests to one broker, as its events report them."""
+    """The controller's requests to one broker, as the controller's events report them.
 
-    def __init__(self, cluster: Cluster, controller: int, broker: int) -> None:
+    The events of all brokers are read, because another broker may become the controller.
+    """
+
+    def __init__(self, cluster: Cluster, broker: int, flood: ProduceFlood) -> None:
         self._broker = broker
-        self._client = TraceClient(cluster.events_address(controller))
+        self._flood = flood
+        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self._clients = [TraceClient(cluster.events_address(each)) for each in cluster.broker_ids]
+        for client in self._clients:
+            threading.Thread(target=self._read, args=(client,), daemon=True).start()
 
-    def _is_answer(self, envelope: Envelope, key: ApiKey) -> bool:
-        event = envelope.event
-        return (
-            isinstance(event, ControllerResponseReceived)
-            and event.broker_id == self._broker
-            and event.api_key == key
-        )
-
-    def await_answer(self, key: ApiKey) -> tuple[float, int]:
-        """How long the next request of that kind took, in ms, and when its answer came, monotonic,
-        in µs. Raises ClusterError after a minute.
-        """
+    def _read(self, client: TraceClient) -> None:
         try:
-            envelope = self._client.wait_for(
-                lambda envelope: self._is_answer(envelope, key), WAIT_S
+            for envelope in client:
+                match envelope.event:
+                    case ControllerResponseReceived(broker_id=self._broker) as event:
+                        key = ApiKey(event.api_key)
+                        self._answers.put(Answer(key, event.took_us / 1000, envelope.mono_us))
+        except (OSError, ValueError):  # closed at the end
+            return
+
+    def await_answer(self, key: ApiKey) -> Answer:
+        """Return the next answer to a request of that kind. Raises Standstill.
+
+        It may come late: behind a backlog, each produce request of it is answered first. So this
+        waits as long as those are answered.
+        """
+        progress = Progress(f"the answer to a {key.name}")
+        while True:
+            progress.note(
+                f"{self._flood.answered + self._flood.refused:,} produce requests answered"
             )
-        except TimeoutError:
-            raise ClusterError(
-                f"the controller got no answer to a {key.name} within {WAIT_S:g} s"
-            ) from None
-        assert isinstance(envelope.event, ControllerResponseReceived)
-        return envelope.event.took_us / 1000, envelope.mono_us
+            try:
+                answer = self._answers.get(timeout=_LOOK_EVERY_S)
+            except queue.Empty:
+                continue
+            if answer.key is key:
+                return answer
 
     def close(self) -> None:
-        self._client.close()
+        for client in self._clients:
+            client.close()
 
 
 async def ask_controlled_shutdown(servers: str, broker: int) -> None:
@@ -135,22 +169,27 @@ def measure(
     admin = admin_client(quiet)
     make_assigned_topic(quiet, TOPIC, {0: [victim, other]})
     wait_until_in_sync(admin, TOPIC, 1, replicas=2)
-    watch = ControllerWatch(cluster, controller, victim)
     flood = ProduceFlood(HOST, cluster.port(victim), TOPIC, connections, megabytes)
+    watch = ControllerWatch(cluster, victim, flood)
     took: defaultdict[str, list[float]] = defaultdict(list)
     flood.start()
     try:
         for each in range(rounds):
             name = f"made-and-deleted-{each}"
             make_assigned_topic(quiet, name, {0: [victim]})
-            took[LEADER_AND_ISR].append(watch.await_answer(ApiKey.LEADER_AND_ISR)[0])
+            took[LEADER_AND_ISR].append(watch.await_answer(ApiKey.LEADER_AND_ISR).took_ms)
             ordered_us = time.monotonic_ns() // 1000
-            admin.delete_topics([name])[name].result()
-            took_ms, stopped_us = watch.await_answer(ApiKey.STOP_REPLICA)
-            took[STOP_REPLICA].append(took_ms)
-            took[DELETION].append((stopped_us - ordered_us) / 1000)
+            admin.delete_topics([name], request_timeout=PATIENCE_S)[name].result()
+            stopped = watch.await_answer(ApiKey.STOP_REPLICA)
+            took[STOP_REPLICA].append(stopped.took_ms)
+            took[DELETION].append((stopped.at_us - ordered_us) / 1000)
+        if flood.refused:
+            raise ClusterError(
+                f"broker {victim} lost its leadership while it was measured, so there was no"
+                " backlog: its ZooKeeper session expired, because the machine is too busy"
+            )
         asyncio.run(ask_controlled_shutdown(quiet, victim))
-        leadership_ms, _ = watch.await_answer(ApiKey.LEADER_AND_ISR)
+        leadership_ms = watch.await_answer(ApiKey.LEADER_AND_ISR).took_ms
     finally:
         flood.stop()
         watch.close()
@@ -239,7 +278,7 @@ def control_plane(
     Exits with 1 when a target does not hold.
     """
     both = []
-    for how, props in ((WITHOUT, {}), (WITH, {CONTROL_PLANE_KEY: LISTENER})):
+    for how, props in ((WITHOUT, PROPS), (WITH, PROPS | {CONTROL_PLANE_KEY: LISTENER})):
         console.print(f"[dim]○[/] {how}: starting three brokers", soft_wrap=True)
         with running_cluster(
             "control-plane", brokers=BROKERS, zookeeper=zookeeper, props=props

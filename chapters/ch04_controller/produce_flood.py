@@ -27,10 +27,11 @@ from kafka_edu.record.record_batch import build_batch
 
 ACKS_ALL: Final = -1
 PRODUCE_VERSION: Final = 7
-TIMEOUT_MS: Final = 30_000
+#: Longer than a backlog lasts, however busy the machine is: each request is to be answered.
+TIMEOUT_MS: Final = 600_000
 IN_FLIGHT: Final = 2
 RECORD_BYTES: Final = 1 << 16
-_SOCKET_TIMEOUT_S: Final = 60.0
+_SOCKET_TIMEOUT_S: Final = 600.0
 _BUFFER_BYTES: Final = 1 << 16
 
 

@@ -21,10 +21,11 @@ from rich.text import Text
 
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, create_topic
+from kafka_edu.cli.progress import Progress
 from kafka_edu.cli.report import Report
 from kafka_edu.common.python_process import command_line
 from kafka_edu.common.time import SystemTime
-from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.chain_links import LinkKind
 from kafka_edu.trace.event import CLIENT, Envelope, Level, Source
 from kafka_edu.trace.events.client import RecordAcknowledged
@@ -87,6 +88,8 @@ class Events:
 
     def __init__(self) -> None:
         self.history = History()
+        self.of_the_cluster = 0
+        """How many of the events are not the producer's."""
         self._come: queue.SimpleQueue[Envelope] = queue.SimpleQueue()
 
     @contextmanager
@@ -118,6 +121,7 @@ class Events:
         except queue.Empty:
             return None
         self.history.add(envelope)
+        self.of_the_cluster += envelope.source != CLIENT
         return envelope
 
 
@@ -214,13 +218,15 @@ def wait_for_chain(events: Events, find: "Find", expected: tuple[str, ...], begi
     """Wait until the event is there with all its causes, which come by several sockets; at last
     return what there is.
 
-    Raises ClusterError when the event itself does not come.
+    Raises Standstill when the event itself does not come.
     """
-    end = time.monotonic() + PATIENCE_S
+    progress = Progress(find.what)
     chain: Chain | None = None
-    quiet_until = end
-    while time.monotonic() < min(end, quiet_until):
+    quiet_until = float("inf")
+    while time.monotonic() < quiet_until:
         told = events.next(0.2)
+        # The producer's acks go on and on. Facts of the cluster come only when something happens.
+        progress.note(f"{events.of_the_cluster} facts of the cluster")
         if told is not None and chain is None and not find.is_near(told):
             continue
         event = find.event(events.history)
@@ -230,8 +236,7 @@ def wait_for_chain(events: Events, find: "Find", expected: tuple[str, ...], begi
             chain = chain_of(events.history, event, expected, begins)
             if chain.complete:
                 return chain
-    if chain is None:
-        raise ClusterError(f"{find.what} did not come within {PATIENCE_S:g} s")
+    assert chain is not None  # quiet_until is set with it
     return chain
 
 
@@ -416,11 +421,11 @@ def run(cluster: Cluster, zookeeper: str, of_controller: bool, console: Console)
         )
         victim = leaders[partition]
         with Stream(cluster, partition, events):
-            acked = events.next(PATIENCE_S)
-            while acked is not None and not isinstance(acked.event, RecordAcknowledged):
-                acked = events.next(PATIENCE_S)
-            if acked is None:
-                raise ClusterError("the producer's first record was not acknowledged")
+            progress = Progress("the acknowledgement of the producer's first record")
+            acked = events.next(0.2)
+            while acked is None or not isinstance(acked.event, RecordAcknowledged):
+                progress.note(f"{events.of_the_cluster} facts of the cluster")
+                acked = events.next(0.2)
             console.print(
                 f"[red]✕[/] kill -9: broker {victim}, leader of"
                 f" {TOPIC}-{partition}{', and the controller' if of_controller else ''}"

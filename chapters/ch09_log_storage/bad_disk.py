@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import click
 from confluent_kafka import ElectionType
@@ -32,11 +32,11 @@ from rich.table import Table
 from kafka_edu.cli.demo_frame import demo_command, zookeeper_option
 from kafka_edu.cli.demo_topic import (
     BROKERS,
-    SETTLE_TIMEOUT_S,
     admin_client,
     create_topic,
     wait_until_in_sync,
 )
+from kafka_edu.cli.progress import Progress
 from kafka_edu.cli.report import Report
 from kafka_edu.clients.admin import AdminTimeoutError
 from kafka_edu.clients.admin.brokers import connect_brokers
@@ -57,6 +57,7 @@ from ..demo_parts.numbered_clients import ConfluentProducer
 from ..demo_parts.private_mounts import PrivateMounts, enter
 from ..demo_parts.stored_records import Found, compare, read_all
 
+Look = TypeVar("Look")
 NAME: Final = "bad-disk"
 TOPIC: Final = "disks"
 PARTITIONS: Final = 8
@@ -225,20 +226,23 @@ class Stage:
         """Have each partition led by its first replica again."""
         wait_until_in_sync(self.admin, TOPIC, PARTITIONS)
 
-        def preferred() -> bool:
+        def not_preferred() -> dict[int, int]:
             self.admin.elect_leaders(ElectionType.PREFERRED, None).result()
-            partitions = self.admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions.values()
-            return all(partition.leader == partition.replicas[0] for partition in partitions)
+            partitions = self.admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions
+            return {n: p.leader for n, p in partitions.items() if p.leader != p.replicas[0]}
 
-        _wait(preferred, "the first replicas did not lead again")
+        _wait(not_preferred, lambda left: not left, "the first replicas to lead again")
 
-    def leads_again(self, partitions: list[int]) -> bool:
-        """Whether the broker leads some of these. A broker that was restarted is a follower, until
-        it is in sync and is elected again.
+    def leaders_after_election(self) -> dict[int, int]:
+        """Partition → leader, after an election of the preferred ones. A broker that was restarted
+        is a follower, until it is in sync and is elected again.
         """
         self.admin.elect_leaders(ElectionType.PREFERRED, None).result()
-        metadata = self.metadata()
-        return any(metadata[number][0] == VICTIM for number in partitions)
+        return self.leaders()
+
+    def leaders(self) -> dict[int, int]:
+        """Partition → leader, as the controller's broker tells a client."""
+        return {number: leader for number, (leader, _) in sorted(self.metadata().items())}
 
     def metadata(self) -> dict[int, tuple[int, list[int]]]:
         """Partition → (leader, offline replicas), as the controller's broker tells a client."""
@@ -281,6 +285,11 @@ class Stage:
                 for r in answer.results
             }
 
+    def acked(self) -> int:
+        """The number of acked records so far. Raises ClientGaveUp."""
+        self.producer.check()
+        return len(self.producer.acked)
+
     def offline(self) -> list[int]:
         return sorted(
             number for number, (_, replicas) in self.metadata().items() if VICTIM in replicas
@@ -294,17 +303,18 @@ class Stage:
         return time.monotonic() - began
 
 
-def _wait(condition: Callable[[], bool], otherwise: str) -> None:
-    """Return when the condition holds. A broker that does not answer is asked again. Raises
-    ClusterError after a minute.
+def _wait(look: Callable[[], Look], done: Callable[[Look], bool], what: str) -> None:
+    """Return when what is seen is `done`. A broker that does not answer is asked again. Raises
+    Standstill.
     """
-    end = time.monotonic() + SETTLE_TIMEOUT_S
+    progress = Progress(what)
     while True:
+        seen: Look | str = "no answer"
         with contextlib.suppress(OSError, AdminTimeoutError, KafkaException, ClientError):
-            if condition():
+            seen = found = look()
+            if done(found):
                 return
-        if time.monotonic() > end:
-            raise ClusterError(f"{otherwise} within {SETTLE_TIMEOUT_S:g} s")
+        progress.note(seen)
         time.sleep(_LOOK_EVERY_S)
 
 
@@ -341,22 +351,24 @@ def play(stage: Stage, case: Case, console: Console) -> Seen:
         pid = stage.cluster.pid(VICTIM)
     console.print(f"[red]✕[/] {bad} of broker {VICTIM}: {case.name}")
     _wait(
-        lambda: len(stage.offline()) >= len(in_bad_dir),
-        f"the replicas of the dir ({case.name}) did not go offline",
+        stage.offline,
+        lambda offline: len(offline) >= len(in_bad_dir),
+        f"the replicas {in_bad_dir} of the dir ({case.name}) to go offline",
     )
     seconds = time.monotonic() - began
     _wait(
-        lambda: all(
-            leader not in (VICTIM, -1)
-            for n, (leader, _) in stage.metadata().items()
-            if n in in_bad_dir
-        ),
-        "the leaders did not move",
+        stage.leaders,
+        lambda leaders: all(leaders[number] not in (VICTIM, -1) for number in in_bad_dir),
+        f"the leaders of {in_bad_dir} to move",
     )
     others = [number for number in range(PARTITIONS) if number not in in_bad_dir]
-    _wait(lambda: stage.leads_again(others), "the broker leads nothing in its other dir")
+    _wait(
+        stage.leaders_after_election,
+        lambda leaders: any(leaders[number] == VICTIM for number in others),
+        f"broker {VICTIM} to lead some of {others}, which are in its other dir",
+    )
     mark = len(stage.producer.acked)
-    _wait(lambda: len(stage.producer.acked) > mark + PARTITIONS, "nothing was acked")
+    _wait(stage.acked, lambda acked: acked > mark + PARTITIONS, "the producer's acks")
     metadata, dirs = stage.metadata(), stage.dirs()
     errors = {log_dir: error for log_dir, (error, _) in dirs.items()}
     offline = stage.offline()
@@ -392,8 +404,9 @@ def lose_every_dir(stage: Stage, console: Console) -> tuple[bool, str]:
     good.rename(aside)
     good.write_text("a file where a log dir should be\n")
     _wait(
-        lambda: stage.cluster.status().broker(VICTIM).state == "stopped",
-        "the broker whose dirs have all failed did not stop",
+        lambda: stage.cluster.status().broker(VICTIM).state,
+        lambda state: state == "stopped",
+        f"broker {VICTIM}, whose dirs have all failed, to stop",
     )
     words = next(
         (
@@ -425,7 +438,7 @@ def run(stage: Stage, cases: list[Case], console: Console) -> Outcome:
     ended, words = lose_every_dir(stage, console)
     stage.producer.finish()
     leaders = wait_until_in_sync(stage.admin, TOPIC, PARTITIONS)
-    found = compare(stage.producer.acked, read_all(stage.cluster, TOPIC, leaders, SETTLE_TIMEOUT_S))
+    found = compare(stage.producer.acked, read_all(stage.cluster, TOPIC, leaders))
     return Outcome(
         seen,
         skipped,

@@ -20,11 +20,11 @@ from rich.markup import escape
 from kafka_edu.cli.demo_frame import demo_command, wait_until, zookeeper_option
 from kafka_edu.cli.demo_topic import (
     BROKERS,
-    SETTLE_TIMEOUT_S,
     admin_client,
     create_topic,
     wait_until_in_sync,
 )
+from kafka_edu.cli.progress import Progress, Standstill
 from kafka_edu.cli.report import Report
 from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
@@ -95,16 +95,20 @@ def kill_and_restart(cluster: Cluster, admin: AdminClient, kill: Kill, console: 
 
 def identical_partitions(cluster: Cluster) -> int:
     """How many partitions have the same bytes on all brokers. Waits for the followers' last
-    fetches, for at most a minute.
+    fetches, as long as more bytes come.
     """
-    end = time.monotonic() + SETTLE_TIMEOUT_S
+    progress = Progress("the followers' last fetches")
     while True:
         logs = [
             [_log_bytes(cluster.replica(broker, TOPIC, number)) for broker in range(BROKERS)]
             for number in range(PARTITIONS)
         ]
         same = sum(len(set(replicas)) == 1 and len(replicas[0]) > 0 for replicas in logs)
-        if same == PARTITIONS or time.monotonic() > end:
+        if same == PARTITIONS:
+            return same
+        try:
+            progress.note([[len(replica) for replica in replicas] for replicas in logs])
+        except Standstill:
             return same
         time.sleep(_LOOK_EVERY_S)
 
@@ -140,7 +144,7 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
     )
     leaders = wait_until_in_sync(admin, TOPIC, PARTITIONS)
     acked = {place: offset for producer in producers for place, offset in producer.acked.items()}
-    found = compare(acked, read_all(cluster, TOPIC, leaders, SETTLE_TIMEOUT_S))
+    found = compare(acked, read_all(cluster, TOPIC, leaders))
     return Outcome(
         sum(producer.sent for producer in producers),
         len(acked),

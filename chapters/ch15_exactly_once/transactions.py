@@ -27,12 +27,13 @@ from rich.console import Console
 
 from kafka_edu.cli.demo_frame import demo_command, wait_until, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic, wait_until_in_sync
+from kafka_edu.cli.progress import Progress, Standstill
 from kafka_edu.cli.report import Report
 from kafka_edu.common.maven_jars import PeerMissing, compiled, maven_jars
 from kafka_edu.common.python_process import command_line, python_command, python_environment
 from kafka_edu.common.topic import GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME
 from kafka_edu.coordinator.coordinator_type import partition_for
-from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
 from ..demo_parts.numbered_clients import ConfluentProducer
 
@@ -46,9 +47,6 @@ WARM_UP_S: Final = 6.0
 DOWN_S: Final = 2.0
 LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # confluent-kafka has no types here
 OPEN_TRANSACTION_TIMEOUT_S: Final = 5.0
-DRAIN_TIMEOUT_S: Final = 120.0
-READ_TIMEOUT_S: Final = 60.0
-VICTIM_TIMEOUT_S: Final = 60.0
 _RESTART_S: Final = 0.2
 _LOOK_EVERY_S: Final = 0.1
 #: What is killed, in turn, over the time of the run.
@@ -143,7 +141,7 @@ class Outcome(NamedTuple):
 
 def read_all(servers: str, topic: str, isolation_level: str) -> list[bytes]:
     """The value of every record up to the end, as a reader of that isolation level gets them.
-    Raises ClusterError when it does not come to the end.
+    Raises Standstill when no more records come before the end.
     """
     consumer = Consumer(
         {
@@ -159,10 +157,9 @@ def read_all(servers: str, topic: str, isolation_level: str) -> list[bytes]:
         consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
         values: list[bytes] = []
         ended: set[int | None] = set()
-        end = time.monotonic() + READ_TIMEOUT_S
+        progress = Progress(f"the end of {topic} ({isolation_level})")
         while len(ended) < PARTITIONS:
-            if time.monotonic() > end:
-                raise ClusterError(f"{topic} was not read to its end within {READ_TIMEOUT_S:g} s")
+            progress.note(f"{len(values):,} records read, {len(ended)} of {PARTITIONS} partitions")
             for message in consumer.consume(5_000, 0.2):
                 error, value = message.error(), message.value()
                 if error is None and value is not None:
@@ -252,20 +249,21 @@ def wait_for_open_transaction(admin: AdminClient, topic: str) -> None:
 
 
 def victim_of(act: str, admin: AdminClient, application: Application) -> int:
-    """The broker that is to die, as soon as it is known. Raises ClusterError when it is not within
-    a minute.
-    """
+    """The broker that is to die, as soon as it is known. Raises Standstill."""
     topic, key = {
         "transaction coordinator": (TRANSACTION_STATE_TOPIC_NAME, application.name),
         "group coordinator": (GROUP_METADATA_TOPIC_NAME, application.name),
         "leader": (application.topic, None),
     }[act]
-    end = time.monotonic() + VICTIM_TIMEOUT_S
-    while time.monotonic() < end:
+    progress = Progress(f"a leader of {topic}: the {act} of {application.name} is not known")
+    leaders: dict[int, int] = {}
+    while True:
+        progress.note(f"leaders {leaders}")
         with contextlib.suppress(
             KafkaException
         ):  # the broker that was asked is just dying: the next look asks another
             partitions = admin.list_topics(topic, timeout=10).topics[topic].partitions
+            leaders = {number: each.leader for number, each in partitions.items()}
             if (
                 partitions
                 and (
@@ -277,10 +275,6 @@ def victim_of(act: str, admin: AdminClient, application: Application) -> int:
             ):
                 return leader
         time.sleep(_LOOK_EVERY_S)
-    raise ClusterError(
-        f"no leader of {topic} within {VICTIM_TIMEOUT_S:g} s: the {act} of {application.name} is"
-        " not known"
-    )
 
 
 def kill_and_restart(
@@ -344,8 +338,8 @@ def run(cluster: Cluster, seconds: float, rate: int, console: Console) -> Outcom
 
 
 def wait_until_drained(admin: AdminClient, running: Sequence[Application], servers: str) -> None:
-    """Return when each application has committed the end of the input. Gives up when one has
-    committed nothing for two minutes: what is missing is lost.
+    """Return when each application has committed the end of the input. Gives up on one that commits
+    no more: what is missing is lost.
     """
     for application in running:
         client = Consumer(
@@ -355,8 +349,12 @@ def wait_until_drained(admin: AdminClient, running: Sequence[Application], serve
             places = [TopicPartition(INPUT, partition) for partition in range(PARTITIONS)]
             ends: dict[int, int] = {}
             committed: dict[int, int] = {}
-            end = time.monotonic() + DRAIN_TIMEOUT_S
-            while (not ends or committed != ends) and time.monotonic() < end:
+            progress = Progress(f"{application.name} to commit the end of {INPUT}")
+            while not ends or committed != ends:
+                try:
+                    progress.note(committed)
+                except Standstill:
+                    break
                 with contextlib.suppress(
                     KafkaException
                 ):  # a leader has just changed; offsets of an open transaction are not told
@@ -364,12 +362,10 @@ def wait_until_drained(admin: AdminClient, running: Sequence[Application], serve
                         place.partition: client.get_watermark_offsets(place, timeout=10)[1]
                         for place in places
                     }
-                    told = {
+                    committed = {
                         place.partition: place.offset
                         for place in client.committed(places, timeout=10)
                     }
-                    if told != committed:
-                        committed, end = told, time.monotonic() + DRAIN_TIMEOUT_S
                 time.sleep(_LOOK_EVERY_S)
         finally:
             client.close()

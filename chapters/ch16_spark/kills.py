@@ -34,6 +34,7 @@ from kafka_edu.cli.demo_topic import (
     create_topic,
     wait_until_in_sync,
 )
+from kafka_edu.cli.progress import Progress, Standstill
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.spark_options import require_spark
 from kafka_edu.common.python_process import command_line, python_command, python_environment
@@ -60,8 +61,10 @@ BATCH_LINES: Final = 3_000
 #: clock. A partition whose leader is dead for ten seconds then lags by 200 s, far below `apart_s`.
 LOG_LINES_A_SECOND: Final = 25.0
 MASTER_WITHOUT_EXECUTORS: Final = "local[*]"
-STEP_TIMEOUT_S: Final = 600.0
-"""A step of the story that takes longer has failed. It is meant for a busy machine."""
+STANDSTILL_S: Final = 600.0
+"""A job that begins and ends no batch for so long has failed. Its start alone takes long on a busy
+machine.
+"""
 _SEND_EVERY_S: Final = 0.1
 _LOOK_EVERY_S: Final = 0.02
 
@@ -173,17 +176,28 @@ class StreamJob:
             )
 
     def wait_until(self, is_so: Callable[[], bool], what: str) -> None:
-        """Wait. Raises ClusterError if the job ends by itself, or if it takes too long."""
-        deadline = time.monotonic() + STEP_TIMEOUT_S
+        """Wait. Raises ClusterError if the job ends by itself, or if it does no more."""
+        progress = self._progress(what)
         while not is_so():
             assert self._process is not None
             if self._process.poll() is not None:
                 raise ClusterError(f"the job ended while the demo waited for {what}:{self._said()}")
-            if time.monotonic() > deadline:
-                raise ClusterError(
-                    f"the demo waited {STEP_TIMEOUT_S:.0f} s for {what}:{self._said()}"
-                )
+            self._note(progress)
             time.sleep(_LOOK_EVERY_S)
+
+    def _progress(self, what: str) -> Progress:
+        return Progress(what, STANDSTILL_S)
+
+    def _note(self, progress: Progress) -> None:
+        """Note the batches so far. Raises ClusterError with the job's output at a standstill."""
+        from kafka_edu.spark.pipeline import finished_batches, unfinished_batches
+
+        try:
+            progress.note(
+                (finished_batches(self._checkpoint), unfinished_batches(self._checkpoint))
+            )
+        except Standstill as error:
+            raise ClusterError(f"{error}. The job said:{self._said()}") from error
 
     def wait_for_a_batch(self, what: str) -> None:
         """Wait until every query has finished a batch that it finishes only after this call."""
@@ -222,12 +236,10 @@ class StreamJob:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(ends).encode() + b"\n")
         self._process.stdin.flush()
-        try:
-            code = self._process.wait(STEP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            raise ClusterError(
-                f"the job did not read the log to its end in {STEP_TIMEOUT_S:.0f} s:{self._said()}"
-            ) from None
+        progress = self._progress("the job to read the log to its end")
+        while (code := self._process.poll()) is None:
+            self._note(progress)
+            time.sleep(_LOOK_EVERY_S)
         if code != 0:
             raise ClusterError(f"the job ended with {code}:{self._said()}")
 

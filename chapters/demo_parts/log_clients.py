@@ -5,6 +5,8 @@ Every record carries its own number in a header, so that it can be told apart wh
 what was acked and what was read is kept whole, and compared in `Verdict`.
 """
 
+import concurrent.futures
+import contextlib
 import itertools
 import threading
 import time
@@ -13,14 +15,22 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, NamedTuple
 
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import KafkaError as DeliveryError
+from confluent_kafka import KafkaException as ClientError
+from confluent_kafka import Message, Producer
 from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
 
+from kafka_edu.cli.progress import Progress, Standstill
 from kafka_edu.clients.paced_producer import PacedProducer
 from kafka_edu.clients.web_log import WebLogLine
 
+from .numbered_clients import ClientGaveUp
+
 ID_HEADER: Final = "id"
-_FLUSH_TIMEOUT_S: Final = 60.0
+#: A record is given up after 120 s. A client that takes twice as long hangs.
+_MESSAGE_TIMEOUT_MS: Final = 120_000
+_FLUSH_TIMEOUT_S: Final = 240.0
 _POLL_MS: Final = 100
 
 
@@ -55,12 +65,14 @@ class LogProducer:
                 "acks": "all",
                 "enable.idempotence": True,
                 "linger.ms": 5,
-                "message.timeout.ms": 120_000,
+                "message.timeout.ms": _MESSAGE_TIMEOUT_MS,
                 "topic.metadata.refresh.interval.ms": 1_000,
                 "reconnect.backoff.max.ms": 500,
                 "log_level": 0,
             },
         )
+        self._failure: ClientError | None = None
+        """The error on which the client ended by itself."""
         self._paced = PacedProducer(self._producer, records_a_second, self._send, "producer")
 
     @property
@@ -75,7 +87,7 @@ class LogProducer:
         the lines.
         """
 
-        def on_delivery(error: KafkaError | None, message: Message) -> None:
+        def on_delivery(error: DeliveryError | None, message: Message) -> None:
             partition, offset = message.partition(), message.offset()
             if error is not None or partition is None or offset is None:
                 self.failed.append(str(error))
@@ -96,12 +108,21 @@ class LogProducer:
         except BufferError:
             self._line = line
             return False
+        except ClientError as error:
+            self._failure = error
+            return False
         self._line = None
         self.produced_status[line.status] += 1
         return True
 
+    def check(self) -> None:
+        """Raise ClientGaveUp if the client ended by itself."""
+        if self._failure is not None:
+            raise ClientGaveUp(f"the producer gave up: {self._failure}") from self._failure
+
     def finish(self) -> None:
-        """Stop sending, and wait for the acks of all that was sent."""
+        """Stop sending, and wait for the acks of all that was sent. Raises ClientGaveUp."""
+        self.check()
         self._paced.finish(_FLUSH_TIMEOUT_S)
 
     def abandon(self) -> None:
@@ -128,7 +149,7 @@ class LogConsumer:
         self._bootstrap_servers = bootstrap_servers.split(",")
         self._partitions = [TopicPartition(topic, p) for p in range(partitions)]
         self._stop = threading.Event()
-        self._finish_by: float | None = None
+        self._to_the_end = threading.Event()
         self._worker = ThreadPoolExecutor(1, "consumer")
         self._work: Future[None] | None = None
 
@@ -161,26 +182,35 @@ class LogConsumer:
                 self.read.append(Read(record.partition, record.offset, number, status))
 
     def _at_end(self, consumer: KafkaConsumer) -> bool:
-        """Once told to finish: whether it stands at the end of every partition, or time is up."""
-        if self._finish_by is None:
+        """Once it is to finish: return whether it stands at the end of every partition."""
+        if not self._to_the_end.is_set():
             return False
-        if time.monotonic() > self._finish_by:
-            return True
-        ends = consumer.end_offsets(self._partitions)
-        return all(consumer.position(partition) >= end for partition, end in ends.items())
+        with contextlib.suppress(KafkaError):  # a leader has just changed: the next look asks again
+            ends = consumer.end_offsets(self._partitions)
+            return all(consumer.position(partition) >= end for partition, end in ends.items())
+        return False
 
-    def finish(self, timeout_s: float) -> None:
-        """Read on to the end of every partition, at most this long. Raises what ended the consumer,
-        if anything did.
+    def finish(self) -> None:
+        """Read on to the end of every partition, or until no more records come. Raises ClientGaveUp
+        if the consumer has ended by itself.
         """
-        self._finish_by = time.monotonic() + timeout_s
-        if self._work is not None:
-            self._work.result()
+        self._to_the_end.set()
+        progress = Progress("the consumer to reach the ends of its partitions")
+        while self._work is not None and not self._work.done():
+            try:
+                progress.note(f"{len(self.read):,} records read")
+            except Standstill:
+                return  # what is missing is lost, and the verdict says so
+            concurrent.futures.wait([self._work], _POLL_MS / 1000)
+        self.check()
 
     def check(self) -> None:
-        """Raises what ended the consumer, if anything did."""
+        """Raise ClientGaveUp if the consumer has ended by itself."""
         if self._work is not None and self._work.done():
-            self._work.result()
+            try:
+                self._work.result()
+            except KafkaError as error:
+                raise ClientGaveUp(f"the consumer gave up: {error}") from error
 
     def abandon(self) -> None:
         """Stop reading."""

@@ -17,16 +17,26 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from typing import Final, NamedTuple
 
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import KafkaError as DeliveryError
+from confluent_kafka import KafkaException as ClientError
+from confluent_kafka import Message, Producer
 from kafka import KafkaProducer
+from kafka.errors import KafkaError, KafkaTimeoutError
 
-_FLUSH_TIMEOUT_S: Final = 120.0
+from kafka_edu.supervisor.cluster import ClusterError
+
+#: Twice the time after which a record is given up: a client that takes longer hangs.
+_FLUSH_TIMEOUT_S: Final = 240.0
 _DELIVERY_TIMEOUT_MS: Final = 120_000
 _STEP_S: Final = 0.01
 UNKNOWN_OFFSET: Final = -1
 """Of a record that librdkafka calls delivered because a later one of its partition was acked:
 idempotent records are stored in order, or not at all.
 """
+
+
+class ClientGaveUp(ClusterError):
+    """A client of the demo ended by itself."""
 
 
 class Place(NamedTuple):
@@ -62,12 +72,17 @@ class NumberedProducer(ABC):
         self._partitions = partitions
         self._rate = records_a_second
         self._record_bytes = record_bytes
+        self._failure: Exception | None = None
+        """The error on which the client ended by itself."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=self.name, daemon=True)
 
     @abstractmethod
-    def _produce(self, place: Place, value: bytes) -> None:
-        """Give one record to the client. Later, any thread calls `_on_ack` or `_on_refusal`."""
+    def _produce(self, place: Place, value: bytes) -> bool:
+        """Give one record to the client. Later, any thread calls `_on_ack` or `_on_refusal`.
+
+        Return False if the client has no room for it. It is then tried again.
+        """
 
     @abstractmethod
     def _poll(self) -> None:
@@ -80,10 +95,16 @@ class NumberedProducer(ABC):
     def start(self) -> None:
         self._thread.start()
 
+    def check(self) -> None:
+        """Raise ClientGaveUp if the client ended by itself."""
+        if self._failure is not None:
+            raise ClientGaveUp(f"{self.name} gave up: {self._failure}") from self._failure
+
     def finish(self) -> None:
-        """Send no more; returns when each record's fate is known."""
+        """Send no more; returns when each record's fate is known. Raises ClientGaveUp."""
         self._stop.set()
         self._thread.join()
+        self.check()
         self._flush()
 
     def longest_silence(self) -> float:
@@ -94,7 +115,15 @@ class NumberedProducer(ABC):
         )
 
     def _run(self) -> None:
-        self._send(self._partitions)
+        try:
+            self._work()
+        except (ClientError, KafkaError) as error:
+            self._failure = error
+
+    def _work(self) -> None:
+        while self.sent < self._partitions and not self._stop.is_set():
+            self._send(self._partitions - self.sent)
+            self._poll()
         while len(self.acked) + len(self.refused) < self.sent and not self._stop.is_set():
             self._poll()
         began = time.monotonic()
@@ -106,8 +135,9 @@ class NumberedProducer(ABC):
         for _ in range(records):
             number, partition = divmod(self.sent, self._partitions)
             place = Place(self.name, partition, number)
+            if not self._produce(place, place.value(self._record_bytes)):
+                return
             self.sent += 1
-            self._produce(place, place.value(self._record_bytes))
 
     def _on_ack(self, place: Place, offset: int) -> None:
         self.acked[place] = offset
@@ -147,15 +177,21 @@ class ConfluentProducer(NumberedProducer):
             }
         )
 
-    def _produce(self, place: Place, value: bytes) -> None:
-        def on_delivery(error: KafkaError | None, message: Message) -> None:
+    def _produce(self, place: Place, value: bytes) -> bool:
+        def on_delivery(error: DeliveryError | None, message: Message) -> None:
             offset = message.offset()
             if error is not None:
                 self._on_refusal(error)
             else:
                 self._on_ack(place, UNKNOWN_OFFSET if offset is None else offset)
 
-        self._client.produce(self._topic, value, partition=place.partition, on_delivery=on_delivery)
+        try:
+            self._client.produce(
+                self._topic, value, partition=place.partition, on_delivery=on_delivery
+            )
+        except BufferError:
+            return False
+        return True
 
     def _poll(self) -> None:
         self._client.poll(_STEP_S)
@@ -188,10 +224,14 @@ class PythonProducer(NumberedProducer):
             reconnect_backoff_max_ms=500,
         )
 
-    def _produce(self, place: Place, value: bytes) -> None:
-        future = self._client.send(self._topic, value, partition=place.partition)
+    def _produce(self, place: Place, value: bytes) -> bool:
+        try:
+            future = self._client.send(self._topic, value, partition=place.partition)
+        except KafkaTimeoutError:  # its buffer is full, or it has no metadata
+            return False
         future.add_callback(lambda record: self._on_ack(place, record.offset))
         future.add_errback(self._on_refusal)
+        return True
 
     def _poll(self) -> None:
         time.sleep(_STEP_S)

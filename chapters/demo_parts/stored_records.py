@@ -12,7 +12,6 @@ before, and got no answer for, it sends again under the new epoch, stored or not
 the client's, and counted apart.
 """
 
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import NamedTuple
 
 from kafka import KafkaConsumer, TopicPartition
 
+from kafka_edu.cli.progress import Progress
 from kafka_edu.record.record_batch import iter_headers
 from kafka_edu.supervisor.cluster import Cluster
 
@@ -59,13 +59,11 @@ class Found(NamedTuple):
     """Allowed, for an ack can get lost."""
 
 
-def read_all(
-    cluster: Cluster, topic: str, leaders: Mapping[int, int], timeout_s: float
-) -> list[Stored]:
+def read_all(cluster: Cluster, topic: str, leaders: Mapping[int, int]) -> list[Stored]:
     """Every record of the topic, partition by partition: what kafka-python reads, and beside it the
     header in the leader's file.
 
-    `leaders`: partition → broker. Raises TimeoutError when the ends are not reached in time.
+    `leaders`: partition → broker. Raises Standstill when no more records come before the ends.
     """
     consumer = KafkaConsumer(
         bootstrap_servers=cluster.bootstrap_servers.split(","),
@@ -78,10 +76,9 @@ def read_all(
         assigned = [TopicPartition(topic, partition) for partition in leaders]
         consumer.assign(assigned)
         ends = consumer.end_offsets(assigned)
-        give_up = time.monotonic() + timeout_s
+        progress = Progress(f"the records of {topic}, up to the ends {_numbers(ends)}")
         while any(consumer.position(tp) < end for tp, end in ends.items()):
-            if time.monotonic() > give_up:
-                raise TimeoutError(f"the ends of {topic} were not reached within {timeout_s:g} s")
+            progress.note(f"{len(read):,} records read")
             for tp, records in consumer.poll(timeout_ms=500).items():
                 for record in records:
                     place = Place.parse(record.value)
@@ -94,6 +91,10 @@ def read_all(
         for partition, leader in leaders.items()
     }
     return [Stored(place, offset, producers[place.partition][offset]) for place, offset in read]
+
+
+def _numbers(ends: Mapping[TopicPartition, int]) -> dict[int, int]:
+    return {tp.partition: end for tp, end in ends.items()}
 
 
 def producers_by_offset(replica: Path) -> dict[int, ProducerIdAndEpoch]:

@@ -11,8 +11,8 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 import click
 from rich.console import Console
 
+from kafka_edu.cli.demo_ending import ends_in_sentences
 from kafka_edu.cli.report import Report
-from kafka_edu.supervisor.cluster import ClusterError
 
 P = ParamSpec("P")
 Option = TypeVar("Option", bound=Callable[..., object])
@@ -46,22 +46,20 @@ def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], clic
     The command has the options of `work` and --json FILE. It shows the report, writes it, and exits
     with 1 if a target does not hold. With `figures` false it shows only the targets, because the
     demo has shown the figures in a better form. The report must have an ending, which is printed
-    last. A ClusterError ends the demo with its message.
+    last. A demo that cannot go on ends in sentences too: see `ends_in_sentences`.
     """
 
     def command_of(work: Work[P]) -> click.Command:
         @functools.wraps(work)
         def run(json_file: Path | None, *args: P.args, **kwargs: P.kwargs) -> None:
             console = Console()
-            try:
+            with ends_in_sentences(name):
                 report = work(console, *args, **kwargs)
-            except ClusterError as error:
-                raise click.ClickException(str(error)) from error
-            if report.ending is None:
-                raise ValueError(f"the demo {name} has no ending: call Report.end")
-            report.show(console, figures)
-            if json_file is not None:
-                report.write(json_file)
+                if report.ending is None:
+                    raise ValueError(f"the demo {name} has no ending: call Report.end")
+                report.show(console, figures)
+                if json_file is not None:
+                    report.write(json_file)
             if not report.holds:
                 raise SystemExit(1)
 

@@ -36,6 +36,7 @@ from kafka_edu.supervisor.action_client import (
 )
 from kafka_edu.supervisor.cluster_folder import EXIT_ALREADY_UP, ClusterFolder
 from kafka_edu.supervisor.cluster_spec import ClusterSpec, ClusterSpecError, Wish, plan
+from kafka_edu.supervisor.patience import Patience
 from kafka_edu.trace.event import Source, SourceKind
 from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
 
@@ -208,7 +209,7 @@ class Cluster:
         """Return the broker's process id, or 0 when it is stopped."""
         return self.status().broker(broker_id).pid
 
-    def events_address(self, broker_id: int, timeout_s: float = 10.0) -> "EventsAddress":
+    def events_address(self, broker_id: int, timeout_s: float = 60.0) -> "EventsAddress":
         """Return where this broker sends its events. Waits for a broker that is just starting.
 
         Raises ClusterError if it is not up.
@@ -483,8 +484,8 @@ def _get_apache_zookeeper() -> None:
 
 def _connect(folder: ClusterFolder, process: "subprocess.Popen[bytes]") -> ActionClient:
     """Wait until the supervisor listens."""
-    end = time.monotonic() + _SUPERVISOR_START_TIMEOUT_S
-    while time.monotonic() < end:
+    patience = Patience(_SUPERVISOR_START_TIMEOUT_S, lambda: (process.pid, os.getpid()))
+    while patience.left_s() > 0:
         with contextlib.suppress(NoSupervisorError):
             return ActionClient(ActionAddress.read(folder.action_address))
         code = process.poll()

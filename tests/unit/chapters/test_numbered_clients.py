@@ -4,7 +4,10 @@ write what.
 
 import threading
 
-from chapters.demo_parts.numbered_clients import NumberedProducer, Place
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from chapters.demo_parts.numbered_clients import ClientGaveUp, NumberedProducer, Place
 from tests.waiting import PATIENCE_S
 
 
@@ -25,11 +28,12 @@ class SlowlyAcked(NumberedProducer):
         self.went_on = threading.Event()
         self._polled = 0
 
-    def _produce(self, place: Place, value: bytes) -> None:
+    def _produce(self, place: Place, value: bytes) -> bool:
         assert Place.parse(value) == place
         self.produced.append(place)
         if self.acked:
             self.went_on.set()
+        return True
 
     def _poll(self) -> None:
         self._polled += 1
@@ -48,3 +52,41 @@ def test_the_first_record_of_each_partition_goes_alone() -> None:
     producer.finish()
     assert producer.before_the_first_ack == [("slow", 0, 0), ("slow", 1, 0), ("slow", 2, 0)]
     assert producer.produced[3:6] == [("slow", 0, 1), ("slow", 1, 1), ("slow", 2, 1)]
+
+
+class Full(NumberedProducer):
+    """A client that has no room for a record at first, and ends at its eighth."""
+
+    name = "full"
+
+    def __init__(self) -> None:
+        super().__init__(3, 1_000_000, 40)
+        self.tried: list[Place] = []
+
+    def _produce(self, place: Place, value: bytes) -> bool:
+        self.tried.append(place)
+        if len(self.tried) == 8:
+            raise KafkaException(KafkaError(KafkaError._FATAL, "it is over"))
+        if len(self.tried) % 2:
+            return False
+        self._on_ack(place, 0)
+        return True
+
+    def _poll(self) -> None: ...
+
+    def _flush(self) -> None: ...
+
+
+def test_a_record_for_which_there_is_no_room_is_tried_again() -> None:
+    producer = Full()
+    producer._run()
+    assert producer.tried[:6:2] == producer.tried[1:6:2] == [("full", p, 0) for p in (0, 1, 2)]
+    assert producer.sent == len(producer.acked) == 3
+
+
+def test_a_client_that_ends_by_itself_is_reported_to_the_demo() -> None:
+    """A traceback of its thread would tell the user nothing, and the demo would wait for ever."""
+    producer = Full()
+    producer.start()
+    with pytest.raises(ClientGaveUp, match=r"full gave up: .*it is over"):
+        producer.finish()

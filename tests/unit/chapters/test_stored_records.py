@@ -1,7 +1,12 @@
 """The fault demos' meaning of lost, stored twice, sent again and out of order."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+from kafka import TopicPartition
+
+from chapters.demo_parts import stored_records
 from chapters.demo_parts.numbered_clients import UNKNOWN_OFFSET, Place
 from chapters.demo_parts.stored_records import (
     Found,
@@ -9,9 +14,12 @@ from chapters.demo_parts.stored_records import (
     Stored,
     compare,
     producers_by_offset,
+    read_all,
 )
+from kafka_edu.cli.progress import Progress, Standstill
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
+from kafka_edu.supervisor.cluster import Cluster
 
 FIRST, SECOND = ProducerIdAndEpoch(7, 0), ProducerIdAndEpoch(7, 1)
 
@@ -97,3 +105,40 @@ def test_whose_sequence_each_offset_belongs_to(tmp_path: Path) -> None:
     (tmp_path / "00000000000000000000.log").write_bytes(batch(0, 2, FIRST) + batch(2, 1, SECOND))
     (tmp_path / "00000000000000000003.log").write_bytes(batch(3, 1, SECOND))
     assert producers_by_offset(tmp_path) == {0: FIRST, 1: FIRST, 2: SECOND, 3: SECOND}
+
+
+class Stuck:
+    """A consumer that never gets the last of two records."""
+
+    def __init__(self, **_: object) -> None: ...
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None: ...
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(partitions, 2)
+
+    def position(self, _: TopicPartition) -> int:
+        return 1
+
+    def poll(self, timeout_ms: int) -> dict[TopicPartition, list[object]]:
+        return {}
+
+    def close(self) -> None: ...
+
+
+class TheCluster(Cluster):
+    bootstrap_servers = "127.0.0.1:9092"
+
+    def __init__(self) -> None: ...
+
+
+def test_reading_gives_up_when_no_more_records_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says so as an error that ends a demo in sentences."""
+    monkeypatch.setattr(stored_records, "KafkaConsumer", Stuck)
+    monkeypatch.setattr(stored_records, "Progress", lambda what: Progress(what, standstill_s=0))
+    with pytest.raises(Standstill) as raised:
+        read_all(TheCluster(), "web", {0: 1})
+    assert str(raised.value) == (
+        "nothing moved for 0 s while the demo waited for the records of web, up to the ends"
+        " {0: 2}; seen last: 0 records read"
+    )

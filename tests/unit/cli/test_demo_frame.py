@@ -72,7 +72,10 @@ def test_a_cluster_error_ends_it_with_its_words(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     result = CliRunner().invoke(weighing, ["--grams", "-1", "--json", str(file)])
     assert result.exit_code == 1
-    assert result.output == "Error: the scales are broken\n"
+    happened, why, what_to_do = result.output.splitlines()
+    assert happened == "What happened: The demo weighing could not go on: the scales are broken"
+    assert why.startswith("Why: The demo's cluster")
+    assert what_to_do.startswith("What to do: ")
     assert not file.exists()
 
 

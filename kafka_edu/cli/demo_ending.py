@@ -1,0 +1,146 @@
+"""The end of a demo that cannot go on: what happened, why, and what to do.
+
+`ends_in_sentences` is the one boundary for the errors that the world causes: a cluster that does
+not come up, a client that gives up, a full disk, Ctrl-C. An error of another kind is a bug of the
+demo. It passes, and its traceback shows where it is.
+"""
+
+import contextlib
+import errno
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import click
+
+from kafka_edu.cli.progress import Standstill
+from kafka_edu.clients.admin import AdminTimeoutError
+from kafka_edu.common.errors import KafkaException
+from kafka_edu.common.java import NoJavaError
+from kafka_edu.common.maven_jars import PeerMissing
+from kafka_edu.common.package_group import PackageGroupError
+from kafka_edu.common.python_process import command_line
+from kafka_edu.supervisor.cluster import ClusterError
+from kafka_edu.trace.wire_format import TraceFormatError
+
+HEADINGS: Final = ("What happened", "Why", "What to do")
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_TOO_MANY_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
+
+
+class Failure(NamedTuple):
+    """Why a demo could not go on."""
+
+    why: str
+    what_to_do: str
+
+
+def _known_errors() -> tuple[type[BaseException], ...]:
+    """Return the errors that the world causes. Clients that were not imported raised none."""
+    found: list[type[BaseException]] = [
+        ClusterError,
+        AdminTimeoutError,
+        KafkaException,
+        OSError,
+        subprocess.SubprocessError,
+        PackageGroupError,
+        NoJavaError,
+        PeerMissing,
+        TraceFormatError,
+    ]
+    for module, name in (
+        ("confluent_kafka", "KafkaException"),
+        ("kafka.errors", "KafkaError"),
+        ("kafka_edu.spark.java_gateway", "SparkStartError"),
+        ("kafka_edu.spark.web_log_topic", "TopicNotFilled"),
+        ("pyspark.errors", "PySparkException"),
+        ("py4j.protocol", "Py4JError"),
+    ):
+        error = vars(sys.modules[module]).get(name) if module in sys.modules else None
+        if isinstance(error, type) and issubclass(error, BaseException):
+            found.append(error)
+    return tuple(found)
+
+
+def failure_of(error: BaseException, name: str) -> Failure:
+    """Return why an error of `_known_errors` ended the demo `name`, and what to do."""
+    again = command_line(f"demo {name}")
+    match error:
+        case Standstill(full_disk=folder) if folder:
+            return _no_space(folder, again)
+        case ClusterError() if os.strerror(errno.ENOSPC) in str(error):
+            return _no_space(tempfile.gettempdir(), again)
+        case Standstill():
+            return Failure(
+                "Something that the demo needs hangs or is lost. A busy machine alone is not the"
+                " reason, because the time without a core does not count.",
+                f"Run it again: {again}. If it ends at the same place, it is a fault of kafka-edu:"
+                " please report it with these lines.",
+            )
+        case OSError() if error.errno in _FULL:
+            return _no_space(str(error.filename or tempfile.gettempdir()), again)
+        case OSError() if error.errno in _TOO_MANY_FILES:
+            return Failure(
+                "A process may not have more files open.",
+                f"Raise the limit with `ulimit -n 4096`, and run {again} in the same terminal.",
+            )
+        case PackageGroupError() | PeerMissing() | NoJavaError():
+            return Failure(
+                "The demo needs a program that is not installed here.",
+                f"{command_line('doctor')} shows what is missing. Then run {again}.",
+            )
+        case TimeoutError() | AdminTimeoutError():
+            return Failure(
+                "A process did not answer in time. It hangs, or the machine is very busy.",
+                f"End what else runs on this machine, and run {again}.",
+            )
+        case subprocess.SubprocessError():
+            return Failure(
+                "A program that the demo runs failed or did not end.",
+                f"{command_line('doctor')} checks this machine. Then run {again}.",
+            )
+        case ClusterError():
+            return Failure(
+                "The demo's cluster or one of its clients did not do what the demo needs.",
+                f"{command_line('doctor')} checks this machine. Then run {again}.",
+            )
+    return Failure(
+        f"A client or a call of the system gave up with a {type(error).__name__}.",
+        f"Run it again: {again}. {command_line('doctor')} checks this machine.",
+    )
+
+
+def _no_space(place: str, again: str) -> Failure:
+    return Failure(
+        f"There is no space left on the disk of {place}.",
+        f"Make room there, or set TMPDIR to a folder on another disk. Then run {again}.",
+    )
+
+
+@contextlib.contextmanager
+def ends_in_sentences(name: str) -> Iterator[None]:
+    """End the demo `name` with three sentences and the exit code 1 if it cannot go on.
+
+    Ctrl-C gets its sentences too and passes, because the command line ends with its own exit code.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        _say(
+            f"You stopped the demo {name} before its end.",
+            "Ctrl-C ends a demo with all its processes, and removes their files.",
+            f"Run it again when you like: {command_line(f'demo {name}')}.",
+        )
+        raise
+    except _known_errors() as error:
+        text = str(error) or type(error).__name__
+        _say(f"The demo {name} could not go on: {text}", *failure_of(error, name))
+        raise SystemExit(1) from error
+
+
+def _say(*sentences: str) -> None:
+    for heading, text in zip(HEADINGS, sentences, strict=True):
+        click.echo(f"{heading}: {text}", err=True)
