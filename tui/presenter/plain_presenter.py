@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import sys
 import termios
 import threading
@@ -16,6 +17,7 @@ from rich.text import Text
 
 from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.presenter.bookmark import Bookmark
+from kafka_edu.instruments.presenter.expectation import filled
 from kafka_edu.instruments.presenter.page import Line, Role, in_vain, page
 from kafka_edu.instruments.presenter.presentation import (
     Effect,
@@ -52,6 +54,7 @@ FAST_PATIENCE_S: Final = 120.0
 ACT_AGAIN_S: Final = 0.5
 MAX_FACTS: Final = 12
 """So many lines of facts a step. The rest is counted."""
+_INTERNAL_TOPIC: Final = re.compile(r"\b__\w+")
 REPLAY_CHUNK_US: Final = 100_000
 
 _STYLES: Final = {
@@ -178,14 +181,14 @@ class PlainPresenter:
         """Take what happened: into the model, to the learner, and to the presentation."""
         for envelope in envelopes:
             self._model.apply((envelope,))
-            watching = self.presentation.waits
-            done = self.presentation.apply(envelope)
+            at = self.presentation
+            watching, before = at.waits, sum(at.seen)
+            done = at.apply(envelope)
             if watching:
-                self._tell(envelope)
+                self._tell(envelope, waited_for=sum(at.seen) > before)
             if done and self._replay is not None:
                 self._playing = False
-                at = self._replay.index_at(envelope.mono_us) - 1
-                self._replay.stop_at(at)
+                self._replay.stop_at(self._replay.index_at(envelope.mono_us) - 1)
                 return
 
     def _play(self, replay: Replay) -> None:
@@ -199,22 +202,32 @@ class PlainPresenter:
             self._playing = False
             self.presentation.ended()
 
-    def _tell(self, envelope: Envelope) -> None:
-        """Print a fact that deserves a line."""
+    def _tell(self, envelope: Envelope, *, waited_for: bool) -> None:
+        """Print a fact that deserves a line. What the step has waited for always does."""
         known = EVENT_TYPES.get(envelope.name)
         if known is None or known.kind is not Kind.FACT:
             return
         said = sentence(envelope.event)
-        if not said.loud:
-            return
         because = f"  because {said.reason}" if said.reason else ""
         line = f"  {teller(envelope.source):>4}  {said.text()}{because}"
         if line in self._told:
             return
+        if not waited_for:
+            if not said.loud or not self._is_about(line):
+                return
+            self._facts += 1
         self._told.add(line)
-        self._facts += 1
-        if self._facts <= MAX_FACTS:
-            self._console.print(line, style="cyan", markup=False)
+        if waited_for or self._facts <= MAX_FACTS:
+            self._console.print(line, style="bold cyan" if waited_for else "cyan", markup=False)
+
+    def _is_about(self, line: str) -> bool:
+        """Return whether a fact belongs to what the step is about."""
+        at = self.presentation
+        internal = _INTERNAL_TOPIC.search(line) is not None
+        if at.present.facts is None:
+            return not internal
+        words = [filled(word, at.names) for word in at.present.facts]
+        return any(word in line and (not internal or "__" in word) for word in words)
 
     async def _act(self) -> None:
         """Carry out the act that is due, if the cluster says now who is meant."""

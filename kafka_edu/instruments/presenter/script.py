@@ -109,6 +109,11 @@ class Step(NamedTuple):
     """How much this step asks of the processes. At `all` a busy cluster sends more than the
     dashboard can read.
     """
+    facts: tuple[str, ...] | None = None
+    """Without the dashboard, only facts whose line has one of these words are told; a word may name
+    what is bound. None: all facts. Facts of internal topics need a word with `__`. What the step
+    waits for is told anyway.
+    """
 
 
 class Script(NamedTuple):

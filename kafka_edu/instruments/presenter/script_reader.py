@@ -53,6 +53,7 @@ STEP_KEYS: Final = (
     "hands",
     "show",
     "wait",
+    "facts",
 )
 MAX_BROKERS: Final = 9
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
@@ -229,7 +230,22 @@ class _Reader:
             show,
             hands,
             self._level(table),
+            self._facts(table),
         )
+
+    def _facts(self, table: _Table) -> tuple[str, ...] | None:
+        words = table.values.get("facts")
+        if words is None:
+            return None
+        if not isinstance(words, list):
+            table.fail("'facts' is a list of texts", "facts")
+        texts = []
+        for word in words:
+            if not isinstance(word, str) or not word.strip():
+                table.fail("'facts' is a list of texts", "facts")
+            self._check_names(table, "facts", word)
+            texts.append(word)
+        return tuple(texts)
 
     def _hands(self, table: _Table, acts: tuple[ScriptAct, ...]) -> bool:
         hands = table.values.get("hands", False)

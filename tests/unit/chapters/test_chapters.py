@@ -50,6 +50,22 @@ def test_the_recording_bears_the_page_out(one: Chapter, tmp_path: Path) -> None:
     marked = len(page_values(one.text()))
     assert f"the {marked} marked values of README.md hold" in result.output
     assert all(target["holds"] for target in json.loads(report.read_text())["targets"])
+    told = re.findall(r"^ +(?:b\d|sup|zk)  .*$", result.output, flags=re.MULTILINE)
+    assert told
+    assert not [line for line in told if re.search(r"(leader|ISR|topic)( of)? __", line)]
+    if one.number != "16":  # its jobs make topics of their own
+        assert "more facts" not in result.output
+
+
+def test_without_the_dashboard_a_step_tells_what_it_is_about(tmp_path: Path) -> None:
+    """The fact that it waits for, and those of its `facts`, are not lost among 56 partitions."""
+    words = ["00", "--replay", "--plain", "--fast"]
+    result = CliRunner(env={"KAFKA_EDU_HOME": str(tmp_path)}).invoke(chapter, words)
+    step = result.output.partition("4/5 ·")[2].partition("5/5 ·")[0]
+    assert re.findall(r"^ +b\d  (.*)$", step, flags=re.MULTILINE) == [
+        "broker 2 is gone: its session ended",
+        "leader of web-2 2 → 0  because broker 2 is gone",
+    ]
 
 
 #: Settings of clients that the chapters name, and names of other kinds.

@@ -153,6 +153,10 @@ def test_a_step_may_show_a_picture_listen_closely_and_leave_the_act_to_the_learn
         ('level = "most"', "'level' is one of state, hops, all"),
         ("hands = 1", "'hands' is true or false"),
         ("hands = true", "a step with 'hands' needs an act and a wait that sees it"),
+        ('facts = "web-2"', "'facts' is a list of texts"),
+        ('facts = ["web-2", 3]', "'facts' is a list of texts"),
+        ('facts = [" "]', "'facts' is a list of texts"),
+        ('facts = ["{nobody}"]', "nothing before this binds '{nobody}'"),
     ],
 )
 def test_what_a_step_cannot_have_is_refused(tmp_path: Path, line: str, words: str) -> None:
@@ -171,6 +175,17 @@ def test_what_a_step_cannot_have_is_refused(tmp_path: Path, line: str, words: st
 def test_a_cluster_that_cannot_be_is_refused(tmp_path: Path, lines: str, words: str) -> None:
     with pytest.raises(ScriptError, match=words):
         read(tmp_path, f"{GOOD}\n[cluster]\n{lines}\n")
+
+
+def test_a_step_may_say_which_facts_it_is_about(tmp_path: Path) -> None:
+    path = tmp_path / "script.toml"
+    path.write_text(
+        GOOD.replace('title = "Two"', 'title = "Two"\nfacts = ["web-0", "broker {victim}"]'),
+        encoding="utf-8",
+    )
+    one, two = read_script(path, SCREENS).steps
+    assert one.facts is None
+    assert two.facts == ("web-0", "broker {victim}")
 
 
 def test_a_name_may_be_the_time_of_the_event(tmp_path: Path) -> None:
