@@ -48,7 +48,8 @@ TOPIC: Final = "shutdown"
 RECORD_BYTES: Final = 200
 HASTY: Final = "hasty"
 HASTY_TIMEOUT_MS: Final = 3_000
-WARM_UP_S: Final = 3.0
+#: Longer than HASTY_TIMEOUT_MS: so the hasty producer's limit is tried while all brokers work.
+WARM_UP_S: Final = 5.0
 _LOOK_EVERY_S: Final = 0.02
 SIGTERM: Final = "SIGTERM"
 KILL: Final = "kill -9"
@@ -69,6 +70,10 @@ class Round(NamedTuple):
     """Records refused to them."""
     given_up_after_3_s: int
     """Records refused to the third."""
+    given_up_before: int
+    """Records refused to the third while all brokers worked, before the first of them ended. If
+    there are any, the machine is too busy for its limit of 3 s.
+    """
     gone_ms: float
     """From the signal to the end of the process."""
     end: End
@@ -262,6 +267,7 @@ def play(stage: Stage, how: str, victim: int, console: Console) -> Round:
         stage.silences_ms(led, began, moved),
         refused.total(),
         len(stage.hasty.refused) - hastily_refused,
+        hastily_refused,
         gone_ms,
         end_of(before),
         clean_file,
@@ -341,12 +347,15 @@ def report_of(outcome: Outcome) -> Report:
     report.target("SIGTERM: leaders moved", len(sigterm.moves.ms_without_leader), "==", sigterm.led)
     report.target("SIGTERM: partitions remaining", sigterm.end.remaining, "==", 0)
     report.target("SIGTERM: produce requests failed", sigterm.given_up, "==", 0)
-    report.target(
-        "SIGTERM: refused to the hasty producer, beside kill -9",
-        sigterm.given_up_after_3_s,
-        "<",
-        kill.given_up_after_3_s,
-    )
+    in_peace = outcome.rounds[0].given_up_before
+    report.figure("records refused after 3 s, while all brokers worked", in_peace)
+    if not in_peace:  # else the machine is so busy that these numbers say nothing of the brokers
+        report.target(
+            "SIGTERM: refused to the hasty producer, beside kill -9",
+            sigterm.given_up_after_3_s,
+            "<",
+            kill.given_up_after_3_s,
+        )
     report.target(
         "SIGTERM: .kafka_cleanshutdown was written (1: yes)",
         int(sigterm.clean_file and sigterm.end.clean),
@@ -431,6 +440,12 @@ def shutdown(console: Console, partitions: int, rate: int, zookeeper: str) -> Re
         if each.led == 0:
             raise ClusterError(f"the broker led nothing when it got {each.how}")
     show(outcome, console)
+    if outcome.rounds[0].given_up_before:
+        console.print(
+            "[yellow]▲[/] This machine is so busy that records wait for 3 s while all brokers work."
+            " So what was refused to the hasty producer is not compared.",
+            soft_wrap=True,
+        )
     report = report_of(outcome)
     orderly, killed = outcome.rounds
     report.end(

@@ -4,10 +4,15 @@ import re
 
 import pytest
 
+from chapters.ch06_graceful_shutdown.shutdown import KILL, SIGTERM, Round
+from chapters.ch06_graceful_shutdown.shutdown import Outcome as ShutdownOutcome
+from chapters.ch06_graceful_shutdown.shutdown import report_of as shutdown_report
+from chapters.ch06_graceful_shutdown.shutdown_events import End, Moves, Start
 from chapters.ch09_log_storage.bad_disk import in_dir
 from chapters.ch10_replication.kills import KILLS, PARTITIONS, Outcome, report_of
 from chapters.demo_parts.stored_records import Found, compare
 from kafka_edu.common.errors import Errors
+from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import ClusterError
 
 LOG = """[2026-11-23 20:18:14,451] INFO broker 1 started (kafka_edu.server)
@@ -35,3 +40,36 @@ def test_the_kills_report_counts_the_refused_records_by_error() -> None:
     figures = report_of(outcome).figures
     assert figures["refused"] == 3
     assert figures["refused, by error"] == {"timed out": 2, "not enough replicas": 1}
+
+
+def shutdown_round(how: str, refused_before: int, refused: int) -> Round:
+    killed = how == KILL
+    return Round(
+        how,
+        led=1,
+        moves=Moves({TopicPartition("shutdown", 0): 6000.0 if killed else 60.0}),
+        silences_ms=[100.0],
+        given_up=0,
+        given_up_after_3_s=refused,
+        given_up_before=refused_before,
+        gone_ms=100.0,
+        end=End(attempts=1, remaining=0, clean=not killed),
+        clean_file=not killed,
+        start=Start(1000, 1, 0 if killed else 1, 1 if killed else 0, 10 if killed else 0),
+    )
+
+
+@pytest.mark.parametrize("refused_before", [0, 5])
+def test_the_hasty_producer_is_judged_only_if_its_limit_fits_the_machine(
+    refused_before: int,
+) -> None:
+    """On a starved machine records wait for 3 s although no broker has ended."""
+    rounds = [
+        shutdown_round(SIGTERM, refused_before, 9),
+        shutdown_round(KILL, 9 + refused_before, 8),
+    ]
+    report = shutdown_report(ShutdownOutcome(rounds, 10, 10, compare({}, []), compare({}, [])))
+    judged = [target for target in report.targets if "hasty" in target.name]
+    assert [target.holds for target in judged] == ([False] if refused_before == 0 else [])
+    assert report.figures["records refused after 3 s, while all brokers worked"] == refused_before
+    assert all(target.holds for target in report.targets if target not in judged)
