@@ -13,6 +13,7 @@ The cost of each reducer is measured by itself, in CPU time for each event.
 
 import argparse
 import asyncio
+import sys
 import time
 from collections import Counter, deque
 from pathlib import Path
@@ -59,10 +60,16 @@ class MadeFeed:
         return True
 
     def late_us(self) -> int:
-        return 0
+        """Return since when the first event waits that has not been handed out."""
+        if self._offset_us is None or not self._made:
+            return 0
+        return max(time.monotonic_ns() // 1000 - self._offset_us - self._made[0].mono_us, 0)
 
-    def drain(self, now: int | None = None) -> list[Envelope]:
-        """Return the events whose time has come."""
+    def to_now(self) -> None:
+        """Be there already."""
+
+    def drain(self, now: int | None = None, most: int = sys.maxsize) -> list[Envelope]:
+        """Return the events whose time has come, at most so many."""
         now_us = now if now is not None else time.monotonic_ns() // 1000
         if self._offset_us is None:
             self._offset_us = now_us
@@ -70,8 +77,8 @@ class MadeFeed:
         while self._stream.now_us < ripe:
             self._made.extend(self._stream.cycle(self._cycle))
             self._cycle += 1
-        out = []
-        while self._made and self._made[0].mono_us <= ripe:
+        out: list[Envelope] = []
+        while self._made and self._made[0].mono_us <= ripe and len(out) < most:
             envelope = self._made.popleft()
             out.append(envelope._replace(mono_us=envelope.mono_us + self._offset_us))
         self.handed_out += len(out)
@@ -93,7 +100,7 @@ class CountedApp(DashboardApp):
         super()._take(feed, now)
         self.taking_s += time.process_time() - begin
         assert isinstance(feed, MadeFeed)
-        self.facts = feed.handed_out - len(self._arrived)
+        self.facts = feed.handed_out
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         self.frames += 1

@@ -22,10 +22,11 @@ from textual.screen import ModalScreen
 
 from kafka_edu.common.terminal_picture import tidy
 from kafka_edu.common.words import plural
+from kafka_edu.instruments.backlog import BEHIND_US, HOLD_BACK_US
 from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.replay import Replay
-from kafka_edu.instruments.trace_feed import HOLD_BACK_US, TraceFeed, now_us
+from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.supervisor.act_table import ACTS
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope, Level
@@ -50,13 +51,30 @@ FLOOD_TICK_S: Final = 0.08
 """In a flood a tick may be late, and ten frames a second shall be left."""
 REST_S: Final = 0.01
 """Between two ticks there is at least so much time for painting and for keys."""
+FRAME_S: Final = 0.2
+"""Without a flood a frame is drawn each second tick."""
+LATE_FRAME_S: Final = 0.5
+"""While events are late there are fewer frames, because events need the time."""
+LONGEST_REST_S: Final = 1.5
+FRAME_SHARE: Final = 4
+"""A frame that had to wait for a core is followed by so many times that wait without a frame: the
+machine is busy, and keys and events come first."""
+LATE_US: Final = 1_000_000
+"""Events that wait for so long are late: see LATE_FRAME_S."""
+KEY_TURNS: Final = 8
+"""A key passes through so many turns of the loop, at most, from the terminal to its action."""
+KEY_FIRST_S: Final = 0.3
+"""After a key was read, events and frames wait until it is answered, but no longer than this."""
+LEFT_OUT_SHOWN_S: Final = 10.0
+"""For so long the head says what was left out."""
 LONGEST_TICK_US: Final = 1_000_000
 """After ctrl+z, or a night's sleep, a recording goes on where it was."""
 TAKING_US: Final = 50_000
 """Of each frame so much time at most goes into events."""
 FLOOD: Final = 500
 """So many events at once are drawn with every tick. Else every second one is enough."""
-_SLICE: Final = 100
+SLICE: Final = 50
+"""So many events are taken before the clock is looked at: some ms of processor time."""
 #: How long a picture of a live cluster waits for the first events of its processes.
 LINK_TIMEOUT_S: Final = 10.0
 
@@ -68,6 +86,20 @@ def next_due(due_s: float, now_s: float, beat_s: float = TICK_S) -> float:
     return max(due_s + beat_s, now_s - beat_s)
 
 
+def next_frame(
+    began_s: float, ended_s: float, worked_s: float, *, flooded: bool, late_us: int
+) -> float:
+    """Return when the frame after one is due that was drawn from `began_s` to `ended_s`, with
+    `worked_s` of processor time.
+
+    A flood that is shown in time is drawn with every tick. One that is late gets fewer frames.
+    """
+    every_s = LATE_FRAME_S if late_us > LATE_US else 0.0 if flooded else FRAME_S
+    waited_s = max(ended_s - began_s - worked_s, 0.0)
+    rest_s = min(FRAME_SHARE * waited_s, LONGEST_REST_S)
+    return max(began_s + every_s - TICK_S / 2, ended_s + rest_s)
+
+
 class Feed(Protocol):
     """A source of events that arrive while time passes. TraceFeed reads a live cluster."""
 
@@ -75,9 +107,11 @@ class Feed(Protocol):
 
     def complete(self) -> bool: ...
 
-    def drain(self, now: int | None = None) -> list[Envelope]: ...
+    def drain(self, now: int | None = None, most: int = ...) -> list[Envelope]: ...
 
     def late_us(self) -> int: ...
+
+    def to_now(self) -> None: ...
 
     @property
     def left_out(self) -> Counter[str]: ...
@@ -92,8 +126,6 @@ class DashboardApp(App[None]):
     TITLE = "kafka-edu dashboard"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {DashboardCommands}
     COMMAND_PALETTE_BINDING = "ctrl+p"
-    SHEDS_HOPS: ClassVar[bool] = True
-    """Whether hops are left out when events come too fast: the view shall be of now."""
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(each.key, f"look('{each.name}')", each.title, show=False)
@@ -153,20 +185,31 @@ class DashboardApp(App[None]):
         self.player = Player(self.model, replay)
         self._folder = folder
         self._level = Level.STATE
-        self._feed = feed or (
-            TraceFeed(folder, sheds=self.SHEDS_HOPS) if folder is not None else None
-        )
         self._load = LoadProcess(folder.name) if folder is not None else None
         self._recorder = Recorder(record, name) if record is not None else None
+        self._said_failure = False
+        self._feed = feed or (
+            TraceFeed(
+                folder,
+                sheds=True,
+                on_line=self._recorder.write_line if self._recorder is not None else None,
+            )
+            if folder is not None
+            else None
+        )
         self._report = report
         self._looks: dict[str, DashboardScreen] = {
             screen.declaration.name: screen(self.model, replay, folder) for screen in SCREENS
         }
         self._last_us = now_us()
-        self._arrived: deque[Envelope] = deque()
+        self._frame_due_s = 0.0
+        self._key_until_s = 0.0
+        """A key that was read is to be answered before events and frames, up to this time."""
+        self._key_acted = False
+        self._left_out: deque[tuple[float, Counter[str]]] = deque()
+        """What had been left out since the start, at some times of the last seconds."""
         self._reads_rings = False
         self._said_of_rings, self._said_until = "", 0.0
-        self._ticks = 0
 
     def on_mount(self) -> None:
         for theme in THEMES:
@@ -191,11 +234,40 @@ class DashboardApp(App[None]):
         due = loop.time() + TICK_S
         while self.is_running:
             await asyncio.sleep(max(due - loop.time(), REST_S))
-            self.tick()
+            await self._keys_first()
+            self.take_events()
+            if loop.time() >= self._frame_due_s:
+                await self._keys_first()
+                began_s, worked_s = loop.time(), time.thread_time()
+                self.look()
+                ended_s, worked_s = loop.time(), time.thread_time() - worked_s
+                self._frame_due_s = next_frame(
+                    began_s,
+                    ended_s,
+                    worked_s,
+                    flooded=self.model.flooded,
+                    late_us=self.model.late_us,
+                )
             due = next_due(due, loop.time(), FLOOD_TICK_S if self.model.flooded else TICK_S)
+
+    async def _keys_first(self) -> None:
+        """Let a key that has come get its answer before events and frames go on.
+
+        On a busy machine a frame may take half a second. So it does not begin between a key and
+        its answer.
+        """
+        for _ in range(KEY_TURNS):
+            await asyncio.sleep(0)
+        while time.monotonic() < self._key_until_s:
+            await asyncio.sleep(REST_S)
 
     def tick(self) -> None:
         """Take the events that have arrived, and let the present screen draw."""
+        self.take_events()
+        self.look()
+
+    def take_events(self) -> None:
+        """Take the events that have arrived, and let time pass."""
         now, before = now_us(), self._last_us
         self._last_us = now
         self.player.tick(min(max(now - before, 0), LONGEST_TICK_US))
@@ -205,42 +277,46 @@ class DashboardApp(App[None]):
             if self._report is not None:
                 late_us = HOLD_BACK_US + self.model.late_us
                 self._report.taken(time.monotonic(), late_us / 1e6, self._feed.left_out)
-        self._ticks += 1
-        if self.model.flooded or self.model.motion.on or self._ticks % 2:
-            self.look()
 
     def _take(self, feed: Feed, now: int) -> None:
-        """Give the model what has arrived, for as long as a frame may wait.
+        """Give the model what has arrived, for as long as keys may wait.
 
-        What is left comes with the next frames: a flood of events slows the view, and not the keys.
+        What is left stays with the feed: a flood of events slows the view, and not the keys.
         """
-        if not self._arrived:
-            envelopes = feed.drain(now)
-            self._arrived.extend(envelopes)
-            if self._recorder is not None:
-                self._record(self._recorder, envelopes)
         until = now_us() + TAKING_US
-        self.model.flooded = len(self._arrived) >= FLOOD
-        while self._arrived and now_us() < until:
-            self.player.take(
-                [self._arrived.popleft() for _ in range(min(_SLICE, len(self._arrived)))], now
-            )
-        waits_us = now - self._arrived[0].mono_us if self._arrived else 0
-        self.model.late_us = max(waits_us, feed.late_us())
-        if not self._arrived:
-            self.player.take([], now)
+        taken = 0
+        while True:
+            envelopes = feed.drain(now, SLICE)
+            taken += len(envelopes)
+            self.player.take(envelopes, now)
+            more = len(envelopes) == SLICE
+            if not more or now_us() >= until:
+                break
+        self.model.flooded = more or taken >= FLOOD
+        self.model.late_us = feed.late_us()
+        self._note_left_out(feed.left_out)
+        self._look_at_recording()
+
+    def _note_left_out(self, total: Counter[str]) -> None:
+        """Let the head say what was left out in the last seconds."""
+        now = time.monotonic()
+        notes = self._left_out
+        if not notes or now - notes[-1][0] >= 1.0:
+            notes.append((now, total.copy()))
+        while len(notes) > 1 and now - notes[1][0] >= LEFT_OUT_SHOWN_S:
+            notes.popleft()
+        self.model.left_out = total - notes[0][1]
 
     @property
     def recording_failure(self) -> str:
         """Why the recording has ended before its time; empty if it has not."""
         return self._recorder.failure if self._recorder is not None else ""
 
-    def _record(self, recorder: Recorder, envelopes: list[Envelope]) -> None:
-        """Record what has arrived. Say once if the recording has ended; the dashboard goes on."""
-        recorded = not recorder.failure
-        recorder.write(envelopes)
-        if recorded and recorder.failure:
-            self.notify(recorder.failure, severity="error", timeout=10)
+    def _look_at_recording(self) -> None:
+        """Say once if the recording has ended; the dashboard goes on."""
+        if self.recording_failure and not self._said_failure:
+            self._said_failure = True
+            self.notify(self.recording_failure, severity="error", timeout=10)
 
     def _look_at_load(self) -> None:
         """Say why the load has ended, if it failed."""
@@ -269,8 +345,11 @@ class DashboardApp(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide keys that have no meaning now."""
-        if action in ("speed", "now"):
-            return self.player.replay is not None and (action != "now" or self.player.live)
+        if action == "speed":
+            return self.player.replay is not None
+        if action == "now":
+            late = self._feed is not None and self.model.late_us > BEHIND_US
+            return self.player.paused or late
         if action == "clear_filter":
             return bool(self.filter_words)
         if action == "load":
@@ -308,9 +387,14 @@ class DashboardApp(App[None]):
         self.look()
 
     async def on_event(self, event: Event) -> None:
-        """Note when a key was read from the terminal."""
-        if self._report is not None and isinstance(event, Key) and not event.is_forwarded:
-            self._report.key_read(event.key, event.time)
+        """Note when a key was read from the terminal: it comes before events and frames."""
+        if isinstance(event, Key) and not event.is_forwarded:
+            now = time.monotonic()
+            if now >= self._key_until_s:  # a key that repeats does not hold up events for good
+                self._key_until_s = now + KEY_FIRST_S
+            self._key_acted = False
+            if self._report is not None:
+                self._report.key_read(event.key, event.time)
         await super().on_event(event)
 
     async def run_action(
@@ -319,13 +403,17 @@ class DashboardApp(App[None]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Note that the action of a key has run."""
+        """Note that the action of a key has run: the next frame shows it."""
         done = await super().run_action(action, default_namespace, namespaces)
-        if done and self._report is not None:
-            self._report.key_acted()
+        if done:
+            self._key_acted = True
+            if self._report is not None:
+                self._report.key_acted()
         return done
 
     def post_display_hook(self) -> None:
+        if self._key_acted:
+            self._key_acted, self._key_until_s = False, 0.0
         if self._report is not None:
             self._report.frame(time.monotonic())
 
@@ -391,7 +479,9 @@ class DashboardApp(App[None]):
         self._after(self.player.toggle)
 
     def action_now(self) -> None:
-        """Show the live cluster as it is now."""
+        """Show the live cluster as it is now, also if events are late."""
+        if self._feed is not None:
+            self._feed.to_now()
         self._after(self.player.to_now)
 
     def action_step(self, by: int) -> None:

@@ -4,6 +4,7 @@ Every event passes through the model. The model is emptied and filled again when
 rewound.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from .view_model.wheels_view import WheelsView
 from .view_model.wire_view import WireView
 from .view_model.zookeeper_view import ZookeeperView
 
-_NO_STATE = frozenset({"name", "pause", "late_us", "flooded", "motion", "wire"})
+_NO_STATE = frozenset({"name", "pause", "late_us", "flooded", "left_out", "motion", "wire"})
 
 
 class Pause(NamedTuple):
@@ -49,6 +50,10 @@ class Model:
         """How late a live cluster's events arrive. Set by the app, and no part of the state."""
         self.flooded = False
         """Whether so many events arrive that what costs much waits. Set by the app."""
+        self.left_out: Counter[str] = Counter()
+        """The events of the last seconds that are not shown, because there was no time. Set by the
+        app, and no part of the state.
+        """
         self.motion = MotionView()
         """Slow motion has a clock of its own, so it is no part of the state."""
         self.wire = WireView()

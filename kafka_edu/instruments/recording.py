@@ -6,18 +6,28 @@ file. Several files, such as those the brokers write, are merged into one stream
 
 import contextlib
 import gzip
+import threading
+import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Envelope, Kind, Source
+from kafka_edu.trace.events.trace import Gap
 from kafka_edu.trace.reader import LeftOut, merge, order, read_recording
 from kafka_edu.trace.recording_file import open_events, readable_part
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode, encode_header
 
-FLUSH_EVERY_US: Final = 1_000_000
+FLUSH_EVERY_S: Final = 1.0
 """So much is lost at most when the recording process is killed."""
+LINES_AT_ONCE: Final = 256
+"""So many are written and flushed together. When the disk is full, the last ones are lost."""
+WAKE_BYTES: Final = 256 * 1024
+"""From so many bytes on the writer does not wait for more."""
+QUEUE_BYTES: Final = 4 * 1024 * 1024
+MOST_BYTES: Final = 16 * 1024 * 1024
 
 
 def read_recordings(
@@ -78,6 +88,10 @@ def thinned(every_us: int) -> Callable[[Envelope], bool]:
 class Recorder:
     """Write the events that the dashboard sees, except the dashboard's own link events.
 
+    A thread of its own packs and writes them, so the one who watches does not wait for it. What
+    waits for the thread is bounded: above QUEUE_BYTES samples are left out, above MOST_BYTES facts
+    too, and a Gap in the recording counts them.
+
     If the file cannot be written, the recording ends there, whole up to then, and `failure` says
     why. The one who watches goes on.
     """
@@ -85,35 +99,74 @@ class Recorder:
     def __init__(
         self, path: Path, cluster: str, keep: Callable[[Envelope], bool] = lambda _: True
     ) -> None:
-        """Open the file; only events to `keep` go into it. Raise OSError if it cannot be
-        written.
+        """Open the file; of what `write` gets only events to `keep` go into it. Raise OSError if
+        it cannot be written.
         """
         self._keep = keep
         self._path = path
         self._file = open_events(path, "wb")
         self.failure = ""
         """Why the recording has ended before its time, in words; empty if it has not."""
-        self._flushed_us = 0
-        with self._ending_if_it_fails():
-            self._file.write(encode_header(SUPERVISOR, cluster))
+        self._changed = threading.Condition()
+        """Guards all that follows."""
+        self._lines: list[bytes] = [encode_header(SUPERVISOR, cluster)]
+        self._bytes = len(self._lines[0])
+        """The bytes of `_lines` and of what is being written."""
+        self._missing: Counter[str] = Counter()
+        self._closing = False
+        self._writer = threading.Thread(target=self._write_on, name="recorder", daemon=True)
+        self._writer.start()
 
     def write(self, envelopes: Iterable[Envelope]) -> None:
-        if self.failure:
-            return
-        with self._ending_if_it_fails():
-            last_us = 0
-            for envelope in envelopes:
-                if envelope.name in EVENT_TYPES and self._keep(envelope):
-                    self._file.write(encode(envelope))
-                    last_us = envelope.mono_us
-            if last_us - self._flushed_us >= FLUSH_EVERY_US:
-                self._flushed_us = last_us
-                self._file.flush()
+        """Record these events. O(events); the file is written later."""
+        for envelope in envelopes:
+            if envelope.name in EVENT_TYPES and self._keep(envelope):
+                self.write_line(envelope.name, encode(envelope))
+
+    def write_line(self, name: str, line: bytes) -> None:
+        """Record an event as it came: its type, and its whole line."""
+        with self._changed:
+            if self.failure:
+                return
+            is_gauge = EVENT_TYPES[name].kind is Kind.GAUGE
+            if self._bytes + len(line) > (QUEUE_BYTES if is_gauge else MOST_BYTES):
+                self._missing[name] += 1
+                return
+            self._lines.append(line)
+            self._bytes += len(line)
+            if self._bytes > WAKE_BYTES:
+                self._changed.notify()
 
     def close(self) -> None:
-        """Write the end of the recording. After a failure it is closed already."""
+        """Write what waits, and the end of the recording. After a failure it is closed already."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._writer.join()
+
+    def _write_on(self) -> None:
+        """Write until the recording is closed, or cannot be written."""
         with self._ending_if_it_fails():
+            while self._write_waiting():
+                pass
             self._file.close()
+
+    def _write_waiting(self) -> bool:
+        """Wait a while for events, and write them. Return whether there is more to come."""
+        with self._changed:
+            if not self._closing and self._bytes <= WAKE_BYTES:
+                self._changed.wait(FLUSH_EVERY_S)
+            closing = self._closing
+            lines, self._lines = self._lines, []
+            missing, self._missing = self._missing, Counter()
+        if missing:
+            lines.append(encode(_gap(missing)))
+        for at in range(0, len(lines), LINES_AT_ONCE):
+            self._file.write(b"".join(lines[at : at + LINES_AT_ONCE]))
+            self._file.flush()
+        with self._changed:
+            self._bytes -= sum(map(len, lines)) - (len(lines[-1]) if missing else 0)
+        return not closing
 
     @contextlib.contextmanager
     def _ending_if_it_fails(self) -> Iterator[None]:
@@ -121,7 +174,16 @@ class Recorder:
         try:
             yield
         except OSError as error:
-            self.failure = (
-                f"the recording {self._path} has ended, because it cannot be written"
-                f" ({error.strerror or error}); what it has up to then can be read"
-            )
+            with self._changed:
+                self._lines.clear()
+                self.failure = (
+                    f"the recording {self._path} has ended, because it cannot be written"
+                    f" ({error.strerror or error}); what it has up to then can be read"
+                )
+
+
+def _gap(missing: Counter[str]) -> Envelope:
+    """Return an event that says what a recording lacks up to now."""
+    gap = Gap(dropped=missing.total(), by_type=tuple(missing.most_common()))
+    now_ns = time.monotonic_ns()
+    return Envelope(SUPERVISOR, 0, 0, time.time_ns() // 1_000_000, now_ns // 1000, gap)

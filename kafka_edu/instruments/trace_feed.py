@@ -7,20 +7,24 @@ a second and hands events on in the order of their time, so a chain of causes ne
 on the screen. When a process ends, the feed reports it as lost and looks for its address file until
 the process is back.
 
-If more is sent than can be read, the feed falls behind. One that `sheds` then leaves the hops of
-requests out, undecoded, until it has caught up. A Gap says how many they were.
+If more is sent than is taken, the feed falls behind. One that `sheds` is never far behind: it
+leaves out older samples, then hops, and at last everything (`backlog` says when). Then it asks each
+process for a new snapshot, and goes on with what is now. A Gap says how many facts of each type are
+missing.
 
 A feed can begin with the past, out of the processes' rings. It then waits for all rings before it
 hands on anything.
 """
 
 import asyncio
-import heapq
+import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
 
+from kafka_edu.instruments.backlog import BEHIND_US, HOLD_BACK_US, Backlog, Stream
 from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
 from kafka_edu.supervisor.action_client import (
     ActionAddress,
@@ -38,19 +42,15 @@ from kafka_edu.trace.event import (
     Source,
     SourceKind,
 )
-from kafka_edu.trace.events.trace import Gap, RingEnds
-from kafka_edu.trace.reader import order
-from kafka_edu.trace.trace_client import EventsAddress, LevelSwitch, subscribe
-from kafka_edu.trace.wire_format import TraceFormatError
+from kafka_edu.trace.trace_client import EventsAddress, LevelSwitch, Subscription
+from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode
 
-HOLD_BACK_US: Final = 250_000
 PAST_PATIENCE_US: Final = 5_000_000
 """A process that is paused sends no ring. The others' events then come without it."""
 LOOK_EVERY_S: Final = 0.25
-MAX_HELD: Final = 200_000
-BEHIND_US: Final = 3_000_000
-"""Above this lateness hops are left out, because facts matter more."""
-CAUGHT_UP_US: Final = 1_000_000
+
+OnLine = Callable[[str, bytes], None]
+"""Gets each event when it is read: its name and its line, with the end of the line."""
 
 
 def now_us() -> int:
@@ -91,30 +91,37 @@ class TraceFeed:
         since_us: int | None = None,
         *,
         sheds: bool = False,
+        on_line: OnLine | None = None,
     ) -> None:
         """`since_us` asks for the past too, from that time of the monotonic clock. 0: all of it.
-        `sheds`: being late is worse than missing hops.
+        `sheds`: being late is worse than missing something. `on_line` gets each event of each
+        process as it is read, also if it is left out here.
         """
-        self._sheds = sheds
         self._folder = folder
         self._level = LevelSwitch(level)
         self._since_us = since_us
+        self._on_line = on_line
         self._begun_us = now_us()
         self._past_read: set[Source] = set()
         """The processes whose ring has been read to its end, or that cannot be reached."""
-        self._held: list[tuple[tuple[int, Source, int], int, Envelope]] = []
-        self._arrived = 0
+        self._backlog = Backlog(sheds=sheds)
+        self._streams: dict[Stream, Subscription] = {}
         self._seen_us: dict[Source, int] = {}
         """The time of the last event of each process."""
         self._late_us: dict[Source, int] = {}
         """How old the last event of each process was when it was read, the past left out."""
-        self._drained_us = self._begun_us
-        self._behind = False
         self._readers: dict[Source, asyncio.Task[None]] = {}
         self._linked: set[Source] = set()
         self._known = False
-        self.left_out: Counter[str] = Counter()
-        """Events that were not handed on, by their type, because there was no time."""
+
+    @property
+    def left_out(self) -> Counter[str]:
+        """How many events were not handed on since the start, by type."""
+        return self._backlog.left_out
+
+    def keep(self, names: Collection[str]) -> None:
+        """Never leave out events of these types, because somebody waits for one."""
+        self._backlog.keeps = frozenset(names)
 
     def complete(self) -> bool:
         """Return whether every process that has published its address has sent something."""
@@ -123,26 +130,21 @@ class TraceFeed:
         }
 
     def late_us(self) -> int:
-        """Return how late events are read here, in µs, of the process whose events are latest.
+        """Return how late events are handed on, in µs, of the process whose events are latest.
 
         They are some tenths of a second late while all is well: each process sends ten times a
-        second. If more is sent than can be read, they become seconds late.
+        second. If more is sent than is taken, or a process sends late, they become seconds late.
         """
-        return max(self._late_us.values(), default=0)
+        return max(self._backlog.late_us(now_us()), *self._late_us.values(), 0)
 
-    def _look_at_lateness(self) -> None:
-        """Begin to leave hops out, or stop. A reader that has not taken what is held is as late as
-        one whose sockets are full.
-        """
-        late_us = max(self.late_us(), now_us() - self._drained_us)
-        self._behind = late_us > (CAUGHT_UP_US if self._behind else BEHIND_US)
+    def to_now(self) -> None:
+        """Leave out what waits if it is late, and go on with a new snapshot of each process."""
+        if self._backlog.late_us(now_us()) > BEHIND_US:
+            self._ask_for_snapshots(self._backlog.leave_out_all(self._streams))
 
-    def _leaves_out(self, name: str) -> bool:
-        """Return whether events of this name are left out now: hops, those of slow requests too."""
-        if not self._behind:
-            return False
-        known = EVENT_TYPES.get(name)
-        return known is not None and known.level is not Level.STATE
+    def _ask_for_snapshots(self, streams: Collection[Stream]) -> None:
+        for stream in streams:
+            self._streams[stream].ask_for_snapshot()
 
     def listen_at(self, level: Level) -> None:
         """Ask every process for the events of this level from now on."""
@@ -211,48 +213,40 @@ class TraceFeed:
             return  # the file is being written, or has gone again
         told = False
         reason = "closed"
-        left_out = 0
-
-        def wanted(name: str) -> bool:
-            nonlocal left_out
-            leaves_out = self._leaves_out(name)
-            left_out += leaves_out
-            if leaves_out:
-                self.left_out[name] += 1
-            return not leaves_out
-
+        subscription: Subscription | None = None
+        stream: Stream | None = None
         try:
-            async for envelope in subscribe(
-                address,
-                self._level,
-                gauges=True,
-                since_us=since_us,
-                wanted=wanted if self._sheds else None,
-            ):
-                if since_us is not None and envelope.mono_us < since_us:
-                    continue  # a ring begins at a keyframe, which is older
-                self._seen_us[teller] = envelope.mono_us
-                if isinstance(envelope.event, RingEnds):
-                    self._past_read.add(teller)
-                if since_us is None or teller in self._past_read:
-                    self._late_us[teller] = now_us() - envelope.mono_us
-                    if self._sheds:
-                        self._look_at_lateness()
-                if not told:
-                    told = True
-                    self._linked.add(teller)
-                    self._take(_link(teller, LinkMade(address.pid)))
-                if left_out and not self._behind:
-                    self._take(envelope._replace(event=Gap(dropped=left_out), cause=0))
-                    left_out = 0
-                self._take(envelope)
+            subscription = await Subscription.open(address, self._level.level, True, since_us)
+            with self._level.of(subscription.writer):
+                while True:
+                    lines, emptied = await subscription.lines()
+                    if not lines:
+                        break
+                    if stream is None:
+                        decoder = Decoder(lines.pop(0))
+                        past = since_us is not None
+                        stream = Stream(teller, decoder, now_us(), past=past)
+                        self._streams[stream] = subscription
+                    for line in lines:
+                        mono_us = self._take_line(stream, line, since_us)
+                        if not told and mono_us is not None:
+                            told = True
+                            self._linked.add(teller)
+                            self._take(_link(teller, LinkMade(address.pid)))
+                    if emptied:
+                        stream.empty_us = now_us()
+                    self._ask_for_snapshots(self._backlog.shed(now_us(), self._streams))
         except (
             OSError,
             TraceFormatError,
             ValueError,
-        ) as error:  # ValueError: a line longer than the stream's limit
+        ) as error:  # ValueError: a line that is too long
             reason = str(error)
         finally:
+            if subscription is not None:
+                subscription.close()
+            if stream is not None:
+                self._streams.pop(stream, None)
             self._past_read.add(teller)
             self._late_us.pop(teller, None)
             if told:
@@ -261,26 +255,40 @@ class TraceFeed:
                 self._linked.discard(teller)
                 self._take(_link(teller, LinkLost(reason)))
 
-    def _take(self, envelope: Envelope) -> None:
-        """Hold one event. When too many are held, the oldest one is lost."""
-        self._arrived += 1
-        heapq.heappush(self._held, (order(envelope), self._arrived, envelope))
-        if len(self._held) > MAX_HELD:
-            heapq.heappop(self._held)
+    def _take_line(self, stream: Stream, line: bytes, since_us: int | None) -> int | None:
+        """Take one line. Return the time of its event; None if it is older than what is wanted."""
+        now, teller = now_us(), stream.source
+        head = self._backlog.take_line(stream, line, now, since_us or 0)
+        if stream.broken:
+            raise TraceFormatError(stream.broken)
+        if head is None:
+            return None  # a ring begins at a keyframe, which is older
+        self._seen_us[teller] = head.mono_us
+        if not stream.past:
+            self._past_read.add(teller)
+            self._late_us[teller] = now - head.mono_us
+        if self._on_line is not None and head.name in EVENT_TYPES:
+            if not stream.decoder.same_fields:
+                envelope = stream.decoder.decode(line)
+                assert envelope is not None  # its type is known
+                self._on_line(head.name, encode(envelope))
+            else:
+                self._on_line(head.name, line + b"\n")
+        return head.mono_us
 
-    def drain(self, now: int | None = None) -> list[Envelope]:
-        """Return, in order, the events that are old enough that no older one can still arrive. O(n
-        log n).
+    def _take(self, envelope: Envelope) -> None:
+        """Hold one event of this feed itself."""
+        self._backlog.take(envelope, now_us())
+
+    def drain(self, now: int | None = None, most: int = sys.maxsize) -> list[Envelope]:
+        """Return, in order, the events that are old enough that no older one can still arrive, at
+        most so many. O(log n) an event.
         """
         now = now_us() if now is None else now
-        self._drained_us = now
-        ripe = now - HOLD_BACK_US
-        out: list[Envelope] = []
         if self._past_loading(now):
-            return out
-        while self._held and self._held[0][0][0] <= ripe:
-            out.append(heapq.heappop(self._held)[2])
-        return out
+            return []
+        self._ask_for_snapshots(self._backlog.shed(now, self._streams))
+        return self._backlog.hand_out(now - HOLD_BACK_US, most)
 
     def _past_loading(self, now: int) -> bool:
         """Return whether a ring is still being read, and nobody has waited for too long."""

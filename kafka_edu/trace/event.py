@@ -16,9 +16,10 @@ events of several processes (docs/chains.md).
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cache
+from itertools import islice
 from types import MappingProxyType
 from typing import (
     Final,
@@ -73,6 +74,10 @@ class EventType(NamedTuple):
     """The event of these values, in the order of `fields`."""
     defaults: Mapping[str, object] = MappingProxyType({})
     """Fields that were added later, with their values in older recordings."""
+    thing: tuple[str, ...] = ()
+    """Of a gauge: the fields that name what is sampled. A newer sample of the same thing, from the
+    same process, replaces an older one. Empty: the process has one such thing.
+    """
 
 
 #: name → type. Filled by the decorator when `kafka_edu.trace.events` is imported, and not changed
@@ -95,11 +100,31 @@ def value_types(annotation: object) -> tuple[type[Event], ...]:
     return tuple(found)
 
 
+def leaves(cls: type[Event]) -> Iterator[tuple[str, object]]:
+    """Yield the fields of an event with their types, in the order in which they are written. A
+    value within an event stands for its own fields.
+    """
+    for name, hint in get_type_hints(cls).items():
+        if isinstance(hint, type) and hasattr(hint, "_fields"):
+            yield from leaves(hint)
+        else:
+            yield name, hint
+
+
 def event(
-    *, level: Level = Level.STATE, kind: Kind = Kind.FACT, joins: tuple[str, ...] = ()
+    *,
+    level: Level = Level.STATE,
+    kind: Kind = Kind.FACT,
+    joins: tuple[str, ...] = (),
+    thing: tuple[str, ...] = (),
 ) -> Callable[[E], E]:
-    """Register a NamedTuple class as an event. Raises ValueError on a name taken, a missing
-    docstring or an unknown join field.
+    """Register a NamedTuple class as an event.
+
+    `thing` is for gauges: the fields that name what is sampled. They must be the first ones, each
+    an int, str or bool, so that a reader finds them in a line without decoding it.
+
+    Raises ValueError on a name taken, a missing docstring, an unknown join field, or a thing that
+    is not named by the first fields.
     """
 
     def register(cls: E) -> E:
@@ -112,10 +137,16 @@ def event(
         inner = {name for value in value_types(cls) for name in get_type_hints(value)}
         if unknown := set(joins) - inner:
             raise ValueError(f"event {name} joins by {sorted(unknown)}, which it does not have")
+        first = [*islice(leaves(cls), len(thing))]
+        if [name for name, _ in first] != [*thing] or any(
+            hint not in (int, str, bool) for _, hint in first
+        ):
+            raise ValueError(f"event {name} must begin with the fields that name its thing")
+        if thing and kind is not Kind.GAUGE:
+            raise ValueError(f"event {name} is no gauge, so it samples no thing")
         make, defaults = getattr(cls, "_make"), getattr(cls, "_field_defaults")  # noqa: B009 - as above
-        EVENT_TYPES[name] = EventType(
-            cls, cls.__module__.rsplit(".", 1)[-1], level, kind, joins, fields, make, defaults
-        )
+        area = cls.__module__.rsplit(".", 1)[-1]
+        EVENT_TYPES[name] = EventType(cls, area, level, kind, joins, fields, make, defaults, thing)
         return cls
 
     return register

@@ -8,6 +8,7 @@ import inspect
 import re
 import sys
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import get_type_hints
 
@@ -23,7 +24,8 @@ docs/events.md`.
 A **fact** says that a state changed. Each process numbers its facts from 1, and a fact names the
 fact that caused it. A **gauge** is a sample, taken ten times a second while somebody watches. A
 **snapshot** event holds the present state and is sent to a new subscriber. A gauge and a snapshot
-of the same thing share one **value** type.
+of the same thing share one **value** type. A gauge begins with the fields that name what is
+sampled: "one for each" says which. A reader that is late keeps the newest sample of each thing.
 
 Facts of level `state` are always emitted. Facts of level `hops` (the hops of a request) and `all`
 (each timer task) are emitted while a subscriber wants them, and only such subscribers get them. At
@@ -55,6 +57,10 @@ def filled(text: str) -> str:
     )
 
 
+def _quoted(fields: Iterable[str]) -> str:
+    return ", ".join(f"`{field}`" for field in fields)
+
+
 def page() -> str:
     """Return the whole page."""
     areas: dict[str, list[tuple[str, EventType]]] = {}
@@ -78,7 +84,8 @@ def page() -> str:
             )
             lines.append(
                 f"### {name}\n\n*{told}*"
-                + (f", joined by {', '.join(f'`{j}`' for j in known.joins)}" if known.joins else "")
+                + (f", joined by {_quoted(known.joins)}" if known.joins else "")
+                + (f", one for each {_quoted(known.thing)}" if known.thing else "")
                 + "\n"
             )
             lines.append(f"{inspect.cleandoc(known.cls.__doc__ or '')}\n")

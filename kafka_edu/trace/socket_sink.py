@@ -12,7 +12,8 @@ between RingBegins and RingEnds (`trace_ring`). They are sent piece by piece, as
 subscriber reads.
 
 A subscriber may send `{"level": "…"}` later, in a line of its own: it gets another level from then
-on.
+on. With `{"snapshot": true}` it gets a snapshot again, for example because it was too late with
+what it had read, and left that out.
 
 A line with `"control": "…"` asks the process to do something in place of sending events: a broker
 slows a link, for example (`broker_process`). It gets one line back: `{"ok": true, …}` or
@@ -73,6 +74,7 @@ class Subscriber:
         """The subscriber wants the past from this time on. None: only what is to come."""
         self.admitted = False
         self._past: _Past | None = None
+        self._wants_snapshot = False
 
     @property
     def name(self) -> str:
@@ -115,13 +117,19 @@ class Subscriber:
             self._server.admit(self)
 
     def _change_level(self) -> None:
-        """Take the lines `{"level": …}` that follow the first one. Others are left out."""
+        """Take the lines `{"level": …}` and `{"snapshot": true}` that follow the first one. Others
+        are left out.
+        """
         *lines, self._hello = self._hello.split(b"\n")
         if len(self._hello) > MAX_HELLO_BYTES:
             self._wire.close()
         for line in lines:
-            with suppress(ValueError, KeyError, TypeError, RecursionError):
-                self.level = Level(json.loads(line)["level"])
+            with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                asked = json.loads(line)
+                if asked.get("snapshot") is True:
+                    self._wants_snapshot = True
+                if "level" in asked:
+                    self.level = Level(asked["level"])
         if lines:
             self._server.level_changed()
 
@@ -185,6 +193,9 @@ class Subscriber:
         if self._dropped and self._wire.unsent == 0:
             dropped, self._dropped = self._dropped, 0
             self._lines.append(_line_now(tracer, Gap(dropped=dropped)))
+            self._wants_snapshot = True
+        if self._wants_snapshot and not self._dropped:
+            self._wants_snapshot = False
             self._lines.extend(snapshot_lines(tracer))
         if self.wants_gauges and not self._dropped:
             if self._wire.unsent < MAX_UNSENT_BYTES:

@@ -18,6 +18,9 @@ from kafka_edu.trace.wire_format import Decoder, TraceFormatError, name_of
 
 LINES_A_TURN: Final = 200
 """After so many lines the reader lets other tasks run. To decode them takes about 5 ms."""
+READ_BYTES: Final = 1 << 16
+"""So much is read at once, about 300 lines."""
+MAX_LINE: Final = 1 << 24
 
 
 class EventsAddress(NamedTuple):
@@ -138,7 +141,7 @@ class TraceClient:
 
 
 class LevelSwitch:
-    """The level of some subscriptions, which can be changed while they run."""
+    """What some subscriptions want, which can be changed while they run: their level."""
 
     def __init__(self, level: Level) -> None:
         self.level = level
@@ -161,6 +164,50 @@ class LevelSwitch:
             self._writers.discard(writer)
 
 
+class Subscription:
+    """The lines of one broker's events, undecoded, as they come. Close it at the end."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self.writer = writer
+        self._rest = b""
+
+    @classmethod
+    async def open(
+        cls, address: EventsAddress, level: Level, gauges: bool, since_us: int | None
+    ) -> "Subscription":
+        """Connect, and send the first line. Raises OSError if no process listens."""
+        reader, writer = await asyncio.open_connection(
+            address.host, address.port, limit=4 * READ_BYTES
+        )
+        writer.write(address.hello(level, gauges, since_us))
+        return cls(reader, writer)
+
+    async def lines(self) -> tuple[list[bytes], bool]:
+        """Return the next whole lines, and whether nothing more has arrived yet. No lines: the
+        process is gone. Raises ValueError if a line is longer than MAX_LINE.
+
+        However much has arrived, the loop's other tasks run before each call returns.
+        """
+        while True:
+            await asyncio.sleep(0)
+            data = await self._reader.read(READ_BYTES)
+            if not data:
+                return [], True
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            if len(self._rest) > MAX_LINE:
+                raise ValueError(f"a line is longer than {MAX_LINE} bytes")
+            if lines:
+                return lines, len(data) < READ_BYTES
+
+    def ask_for_snapshot(self) -> None:
+        """Ask the process for a snapshot, after what it has sent up to then."""
+        self.writer.write(b'{"snapshot": true}\n')
+
+    def close(self) -> None:
+        self.writer.close()
+
+
 async def subscribe(
     address: EventsAddress,
     level: Level | LevelSwitch = Level.STATE,
@@ -177,21 +224,24 @@ async def subscribe(
     `wanted` is asked by the event's name, before the event is decoded, which costs forty times as
     much. However many events wait, the loop's other tasks run in between.
     """
-    reader, writer = await asyncio.open_connection(address.host, address.port, limit=1 << 24)
     switch = level if isinstance(level, LevelSwitch) else LevelSwitch(level)
+    subscription = await Subscription.open(address, switch.level, gauges, since_us)
     try:
-        writer.write(address.hello(switch.level, gauges, since_us))
-        with switch.of(writer):
-            decoder = Decoder(await reader.readline())
-            lines = 0
-            while line := await reader.readline():
-                lines += 1
-                if lines % LINES_A_TURN == 0:
-                    await asyncio.sleep(0)  # readline does not wait while it has a line
-                if wanted is not None and not wanted(name_of(line)):
-                    continue
-                envelope = decoder.decode(line)
-                if envelope is not None:
-                    yield envelope
+        with switch.of(subscription.writer):
+            decoder: Decoder | None = None
+            while lines := (await subscription.lines())[0]:
+                for number, line in enumerate(lines, 1):
+                    if number % LINES_A_TURN == 0:
+                        await asyncio.sleep(0)
+                    if decoder is None:
+                        decoder = Decoder(line)
+                        continue
+                    if wanted is not None and not wanted(name_of(line)):
+                        continue
+                    envelope = decoder.decode(line)
+                    if envelope is not None:
+                        yield envelope
+            if decoder is None:
+                raise TraceFormatError("the process has sent nothing")
     finally:
-        writer.close()
+        subscription.close()

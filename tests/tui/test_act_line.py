@@ -32,8 +32,11 @@ class SilentFeed:
     def complete(self) -> bool:
         return True
 
-    def drain(self, now: int | None = None) -> list[Envelope]:
+    def drain(self, now: int | None = None, most: int = 0) -> list[Envelope]:
         return []
+
+    def to_now(self) -> None:
+        """Be there already."""
 
     def late_us(self) -> int:
         return 0

@@ -4,10 +4,28 @@ import asyncio
 import gc
 
 import pytest
+from textual.events import Event as TextualEvent
+from textual.events import Key
 from textual.worker import Worker
 
+from kafka_edu.trace.event import SUPERVISOR, Envelope
+from kafka_edu.trace.events.supervisor import ActionAsked
 from tests.tui.paused_app import shown
-from tui.app import TICK_S, DashboardApp, next_due
+from tests.tui.test_act_line import SilentFeed
+from tests.waiting import PATIENCE_S
+from tui import app as app_module
+from tui.app import (
+    FRAME_S,
+    FRAME_SHARE,
+    TAKING_US,
+    TICK_S,
+    DashboardApp,
+    next_due,
+    next_frame,
+)
+from tui.app import (
+    LATE_US as LATE_EVENTS_US,
+)
 from tui.collector import THRESHOLDS, settle_collector
 from tui.screens import dashboard_screen
 from tui.screens.dashboard_screen import DashboardScreen
@@ -28,6 +46,84 @@ def test_a_night_of_sleep_is_one_late_tick() -> None:
     due = next_due(10.0, morning)
     assert due == morning - TICK_S
     assert next_due(due, morning) == morning
+
+
+def test_a_frame_that_waited_for_a_core_is_followed_by_a_rest_and_late_events_get_fewer() -> None:
+    at_ease = next_frame(10.0, 10.02, 0.02, flooded=False, late_us=0)
+    assert 10.1 < at_ease <= 10.0 + FRAME_S
+    assert next_frame(10.0, 10.02, 0.02, flooded=True, late_us=0) <= 10.0 + TICK_S, "each tick"
+    late = next_frame(10.0, 10.02, 0.02, flooded=True, late_us=LATE_EVENTS_US + 1)
+    assert late > at_ease, "a flood that is late does not get more frames, but fewer"
+    starved = next_frame(10.0, 10.32, 0.02, flooded=False, late_us=0)
+    assert starved == pytest.approx(10.32 + FRAME_SHARE * 0.3)
+
+
+class EndlessFeed(SilentFeed):
+    """More events than anybody can take."""
+
+    def __init__(self, log: list[str]) -> None:
+        self._log = log
+
+    def drain(self, now: int | None = None, most: int = 0) -> list[Envelope]:
+        self._log.append("events")
+        event = ActionAsked(action="kill", target=SUPERVISOR)
+        return [Envelope(SUPERVISOR, 1, 0, 0, 1, event)] * most
+
+
+def test_a_tick_takes_events_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 0
+
+    def later() -> int:
+        nonlocal clock
+        clock += 10_000
+        return clock
+
+    monkeypatch.setattr(app_module, "now_us", later)
+    log: list[str] = []
+
+    async def run() -> None:
+        app = DashboardApp("demo", feed=EndlessFeed(log))
+        async with app.run_test():
+            log.clear()
+            app.take_events()
+            assert len(log) == TAKING_US // 10_000
+
+    asyncio.run(run())
+
+
+def test_a_key_is_answered_before_the_next_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ticks run without a rest, and there are always events."""
+    monkeypatch.setattr(app_module, "TAKING_US", 0)
+    monkeypatch.setattr(app_module, "REST_S", 0.0)
+    monkeypatch.setattr(app_module, "TICK_S", 0.0)
+    monkeypatch.setattr(app_module, "FLOOD_TICK_S", 0.0)
+    monkeypatch.setattr(app_module, "KEY_FIRST_S", PATIENCE_S)
+    log: list[str] = []
+
+    class LoggingApp(DashboardApp):
+        async def on_event(self, event: TextualEvent) -> None:
+            if isinstance(event, Key) and not event.is_forwarded:
+                log.append(f"read {event.key}")
+            await super().on_event(event)
+
+        def action_look(self, name: str) -> None:
+            super().action_look(name)
+            log.append(f"shown {name}")
+
+    async def run() -> None:
+        app = LoggingApp("demo", feed=EndlessFeed(log))
+        async with app.run_test() as pilot:
+            for key in ("2", "3", "1"):
+                await pilot.press(key)
+
+    asyncio.run(run())
+    keys = [entry for entry in log if entry != "events"]
+    reads, answers = keys[::2], keys[1::2]
+    assert reads == ["read 2", "read 3", "read 1"]
+    assert answers == ["shown wheels", "shown purgatory", "shown cluster"]
+    for read, answer in zip(reads, answers, strict=True):
+        assert log.index(answer) == log.index(read) + 1, "no events in between"
+    assert log.count("events") > len(keys), "and yet events go on"
 
 
 def test_ticks_end_with_the_application() -> None:

@@ -29,7 +29,7 @@ from kafka_edu.instruments.presenter.presentation import (
 from kafka_edu.instruments.presenter.script import ScriptAct
 from kafka_edu.instruments.presenter.script_reader import MAX_CHOICES
 from kafka_edu.instruments.replay import Replay
-from kafka_edu.instruments.trace_feed import now_us
+from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope
 
@@ -59,8 +59,6 @@ def _digit_bindings() -> Iterable[BindingType]:
 class PresenterApp(DashboardApp):
     """The dashboard application that presents a script."""
 
-    SHEDS_HOPS: ClassVar[bool] = False
-    """A page counts hops. While events come late, the presentation waits."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "go_on", "go on", priority=True),
         Binding("backspace", "page_back", "back", priority=True),
@@ -100,6 +98,8 @@ class PresenterApp(DashboardApp):
         self._patience_from = time.monotonic()
         self._last: tuple[int, Phase, tuple[bool, ...]] = (0, Phase.NARRATION, ())
         self.player.observer = self._observe
+        if isinstance(self._feed, TraceFeed):
+            self._feed.keep(presentation.script.events())
         if replay is not None:
             replay.playing = False
 
@@ -124,8 +124,8 @@ class PresenterApp(DashboardApp):
         self._bookmark.save(self.presentation.place())
         self.refresh_bindings()
 
-    def tick(self) -> None:
-        super().tick()
+    def take_events(self) -> None:
+        super().take_events()
         if not self._begun:
             self._begin()
             return
@@ -220,7 +220,7 @@ class PresenterApp(DashboardApp):
                     return
         if effects:
             self._changed()
-        self.look()
+            self.look()
 
     def _act(self, act: ScriptAct) -> None:
         if self._stage is None or self._acting:

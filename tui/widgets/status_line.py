@@ -1,10 +1,13 @@
 """The head of every screen: is all well, and the evidence."""
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from rich.text import Text
 
 from kafka_edu.common.words import plural
+from kafka_edu.instruments.backlog import FACTS, HOPS
 from kafka_edu.instruments.replay import Replay
 
 from ..model import Model
@@ -15,6 +18,15 @@ from .drawn import Drawn, ink, stacked
 
 LATE_US: Final = 2_000_000
 """Events that are read so much later than they happened are not what happens now."""
+
+
+def left_out_words(left_out: Mapping[str, int]) -> str:
+    """Say how much is not shown: `left out 1,240 samples, 30 hops, 5 facts`."""
+    counts = Counter[str]()
+    for name, count in left_out.items():
+        counts["fact" if name in FACTS - HOPS else "hop" if name in HOPS else "sample"] += count
+    words = [plural(counts[kind], kind) for kind in ("sample", "hop", "fact") if counts[kind]]
+    return f"left out {', '.join(words)}"
 
 
 class StatusLine(Drawn, can_focus=True):
@@ -75,6 +87,8 @@ class StatusLine(Drawn, can_focus=True):
         first.append(" " * max(width - first.cell_len - mode.cell_len, 1))
         first.append_text(mode)
         parts = [Text.assemble("cluster ", (view.name or "?", "bold"))]
+        if self.model.left_out:
+            parts.append(ink(left_out_words(self.model.left_out), f"bold {colours.warning}"))
         if view.up_ms is not None:
             parts.append(Text(f"up {clock(view.up_ms)}"))
         controller = ink(

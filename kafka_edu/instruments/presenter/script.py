@@ -128,3 +128,9 @@ class Script(NamedTuple):
     cluster: ClusterWish = ClusterWish()
     pictures: Mapping[str, Picture] = {}
     jobs: Jobs = Jobs()
+
+    def events(self) -> frozenset[str]:
+        """Return the types of the events that steps wait for."""
+        return frozenset(
+            each.event for step in self.steps for each in step.expectations if each.event
+        )

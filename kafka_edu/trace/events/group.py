@@ -299,7 +299,7 @@ class GroupMembers(NamedTuple):
     """Committed offsets: (topic, partition, offset); at most a thousand."""
 
 
-@event(kind=Kind.GAUGE)
+@event(kind=Kind.GAUGE, thing=("group",))
 class GroupMembersSampled(NamedTuple):
     """A sample of a group, twice a second. Of at most fifty groups: first those that rebalance,
     then those with members.

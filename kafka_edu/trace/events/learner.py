@@ -48,7 +48,7 @@ class LearnerSnapshot(NamedTuple):
     total: LearnerCalls
 
 
-@event(kind=Kind.GAUGE)
+@event(kind=Kind.GAUGE, thing=("exercise",))
 class LearnerSampled(NamedTuple):
     """A sample of how often learner's code was called."""
 

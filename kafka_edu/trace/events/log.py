@@ -256,7 +256,7 @@ class LogState(NamedTuple):
     producers: int
 
 
-@event(kind=Kind.GAUGE)
+@event(kind=Kind.GAUGE, thing=("topic", "partition"))
 class ActiveSegment(NamedTuple):
     """A log that has grown since the last sample: its end, and its active segment."""
 

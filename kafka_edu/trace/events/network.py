@@ -191,7 +191,7 @@ class RequestTimes(NamedTuple):
     """In the order of REQUEST_PARTS."""
 
 
-@event(kind=Kind.GAUGE)
+@event(kind=Kind.GAUGE, thing=("api_key", "follower"))
 class RequestTimesSampled(NamedTuple):
     """A sample of one API's times. It comes twice a second, for each API that had requests."""
 

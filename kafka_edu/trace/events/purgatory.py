@@ -148,14 +148,14 @@ class PurgatoryPurged(NamedTuple):
     watched: int
 
 
-@event(kind=Kind.GAUGE)
+@event(kind=Kind.GAUGE, thing=("purgatory",))
 class PurgatorySampled(NamedTuple):
     """A sample of a purgatory."""
 
     state: PurgatoryState
 
 
-@event(kind=Kind.GAUGE)
+@event(kind=Kind.GAUGE, thing=("purgatory", "operation"))
 class WaitingOperationSampled(NamedTuple):
     """A sample of one operation that waits: the longest waiting first, at most fifty of a
     purgatory.
@@ -178,7 +178,7 @@ class WaitingOperationSnapshot(NamedTuple):
     waiting: WaitingOperation
 
 
-@event(kind=Kind.GAUGE)
+@event(kind=Kind.GAUGE, thing=("purgatory",))
 class OperationsEndedSampled(NamedTuple):
     """The causes that ended the operations of a purgatory, with counts. Sent only when a count
     has changed.

@@ -384,7 +384,7 @@ class PartitionSnapshot(NamedTuple):
     """As in BecameLeader."""
 
 
-@event(kind=Kind.GAUGE)
+@event(kind=Kind.GAUGE, thing=("topic", "partition"))
 class PartitionOffsets(NamedTuple):
     """A sample of how far a partition is: when it has moved, and up to ten times a second."""
 

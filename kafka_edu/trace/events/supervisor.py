@@ -155,7 +155,7 @@ class ZooKeeperModeSnapshot(NamedTuple):
     mode: str
 
 
-@event(kind=Kind.GAUGE)
+@event(kind=Kind.GAUGE, thing=("process",))
 class ProcessMemory(NamedTuple):
     """Anonymous resident memory of a child (RssAnon) in bytes: what it took for itself, without
     mapped files and shared libraries.

@@ -115,21 +115,21 @@ class WheelState(NamedTuple):
     """The delay of the task it was made for; 0 for the lowest."""
 
 
-@event(kind=Kind.GAUGE)
+@event(kind=Kind.GAUGE, thing=("timer",))
 class TimerSampled(NamedTuple):
     """A sample of a timer."""
 
     state: TimerState
 
 
-@event(kind=Kind.GAUGE)
+@event(kind=Kind.GAUGE, thing=("timer", "level"))
 class WheelSampled(NamedTuple):
     """A sample of one wheel of a timer."""
 
     state: WheelState
 
 
-@event(kind=Kind.GAUGE)
+@event(kind=Kind.GAUGE, thing=("timer",))
 class NextBucketSampled(NamedTuple):
     """The bucket that is due next: its first few tasks, with their deadlines."""
 

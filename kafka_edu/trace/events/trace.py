@@ -8,10 +8,12 @@ from kafka_edu.trace.event import Kind, event
 @event()
 class Gap(NamedTuple):
     """A subscriber or file was too slow: `dropped` events are missing here. A new snapshot
-    follows, unless they were hops that the subscriber itself left out.
+    follows, unless they were only hops or samples that the subscriber itself left out.
     """
 
     dropped: int
+    by_type: tuple[tuple[str, int], ...] = ()
+    """How many of each type, the most frequent first, where this is known."""
 
 
 @event(kind=Kind.SNAPSHOT)

@@ -182,7 +182,7 @@ class ZooKeeperSampled(NamedTuple):
     latency_max_us: int
 
 
-@event(kind=Kind.GAUGE)
+@event(kind=Kind.GAUGE, thing=("session_id",))
 class SessionSampled(NamedTuple):
     """A live session: when its client was last heard, and when it dies if it stays silent.
 

@@ -11,13 +11,15 @@ import pytest
 
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime, Time
+from kafka_edu.instruments.backlog import BEHIND_US, HOLD_BACK_US, SKIP_US
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope, Event, Level, Source
+from kafka_edu.trace.events.network import ConnectionSnapshot
 from kafka_edu.trace.events.server import RequestDequeued
 from kafka_edu.trace.events.supervisor import ActionAsked
-from kafka_edu.trace.events.trace import Gap
+from kafka_edu.trace.events.trace import Gap, SnapshotBegins, SnapshotEnds
 from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.tracer import Tracer
 from tests.waiting import PATIENCE_S
@@ -228,6 +230,7 @@ def test_it_knows_how_late_its_events_are_read(tmp_path: Path) -> None:
             late.end()
             while feed.late_us():
                 await asyncio.sleep(0.02)
+                feed.drain()
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
 
@@ -248,16 +251,16 @@ def test_one_that_sheds_leaves_hops_out_while_it_is_late_and_says_how_many(
         folder = ClusterFolder(tmp_path / "c")
         folder.path.mkdir()
         feed = TraceFeed(folder, Level.HOPS, sheds=sheds)
-        clock = LateTime()
-        teller = Teller(folder, 1, clock)
+        teller = Teller(folder, 1)
         await teller.start()
         reading = asyncio.create_task(feed.run())
         came: list[Event] = []
 
-        async def until(wanted: ActionAsked) -> None:
+        async def until(wanted: ActionAsked, late_us: int) -> None:
+            """Take events so late until this one has come."""
             while wanted not in came:
                 await asyncio.sleep(0.02)
-                came.extend(e.event for e in feed.drain(FAR_FUTURE_US))
+                came.extend(e.event for e in feed.drain(now_us() + late_us))
 
         first, second, third = (
             ActionAsked(action=act, target=Source.of_broker(1)) for act in ("a", "b", "c")
@@ -266,20 +269,63 @@ def test_one_that_sheds_leaves_hops_out_while_it_is_late_and_says_how_many(
             while not teller.tracer.hops:
                 await asyncio.sleep(0.02)
             teller.tracer(first)
-            await until(first)
+            await until(first, 0)
             for correlation in range(7):
                 teller.tracer(dequeued(correlation))
             teller.tracer(second)
-            await until(second)
-            clock.late_ns = -LATE_NS  # a slow machine shall not make it late
+            await until(second, HOLD_BACK_US + BEHIND_US + 1)
             teller.tracer(third)
-            await until(third)
-        hops: list[Event] = [dequeued(correlation) for correlation in range(7)]
-        facts = [e for e in came if isinstance(e, ActionAsked | RequestDequeued | Gap)]
+            await until(third, 0)
+        hops = [e for e in came if isinstance(e, RequestDequeued)]
+        missing = sum(e.dropped for e in came if isinstance(e, Gap))
+        assert [e for e in came if isinstance(e, ActionAsked)] == [first, second, third]
         if sheds:
-            assert facts == [first, second, Gap(dropped=7), third]
+            assert (hops, missing) == ([], 7)
+            assert feed.left_out["RequestDequeued"] == 7
         else:
-            assert facts == [first, *hops, second, third]
+            assert (hops, missing) == ([dequeued(correlation) for correlation in range(7)], 0)
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        teller.end()
+
+    asyncio.run(run())
+
+
+def test_one_that_is_far_behind_goes_on_with_a_new_snapshot_of_each_process(tmp_path: Path) -> None:
+    async def run() -> None:
+        folder = ClusterFolder(tmp_path / "c")
+        folder.path.mkdir()
+        recorded: list[str] = []
+        feed = TraceFeed(folder, sheds=True, on_line=lambda name, _: recorded.append(name))
+        teller = Teller(folder, 1)
+        connection = ConnectionSnapshot(connection_id="c", listener="L", processor=0, client_id="")
+        teller.tracer.on_snapshot(lambda: [connection])
+        await teller.start()
+        reading = asyncio.create_task(feed.run())
+        came: list[Event] = []
+        missed = ActionAsked(action="missed", target=Source.of_broker(1))
+
+        async def until(wanted: Callable[[], bool], late_us: int = 0) -> None:
+            """Take events so late until it is as wanted."""
+            while not wanted():
+                await asyncio.sleep(0.02)
+                came.extend(e.event for e in feed.drain(now_us() + late_us))
+
+        def after_gap() -> list[Event]:
+            return came[next((n for n, e in enumerate(came, 1) if isinstance(e, Gap)), len(came)) :]
+
+        async with asyncio.timeout(PATIENCE_S):
+            await until(lambda: connection in came)
+            teller.tracer(missed)
+            await until(lambda: feed.left_out["ActionAsked"] > 0, HOLD_BACK_US + SKIP_US + 1)
+            await until(lambda: any(isinstance(e, SnapshotEnds) for e in after_gap()))
+        assert missed not in came
+        assert "ActionAsked" in recorded, "a recording has the facts that the view leaves out"
+        begins, *rest = after_gap()
+        assert isinstance(begins, SnapshotBegins)
+        assert connection in rest
+        gap = next(e for e in came if isinstance(e, Gap))
+        assert gap == Gap(dropped=1, by_type=(("ActionAsked", 1),))
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
         teller.end()

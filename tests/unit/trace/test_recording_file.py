@@ -17,9 +17,10 @@ from kafka_edu.trace.wire_format import encode, encode_header
 #: the recorder's failure, how many events were written and how many can be read, and what the
 #: reader warns of. The events cannot be compressed by much.
 SCRIPT = """
-import random, sys
+import random, sys, time
 from pathlib import Path
 from chapters.demo_parts.private_mounts import enter
+from kafka_edu.instruments import recording
 from kafka_edu.instruments.recording import Recorder, read_recordings
 from kafka_edu.trace.event import SUPERVISOR, Envelope
 from kafka_edu.trace.events.supervisor import ActionAsked
@@ -31,6 +32,7 @@ if mounts.refused:
 mounts.small_disk(folder, 1024 * 1024)
 chance = random.Random(7)
 event = lambda: ActionAsked(action=chance.randbytes(2000).hex(), target=SUPERVISOR, title="")
+recording.WAKE_BYTES = 0
 recorder = Recorder(folder / name, "demo")
 written = 0
 while not recorder.failure and written < 10_000:
@@ -39,6 +41,8 @@ while not recorder.failure and written < 10_000:
         for n in range(written, written + 7)
     ]
     recorder.write(events)
+    while recorder._bytes and not recorder.failure:
+        time.sleep(0.001)  # the recorder's thread writes
     written += 7
 recorder.write(events)
 recorder.close()

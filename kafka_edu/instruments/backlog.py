@@ -1,0 +1,273 @@
+"""The events that have been read and not yet handed on, most of them still as lines.
+
+To decode an event and to show it costs fifty times as much as to read its line's head. So what is
+left out when there is no time is left out undecoded:
+
+- A gauge whose thing has a newer sample that is due too. Who takes them in time loses nothing,
+  because then one sample of each thing is due at a time.
+- The hops of requests, once events are BEHIND_US late, until they are less than CAUGHT_UP_US late.
+- Everything, once events are SKIP_US late, or take more than MAX_BYTES: `leave_out_all`. A snapshot
+  must follow.
+
+An event is late here if it could have been handed on before. An event that its process sent late,
+because it was paused, is not.
+
+The backlog is pure: the caller says what time it is, in µs of the monotonic clock.
+"""
+
+import heapq
+from collections import Counter, deque
+from collections.abc import Callable, Collection
+from typing import Final
+
+import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level, Source
+from kafka_edu.trace.events.trace import Gap, RingEnds, SnapshotBegins, SnapshotEnds
+from kafka_edu.trace.wire_format import Decoder, LineHead, TraceFormatError, head_of, thing_of
+
+HOLD_BACK_US: Final = 250_000
+"""So long an event is held, because an older one of another process may still arrive."""
+BEHIND_US: Final = 3_000_000
+CAUGHT_UP_US: Final = 1_000_000
+SKIP_US: Final = 10_000_000
+MAX_BYTES: Final = 16 * 1024 * 1024
+MAX_BYTES_UNSHED: Final = 128 * 1024 * 1024
+"""Where being late does not matter, the oldest events go when more than this is held."""
+ENTRY_BYTES: Final = 400
+"""What one held event takes besides its line, about."""
+
+FACTS: Final = frozenset(name for name, known in EVENT_TYPES.items() if known.kind is Kind.FACT)
+HOPS: Final = frozenset(name for name in FACTS if EVENT_TYPES[name].level is not Level.STATE)
+
+_SNAPSHOT_BEGINS: Final = SnapshotBegins.__name__
+_SNAPSHOT_ENDS: Final = SnapshotEnds.__name__
+_RING_ENDS: Final = RingEnds.__name__
+
+
+class Stream:
+    """The events of one connection to a process."""
+
+    def __init__(self, source: Source, decoder: Decoder, now_us: int, *, past: bool) -> None:
+        """`past`: the stream begins with the process's ring."""
+        self.source = source
+        self.decoder = decoder
+        self.empty_us = now_us
+        """When its socket was last known to be empty: what is read later has come later."""
+        self.past = past
+        """Whether what is read is still the past."""
+        self.skipping = False
+        """Whether everything up to the next snapshot is left out."""
+        self.settling = False
+        """Whether a snapshot that was asked for has not been handed on yet."""
+        self.missing: Counter[str] = Counter()
+        """The facts that were left out, and that no Gap has counted yet."""
+        self.broken = ""
+        """Why a line of it cannot be decoded."""
+
+
+class _Held:
+    """One event that is held: a line or an envelope. Nothing, once it is left out."""
+
+    __slots__ = ("due_us", "event", "name", "size", "stream", "thing")
+
+    def __init__(
+        self,
+        event: bytes | Envelope,
+        name: str,
+        stream: Stream | None,
+        due_us: int,
+        thing: tuple[Source, str, bytes] | None,
+    ) -> None:
+        self.event: bytes | Envelope | None = event
+        self.name = name
+        self.stream = stream
+        self.due_us = due_us
+        """When it could be handed on at the earliest."""
+        self.thing = thing
+        self.size = ENTRY_BYTES + (len(event) if isinstance(event, bytes) else 0)
+
+
+class Backlog:
+    """Holds events until they are due, in order of their time, and leaves out what is too much.
+
+    Memory: at most MAX_BYTES, and what one `leave_out_all` may not leave out.
+    """
+
+    def __init__(self, *, sheds: bool) -> None:
+        """Without `sheds` nothing is left out up to MAX_BYTES_UNSHED."""
+        self.left_out: Counter[str] = Counter()
+        """Events that were left out since the start, by type."""
+        self.keeps: Collection[str] = frozenset()
+        """The types of facts that are never left out, because somebody waits for one."""
+        self.bytes = 0
+        """About how much memory the held events take."""
+        self.behind = False
+        """Whether hops are left out now."""
+        self._sheds = sheds
+        self._heap: list[tuple[int, Source, int, int, _Held]] = []
+        self._ready: deque[_Held] = deque()
+        """Those that are due, in order."""
+        self._newest: dict[tuple[Source, str, bytes], _Held] = {}
+        """The newest sample of each thing among `_ready`."""
+        self._arrived = 0
+
+    def take(self, envelope: Envelope, now_us: int) -> None:
+        """Hold an event that came in no line. It is never left out. O(log n)."""
+        due_us = max(envelope.mono_us + HOLD_BACK_US, now_us)
+        held = _Held(envelope, envelope.name, None, due_us, None)
+        self._push(envelope.mono_us, envelope.source, envelope.seq, held)
+
+    def take_line(
+        self, stream: Stream, line: bytes, now_us: int, since_us: int = 0
+    ) -> LineHead | None:
+        """Hold one line that was read now, or leave it out. Return its head; None if the event is
+        older than `since_us`, which is not wanted. O(log n), 4 µs.
+
+        Raises TraceFormatError if the line is no event.
+        """
+        head = head_of(line)
+        name = head.name
+        if head.mono_us < since_us:
+            return None
+        if name not in EVENT_TYPES:
+            return head
+        if name == _SNAPSHOT_BEGINS:
+            stream.skipping = False
+        elif name == _RING_ENDS:
+            stream.past = False
+        if name not in self.keeps and (stream.skipping or (self.behind and name in HOPS)):
+            self._leave_out(stream, name)
+            return head
+        if stream.missing and not stream.skipping and (not self.behind or name == _SNAPSHOT_BEGINS):
+            self._tell_gap(stream, head, now_us)
+        named: bytes | None = None
+        if self._sheds and stream.decoder.same_fields and name not in self.keeps:
+            named = thing_of(line, head)
+        thing = None if named is None else (stream.source, name, named)
+        # What is read now has come after the socket was last empty, however old it is.
+        due_us = max(head.mono_us + HOLD_BACK_US, now_us if stream.past else stream.empty_us)
+        self._push(head.mono_us, stream.source, head.seq, _Held(line, name, stream, due_us, thing))
+        return head
+
+    def _push(self, mono_us: int, source: Source, seq: int, held: _Held) -> None:
+        self._arrived += 1
+        self.bytes += held.size
+        heapq.heappush(self._heap, (mono_us, source, seq, self._arrived, held))
+        if self.bytes > MAX_BYTES_UNSHED and not self._sheds:
+            self._forget(heapq.heappop(self._heap)[4])
+
+    def _leave_out(self, stream: Stream | None, name: str) -> None:
+        self.left_out[name] += 1
+        if stream is not None and name in FACTS:
+            stream.missing[name] += 1
+
+    def _tell_gap(self, stream: Stream, before: LineHead, now_us: int) -> None:
+        """Let a Gap before this line say which facts of the stream are missing."""
+        missing, stream.missing = stream.missing, Counter()
+        gap = Gap(dropped=missing.total(), by_type=tuple(missing.most_common()))
+        told = Envelope(stream.source, before.seq, 0, before.wall_ms, before.mono_us, gap)
+        self.take(told, now_us)
+
+    def hand_out(self, until_us: int, most: int) -> list[Envelope]:
+        """Return the events up to this time in order, at most so many. Of a gauge's thing only the
+        newest sample up to this time comes. O(log n) an event.
+        """
+        self._ripen(until_us)
+        out: list[Envelope] = []
+        while self._ready and len(out) < most:
+            held = self._ready.popleft()
+            event, held.event = held.event, None
+            if event is None:
+                continue
+            self.bytes -= held.size
+            if held.thing is not None and self._newest.get(held.thing) is held:
+                del self._newest[held.thing]
+            if isinstance(event, bytes):
+                envelope = self._decoded(held, event)
+                if envelope is not None:
+                    out.append(envelope)
+            else:
+                out.append(event)
+        return out
+
+    def _decoded(self, held: _Held, line: bytes) -> Envelope | None:
+        stream = held.stream
+        assert stream is not None
+        if held.name == _SNAPSHOT_ENDS and not stream.skipping:
+            stream.settling = False
+        if stream.broken:
+            return None
+        try:
+            return stream.decoder.decode(line)
+        except TraceFormatError as error:
+            stream.broken = str(error)
+            return None
+
+    def _ripen(self, until_us: int) -> None:
+        heap = self._heap
+        while heap and heap[0][0] <= until_us:
+            held = heapq.heappop(heap)[4]
+            if held.event is None:
+                continue
+            if held.thing is not None:
+                older = self._newest.get(held.thing)
+                if older is not None:
+                    self._forget(older)
+                self._newest[held.thing] = held
+            self._ready.append(held)
+
+    def _forget(self, held: _Held) -> None:
+        """Leave out an event that is held. Its place in the order is emptied."""
+        held.event = None
+        self.bytes -= held.size
+        self._leave_out(held.stream, held.name)
+
+    def late_us(self, now_us: int) -> int:
+        """Return since when the first event waits that could have been handed on."""
+        while self._ready and self._ready[0].event is None:
+            self._ready.popleft()
+        while self._heap and self._heap[0][4].event is None:
+            heapq.heappop(self._heap)
+        first = self._ready[0] if self._ready else self._heap[0][4] if self._heap else None
+        return 0 if first is None else max(now_us - first.due_us, 0)
+
+    def shed(self, now_us: int, streams: Collection[Stream]) -> list[Stream]:
+        """Leave out what there is no time or no room for. Return the streams of which everything
+        is left out up to their next snapshot, which has to be asked for. O(1); O(n) when something
+        is left out.
+        """
+        if not self._sheds:
+            return []
+        late_us = self.late_us(now_us)
+        settling = any(stream.settling for stream in streams)
+        if self.bytes > MAX_BYTES or (late_us > SKIP_US and not settling):
+            return self.leave_out_all(streams)
+        if self.behind:
+            self.behind = late_us > CAUGHT_UP_US
+        elif late_us > BEHIND_US:
+            self.behind = True
+            self._keep_only(lambda held: held.name not in HOPS or held.name in self.keeps)
+        return []
+
+    def leave_out_all(self, streams: Collection[Stream]) -> list[Stream]:
+        """Leave out what is held of these streams, but for the types to keep, and what they send
+        up to their next snapshot. Return them. A stream that still sends its past goes on. O(n).
+        """
+        skipped = [stream for stream in streams if not stream.past]
+        for stream in skipped:
+            stream.skipping = stream.settling = True
+        self._keep_only(
+            lambda held: held.stream is None or held.stream.past or held.name in self.keeps
+        )
+        self.behind = False
+        return skipped
+
+    def _keep_only(self, wanted: Callable[[_Held], bool]) -> None:
+        for held in (*self._ready, *(entry[4] for entry in self._heap)):
+            if held.event is not None and not wanted(held):
+                if held.thing is not None:
+                    self._newest.pop(held.thing, None)
+                self._forget(held)
+        self._ready = deque(held for held in self._ready if held.event is not None)
+        self._heap = [entry for entry in self._heap if entry[4].event is not None]
+        heapq.heapify(self._heap)
