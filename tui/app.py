@@ -41,6 +41,7 @@ from .report import AppReport
 from .screens.act_screen import ActScreen
 from .screens.breakpoint_screen import BreakpointScreen
 from .screens.dashboard_screen import DashboardScreen
+from .screens.declaration import ScreenDeclaration
 from .screens.filter_screen import FilterScreen
 from .screens.glossary_screen import GlossaryScreen
 from .screens.registry import DECLARATIONS, SCREENS
@@ -202,6 +203,8 @@ class DashboardApp(App[None]):
             screen.declaration.name: screen(self.model, replay, folder) for screen in SCREENS
         }
         self._last_us = now_us()
+        self._looked_at: ScreenDeclaration | None = None
+        """The screen whose gauges the brokers send often. None: they send all often."""
         self._frame_due_s = 0.0
         self._key_until_s = 0.0
         """A key that was read is to be answered before events and frames, up to this time."""
@@ -274,6 +277,7 @@ class DashboardApp(App[None]):
         if self._feed is not None:
             self._take(self._feed, now)
             self._look_at_load()
+            self._look_at_gauges()
             if self._report is not None:
                 late_us = HOLD_BACK_US + self.model.late_us
                 self._report.taken(time.monotonic(), late_us / 1e6, self._feed.left_out)
@@ -317,6 +321,15 @@ class DashboardApp(App[None]):
         if self.recording_failure and not self._said_failure:
             self._said_failure = True
             self.notify(self.recording_failure, severity="error", timeout=10)
+
+    def _look_at_gauges(self) -> None:
+        """Let the brokers send often what the present screen shows. A recording gets all."""
+        screen = self.shown_screen()
+        if isinstance(self._feed, TraceFeed) and self._recorder is None and screen is not None:
+            declaration = None if self.model.motion.on else screen.declaration
+            if declaration is not self._looked_at:
+                self._looked_at = declaration
+                self._feed.look_at(None if declaration is None else declaration.gauges())
 
     def _look_at_load(self) -> None:
         """Say why the load has ended, if it failed."""

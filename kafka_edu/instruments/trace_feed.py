@@ -150,6 +150,12 @@ class TraceFeed:
         """Ask every process for the events of this level from now on."""
         self._level.set(level)
 
+    def look_at(self, names: frozenset[str] | None) -> None:
+        """Ask every process for gauges of these types ten times a second, and for others once a
+        second. None: for all often.
+        """
+        self._level.look_at(names)
+
     async def run(self) -> None:
         """Look for processes and listen to each one. Ends only when cancelled."""
         first = True
@@ -216,7 +222,7 @@ class TraceFeed:
         subscription: Subscription | None = None
         stream: Stream | None = None
         try:
-            subscription = await Subscription.open(address, self._level.level, True, since_us)
+            subscription = await Subscription.open(address, self._level, True, since_us)
             with self._level.of(subscription.writer):
                 while True:
                     lines, emptied = await subscription.lines()

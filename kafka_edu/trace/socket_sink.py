@@ -2,7 +2,9 @@
 
 A subscriber connects to a loopback port and sends one line: `{"token": "…", "level": "state" |
 "hops" | "all", "gauges": true}`. It gets the header and a snapshot. After that it gets every fact
-of its own level, whatever other subscribers want, and ten times a second the gauges. A subscriber
+of its own level, whatever other subscribers want, and ten times a second the gauges that have
+changed. With `"often": ["WheelSampled", …]` it says at which gauges it looks; it gets the others
+once a second, and those that have not changed twice a second (`gauge_choice`). A subscriber
 that reads too slowly loses events and never blocks the broker. When it has caught up, it gets a Gap
 and a new snapshot.
 
@@ -12,7 +14,8 @@ between RingBegins and RingEnds (`trace_ring`). They are sent piece by piece, as
 subscriber reads.
 
 A subscriber may send `{"level": "…"}` later, in a line of its own: it gets another level from then
-on. With `{"snapshot": true}` it gets a snapshot again, for example because it was too late with
+on. With `{"often": […]}` it looks at other gauges, with null at all. With `{"snapshot": true}` it
+gets a snapshot again, for example because it was too late with
 what it had read, and left that out.
 
 A line with `"control": "…"` asks the process to do something in place of sending events: a broker
@@ -33,7 +36,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cached_property
 from typing import Final
 
 from kafka_edu.common.time import Time
@@ -42,6 +45,7 @@ from kafka_edu.common.user_files import write_private_json
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.events.trace import EventConnectionFailed, Gap, RingBegins, RingEnds
 from kafka_edu.trace.file_sink import snapshot_lines
+from kafka_edu.trace.gauge_choice import GaugeChoice
 from kafka_edu.trace.trace_ring import DEFAULT_BYTES, DEFAULT_MINUTES, TraceRing
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.trace.wire_format import encode, encode_header
@@ -75,6 +79,7 @@ class Subscriber:
         self.admitted = False
         self._past: _Past | None = None
         self._wants_snapshot = False
+        self._choice = GaugeChoice()
 
     @property
     def name(self) -> str:
@@ -94,31 +99,35 @@ class Subscriber:
                 self._wire.close()
             return
         try:
-            hello = json.loads(self._hello)
+            first, _, rest = self._hello.partition(b"\n")
+            hello = json.loads(first)
             self.level = Level(hello.get("level", "state"))
             self.wants_gauges = bool(hello.get("gauges", True))
+            self._choice.look_at(_names(hello.get("often")))
             if hello.get("ring") or "since_us" in hello:
                 self.since_us = int(hello.get("since_us", 0))
             token = str(hello["token"]).encode()
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             self._refuse(
                 'the first line must be {"token": "...", "level": "state" | "hops" | "all",'
-                ' "gauges": true | false, "ring": true | false, "since_us": 123}'
+                ' "gauges": true | false, "often": [...], "ring": true | false, "since_us": 123}'
             )
             return
         if not hmac.compare_digest(token, self._server.token.encode()):
             self._refuse("wrong token: it stands in the broker's events file")
             return
         self.admitted = True
-        self._hello = self._hello.partition(b"\n")[2]
+        self._hello = rest
         if "control" in hello:
             self._server.control(hello, self._wire)
         else:
             self._server.admit(self)
+            if rest:  # the lines of a subscriber in a hurry
+                self._change_level()
 
     def _change_level(self) -> None:
-        """Take the lines `{"level": …}` and `{"snapshot": true}` that follow the first one. Others
-        are left out.
+        """Take the lines `{"level": …}`, `{"often": …}` and `{"snapshot": true}` that follow the
+        first one. Others are left out.
         """
         *lines, self._hello = self._hello.split(b"\n")
         if len(self._hello) > MAX_HELLO_BYTES:
@@ -128,6 +137,8 @@ class Subscriber:
                 asked = json.loads(line)
                 if asked.get("snapshot") is True:
                     self._wants_snapshot = True
+                if "often" in asked:
+                    self._choice.look_at(_names(asked["often"]))
                 if "level" in asked:
                     self.level = Level(asked["level"])
         if lines:
@@ -183,7 +194,7 @@ class Subscriber:
             lines, self._lines = self._lines, []
             self._wire.send([b"".join(lines)])
 
-    def tick(self, tracer: Tracer, gauges: Callable[[], list[bytes]]) -> None:
+    def tick(self, tracer: Tracer, gauges: "_Gauges") -> None:
         """Send what has gathered, and the gauges; after a drop, once the wire is empty, a Gap and a
         new snapshot. A subscriber that is still at the past gets more of it.
         """
@@ -199,7 +210,7 @@ class Subscriber:
             self._lines.extend(snapshot_lines(tracer))
         if self.wants_gauges and not self._dropped:
             if self._wire.unsent < MAX_UNSENT_BYTES:
-                self._lines.extend(gauges())
+                self._lines.extend(map(gauges.line, self._choice.choose(gauges.samples)))
             else:
                 self._dropped = 1  # many gauges come only when they have changed
         self.flush()
@@ -213,6 +224,34 @@ class Subscriber:
     def connection_lost(self, reason: str) -> None:
         self._past = None
         self._server.gone(self)
+
+
+def _names(often: object) -> list[str] | None:
+    """Return the names of event types out of a line. Raises TypeError if it is no list."""
+    if often is None:
+        return None
+    if not isinstance(often, list):
+        raise TypeError("often must be a list of event types")
+    return [str(name) for name in often]
+
+
+class _Gauges:
+    """The samples of one tick, taken when the first subscriber wants them; each is encoded once."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._lines: dict[int, bytes] = {}
+
+    @cached_property
+    def samples(self) -> list[Envelope]:
+        return self._tracer.gauges()
+
+    def line(self, sample: Envelope) -> bytes:
+        """Return the line of a sample of this tick, or of one that a subscriber has kept."""
+        line = self._lines.get(id(sample))
+        if line is None:
+            line = self._lines[id(sample)] = encode(sample)
+        return line
 
 
 class _Past:
@@ -409,7 +448,7 @@ class EventServer:
                 self.ring.tick(self._now_us(), lambda: snapshot_lines(self._tracer), self._now_us)
             except Exception as error:
                 self._tracer.sink_failed(self.ring, error)
-        gauges = cache(lambda: [encode(envelope) for envelope in self._tracer.gauges()])
+        gauges = _Gauges(self._tracer)
         for subscriber in tuple(self._subscribers):
             try:
                 subscriber.tick(self._tracer, gauges)

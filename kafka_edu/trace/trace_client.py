@@ -8,7 +8,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
@@ -52,7 +52,13 @@ class EventsAddress(NamedTuple):
                     f"{path} does not hold the address of an event socket"
                 ) from error
 
-    def hello(self, level: Level, gauges: bool, since_us: int | None = None) -> bytes:
+    def hello(
+        self,
+        level: Level,
+        gauges: bool,
+        since_us: int | None = None,
+        often: Collection[str] | None = None,
+    ) -> bytes:
         hello: dict[str, object] = {
             "token": self.token,
             "level": level.value,
@@ -60,6 +66,8 @@ class EventsAddress(NamedTuple):
         }
         if since_us is not None:
             hello["since_us"] = since_us
+        if often is not None:
+            hello["often"] = sorted(often)
         return json.dumps(hello).encode() + b"\n"
 
 
@@ -141,18 +149,33 @@ class TraceClient:
 
 
 class LevelSwitch:
-    """What some subscriptions want, which can be changed while they run: their level."""
+    """What some subscriptions want, which can be changed while they run: their level, and the types
+    of gauges that somebody looks at.
+    """
 
     def __init__(self, level: Level) -> None:
         self.level = level
+        self.often: Collection[str] | None = None
+        """None: all types."""
         self._writers: set[asyncio.StreamWriter] = set()
 
     def set(self, level: Level) -> None:
         """Ask every process for this level from now on."""
         if level is not self.level:
             self.level = level
-            for writer in self._writers:
-                writer.write(json.dumps({"level": level.value}).encode() + b"\n")
+            self._send({"level": level.value})
+
+    def look_at(self, names: Collection[str] | None) -> None:
+        """Ask every process for gauges of these types often, and for others once a second. None:
+        for all often.
+        """
+        if names != self.often:
+            self.often = names
+            self._send({"often": None if names is None else sorted(names)})
+
+    def _send(self, wish: dict[str, object]) -> None:
+        for writer in self._writers:
+            writer.write(json.dumps(wish).encode() + b"\n")
 
     @contextmanager
     def of(self, writer: asyncio.StreamWriter) -> Iterator[None]:
@@ -174,13 +197,13 @@ class Subscription:
 
     @classmethod
     async def open(
-        cls, address: EventsAddress, level: Level, gauges: bool, since_us: int | None
+        cls, address: EventsAddress, wish: LevelSwitch, gauges: bool, since_us: int | None
     ) -> "Subscription":
         """Connect, and send the first line. Raises OSError if no process listens."""
         reader, writer = await asyncio.open_connection(
             address.host, address.port, limit=4 * READ_BYTES
         )
-        writer.write(address.hello(level, gauges, since_us))
+        writer.write(address.hello(wish.level, gauges, since_us, wish.often))
         return cls(reader, writer)
 
     async def lines(self) -> tuple[list[bytes], bool]:
@@ -225,7 +248,7 @@ async def subscribe(
     much. However many events wait, the loop's other tasks run in between.
     """
     switch = level if isinstance(level, LevelSwitch) else LevelSwitch(level)
-    subscription = await Subscription.open(address, switch.level, gauges, since_us)
+    subscription = await Subscription.open(address, switch, gauges, since_us)
     try:
         with switch.of(subscription.writer):
             decoder: Decoder | None = None

@@ -6,7 +6,9 @@ docs/dashboard.md and the tests are made from the declarations (registry.SCREENS
 
 from typing import NamedTuple
 
-from ..subjects import Subject
+from kafka_edu.trace.event import EVENT_TYPES, Kind
+
+from ..subjects import HEADER, LOAD, Subject
 
 
 class ScreenDeclaration(NamedTuple):
@@ -25,3 +27,10 @@ class ScreenDeclaration(NamedTuple):
     """The names of the acts that its palette offers."""
     break_: str = ""
     """The act or experiment that makes the screen show its answer."""
+
+    def gauges(self) -> frozenset[str]:
+        """Return the types of the gauges that the screen shows, and of those in every head."""
+        shown = {event.__name__ for each in (*self.subjects, HEADER, LOAD) for event in each.events}
+        return frozenset(
+            name for name in shown if name in EVENT_TYPES and EVENT_TYPES[name].kind is Kind.GAUGE
+        )

@@ -449,6 +449,31 @@ def test_a_subscriber_changes_its_level_while_it_listens() -> None:
     asyncio.run(main())
 
 
+def test_what_a_subscriber_wants_may_come_together_with_its_first_line() -> None:
+    """A process that was paused reads both at once."""
+
+    async def main() -> None:
+        time = SystemTime()
+        tracer = Tracer(Source.of_broker(1), time)
+        server = EventServer(tracer, SocketTransport(), time, "secret")
+        port = await server.listen()
+        run = asyncio.create_task(server.run())
+        async with asyncio.timeout(PATIENCE_S):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            hello = EventsAddress("127.0.0.1", port, "secret", 0).hello(Level.STATE, False)
+            writer.write(hello + b'{"level": "hops"}\n{"snapshot": true}\n')
+            while not tracer.hops:
+                await asyncio.sleep(0)
+            snapshots = 0
+            while snapshots < 2:
+                snapshots += b'"SnapshotEnds",[' in await reader.readline()
+        writer.close()
+        run.cancel()
+        server.close()
+
+    asyncio.run(main())
+
+
 def test_a_subscriber_gets_its_own_level_whatever_the_others_ask_for() -> None:
     tracer = Tracer(Source.of_broker(1), MockTime())
     server = EventServer(tracer, SocketTransport(), MockTime(), "secret")
