@@ -55,18 +55,25 @@ def apache_kafka_jars(version: str = VERSION) -> Path:
         missing(str(error))
 
 
-def java_program(folder: str, main: str, version: str) -> tuple[str, ...]:
+def java_program(
+    folder: str,
+    main: str,
+    version: str,
+    artifact: str = "kafka-clients",
+    without: Sequence[str] = (),
+) -> tuple[str, ...]:
     """Return the command that runs `folder`/`main`.java, built with Kafka's Java client of this
-    version. Skips the test where that is not possible.
+    version, or with another `artifact` of Kafka. Skips the test where that is not possible.
 
-    Maven fetches the jars into a cache, unless KAFKA_EDU_JAVA_CLIENTS names a folder that holds a
+    `without` names dependencies to leave out, as in `maven_jars`. Maven fetches the jars into a cache, unless KAFKA_EDU_JAVA_CLIENTS names a folder that holds a
     folder of jars for each version.
     """
     java, javac = tool("java", "default-jdk-headless"), tool("javac", "default-jdk-headless")
     given = os.environ.get("KAFKA_EDU_JAVA_CLIENTS")
     try:
-        artifacts = [f"org.apache.kafka:kafka-clients:{version}", "org.slf4j:slf4j-nop:1.7.36"]
-        jars = Path(given) / version if given else maven_jars(f"java-clients-{version}", artifacts)
+        artifacts = [f"org.apache.kafka:{artifact}:{version}", "org.slf4j:slf4j-nop:1.7.36"]
+        name = f"java-{artifact.removeprefix('kafka-')}-{version}"
+        jars = Path(given) / version if given else maven_jars(name, artifacts, without)
     except PeerMissing as error:
         missing(str(error))
     build = built(

@@ -1,4 +1,4 @@
-// sarama, driven by tests/interop/test_client_sarama.py: ABILITY SERVERS TOPIC …, prints JSON (see client_contract.py).
+// sarama, driven by tests/interop/test_client_go.py: ABILITY SERVERS TOPIC …, prints JSON (see client_contract.py).
 package main
 
 import (
