@@ -65,8 +65,9 @@ def java_program(
     """Return the command that runs `folder`/`main`.java, built with Kafka's Java client of this
     version, or with another `artifact` of Kafka. Skips the test where that is not possible.
 
-    `without` names dependencies to leave out, as in `maven_jars`. Maven fetches the jars into a cache, unless KAFKA_EDU_JAVA_CLIENTS names a folder that holds a
-    folder of jars for each version.
+    `without` names dependencies to leave out, as in `maven_jars`. Maven fetches the jars into a
+    cache, unless KAFKA_EDU_JAVA_CLIENTS names a folder that holds a folder of jars for each
+    version.
     """
     java, javac = tool("java", "default-jdk-headless"), tool("javac", "default-jdk-headless")
     given = os.environ.get("KAFKA_EDU_JAVA_CLIENTS")
