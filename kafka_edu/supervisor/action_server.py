@@ -6,8 +6,11 @@ import asyncio
 import contextlib
 import hmac
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
+
+log = logging.getLogger(__name__)
 
 Request = Mapping[str, object]
 Answer = dict[str, object]
@@ -69,7 +72,7 @@ class ActionServer:
         try:
             request = json.loads(line)
             token, action = request["token"], request["action"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return {
                 "ok": False,
                 "error": 'a request is a line {"token": "…", "id": 1, "action": "…"}',
@@ -87,6 +90,10 @@ class ActionServer:
             return {"id": number, "ok": True, **await self._act(str(action), request)}, True
         except ActionRefused as error:
             return {"id": number, "ok": False, "error": str(error)}, True
+        except Exception as error:  # a bug in one action ends no other, and no connection
+            log.exception("the action '%s' failed", action)
+            words = f"the supervisor failed at '{action}': {type(error).__name__}: {error}"
+            return {"id": number, "ok": False, "error": words}, True
 
     async def close(self) -> None:
         """Stop listening. Answers already given are sent first."""

@@ -37,6 +37,10 @@ or does. A presentation names acts too ([the presenter](presenter.md)).
 The supervisor carries out every act, from the shell, the dashboard or a presentation. It emits
 ActionAsked with a description of the act, and ActionDone with the result. So every dashboard's time
 line and every recording shows each act, even a refused one.
+
+An act works in every state of the cluster, or it is refused in one line: what is not done, why, and
+what to do. If it needs a process that is paused or stopped, or a link that is cut, it is refused at
+once: "zookeeper is stopped: start it first". A kill does not wait for a stop that takes long.
 """
 
 _AFTER: Final = """\
@@ -47,6 +51,9 @@ same type as the simulator's. Between two brokers each connection is opened by o
 supervisor sets the fault at both, and it covers the whole link: fetches and the controller's
 requests, also over a control plane of their own. If one of them cannot set it, the
 other undoes it, and the act is refused. Each broker emits LinkFaultChanged.
+
+A link is healed also while an end of it is paused: a paused broker heals its end when it is
+resumed. A stopped one knows of no fault.
 
 - A slow link delays each piece in each direction, and keeps the order.
 - A cut link holds everything, as a pulled cable does. Neither side gets an error: what waits for

@@ -46,6 +46,15 @@ VALID_PREVIOUS_STATES: Final[Mapping[ProcessState, frozenset[ProcessState]]] = {
 }
 
 
+_WHAT_TO_DO: Final = {ProcessState.STOPPED: "start", ProcessState.PAUSED: "resume"}
+
+
+def state_trouble(process: str, state: ProcessState) -> str:
+    """Return why a process cannot answer, and what to do; empty if it runs."""
+    todo = _WHAT_TO_DO.get(state)
+    return "" if todo is None else f"{process} is {state}: {todo} it first"
+
+
 class ProcessStateError(Exception):
     """The request does not fit the state of the child."""
 

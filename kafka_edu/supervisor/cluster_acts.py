@@ -2,23 +2,27 @@
 
 An act uses the same interface as Kafka's tools: Kafka's protocol for brokers, and ZooKeeper's own
 protocol. For sessions and links it asks the broker itself, over its event socket.
+
+An act works in every state of the cluster, or it is refused with one line: what is not done, why,
+and what to do. What is known to be paused, stopped or cut is refused at once.
 """
 
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from kafka_edu.clients.admin import AdminTimeoutError
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.link_faults import WHOLE, Link, LinkFault
 from kafka_edu.common.python_process import command_line
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.common.words import plural
+from kafka_edu.common.words import cause_of, plural
 from kafka_edu.supervisor.act_table import RELAYED_ACTS
 from kafka_edu.supervisor.action_server import ActionRefused
-from kafka_edu.supervisor.child_process import ProcessState
+from kafka_edu.supervisor.child_process import ProcessState, state_trouble
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.trace_client import EventsAddress
 from kafka_edu.trace.wire_format import TraceFormatError
@@ -26,8 +30,27 @@ from kafka_edu.trace.wire_format import TraceFormatError
 _CONTROLLER: Final = "/controller"
 _ALL: Final = "all"
 _PATIENCE_S: Final = 15.0
+"""The time for one process to answer. An act has so long too while something is paused, stopped or
+cut, because that is probably why nobody answers."""
+_LONG_PATIENCE_S: Final = 60.0
+"""The time for an act while everything runs."""
 _LOOK_AGAIN_S: Final = 0.05
+_LOOK_WHETHER_IT_RUNS_S: Final = 0.25
 _RELAYED: Final = frozenset(act.name for act in RELAYED_ACTS)
+_BY_ZOOKEEPER: Final = frozenset(
+    {
+        "expire-session",
+        "delete-controller",
+        "write-controller",
+        "elect-preferred",
+        "elect-unclean",
+        "reassign",
+        "topic-config",
+        "broker-config",
+        "capture",
+    }
+)
+"""Acts that change something in ZooKeeper, at once or by a broker."""
 Request = Mapping[str, object]
 
 
@@ -37,21 +60,24 @@ class ClusterActs:
     def __init__(
         self,
         folder: ClusterFolder,
-        bootstrap_servers: str,
+        servers: Mapping[int, str],
         zookeeper_connect: str,
         broker_ports: Mapping[int, Sequence[int]],
         state_of: Callable[[int], ProcessState],
         on_link: Callable[[Link, LinkFault], None],
         relay_state: Callable[[], ProcessState] | None,
         with_control_plane: Collection[int] = (),
+        zookeeper_trouble: Callable[[], str] = lambda: "",
     ) -> None:
-        """`broker_ports` are the ports of each broker's listeners, without those that it chooses at
-        each start: the control planes of `with_control_plane`. `state_of` returns the
-        state of a broker's process. `on_link` is called when a link has changed. `relay_state`
-        returns the state of the relay's process; it is None in a cluster without relays.
+        """`servers` are the brokers' addresses, HOST:PORT by id. `broker_ports` are the ports of
+        each broker's listeners, without those that it chooses at each start: the control planes of
+        `with_control_plane`. `state_of` returns the state of a broker's process. `on_link` is
+        called when a link has changed. `relay_state` returns the state of the relay's process; it
+        is None in a cluster without relays. `zookeeper_trouble` says in words why ZooKeeper cannot
+        answer; it is empty if it can.
         """
         self._folder = folder
-        self._bootstrap_servers = bootstrap_servers
+        self._servers = servers
         self._zookeeper_connect = zookeeper_connect
         self._broker_ports = broker_ports
         self._with_control_plane = with_control_plane
@@ -61,27 +87,91 @@ class ClusterActs:
         self._on_link = on_link
         self._healing: set[asyncio.Task[None]] = set()
         self._relay_state = relay_state
+        self._zookeeper_trouble = zookeeper_trouble
         self.links: dict[Link, LinkFault] = {}
         """Links that are not whole. Between two brokers the smaller id comes first."""
         self.hidden: set[Link] = set()
         """Those of `links` that an exercise hides, because the learner is to find them."""
+        self._paused_ends: dict[tuple[int, int], bool] = {}
+        """(broker, other): a paused broker still has the fault of a link that was healed. The value
+        says whether an exercise hides it.
+        """
 
     async def act(self, name: str, request: Request) -> str:
         """Carry out one act. Return what was done. Raises ActionRefused with the reason."""
+        if name in _BY_ZOOKEEPER and (trouble := self._zookeeper_trouble()):
+            raise ActionRefused(trouble)
+        loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(4 * _PATIENCE_S):
-                return await self._act(name, request)
+            async with asyncio.timeout(_LONG_PATIENCE_S) as limit:
+                early = loop.call_later(_PATIENCE_S, self._end_early, limit)
+                try:
+                    return await self._act(name, request)
+                finally:
+                    early.cancel()
         except KafkaException as error:
             raise ActionRefused(str(error)) from error
-        except TimeoutError:
-            raise ActionRefused("nobody answered in time; is a broker paused?") from None
+        except AdminTimeoutError:
+            raise ActionRefused(self._no_answer("no broker can be reached")) from None
+        except TimeoutError as error:
+            raise ActionRefused(self._no_answer(str(error) or "nobody answers")) from None
         except OSError as error:
-            raise ActionRefused(str(error)) from error
+            raise ActionRefused(self._no_answer(cause_of(error))) from error
+
+    def _end_early(self, limit: asyncio.Timeout) -> None:
+        """End an act that probably waits for a process that does not run."""
+        if self._troubles():
+            limit.reschedule(asyncio.get_running_loop().time())
+
+    def _troubles(self) -> list[str]:
+        """Return in words what does not run and what is cut."""
+        return [
+            *(
+                self._trouble_of(broker)
+                for broker in self._broker_ports
+                if self._trouble_of(broker)
+            ),
+            *filter(None, [self._zookeeper_trouble()]),
+            *(
+                f"the link {link} is cut: heal it first"
+                for link, f in self.known_links().items()
+                if f.cut
+            ),
+        ]
+
+    def _trouble_of(self, broker: int) -> str:
+        """Return why a broker cannot answer, and what to do; empty if it runs."""
+        return state_trouble(f"broker {broker}", self._state_of(broker))
+
+    def _no_answer(self, what: str) -> str:
+        """Return why an act had no answer, as far as this is known."""
+        troubles = self._troubles()
+        why = "; ".join(troubles) if troubles else "look at the status of the cluster and try again"
+        return f"{what}: {why}"
+
+    def _runs(self, broker: int) -> None:
+        """Raises ActionRefused if a broker does not run."""
+        if trouble := self._trouble_of(broker):
+            raise ActionRefused(trouble)
+
+    def _reachable(self) -> str:
+        """Return the addresses of the brokers that run. Raises ActionRefused if none does."""
+        found = [
+            server
+            for broker, server in self._servers.items()
+            if self._state_of(broker) is ProcessState.RUNNING
+        ]
+        if not found:
+            raise ActionRefused(self._no_answer("no broker runs"))
+        return ",".join(found)
 
     async def _act(self, name: str, request: Request) -> str:
         match name:
             case "expire-session":
                 broker = self._broker(request, "broker")
+                to_zookeeper = Link(broker, side="zookeeper")
+                if self.links.get(to_zookeeper, WHOLE).cut:
+                    raise ActionRefused(f"the link {to_zookeeper} is cut: heal it first")
                 answer = await self._control(broker, {"control": name})
                 return f"the session {_session(answer)} of broker {broker} has ended"
             case "delete-controller":
@@ -100,6 +190,7 @@ class ClusterActs:
                 return await self._configure(2, topic, f"topic {topic}", request)
             case "broker-config":
                 broker = self._broker(request, "broker")
+                self._runs(broker)
                 return await self._configure(4, str(broker), f"broker {broker}", request)
             case "capture":
                 return await self._capture(_text(request, "clients"))
@@ -123,8 +214,15 @@ class ClusterActs:
         return broker
 
     def _with_zookeeper(self, work: Callable[["_ZooKeeper"], str]) -> str:
-        with _ZooKeeper(self._zookeeper_connect) as zookeeper:
-            return work(zookeeper)
+        from kazoo.exceptions import KazooException  # type: ignore[import-untyped]
+
+        try:
+            with _ZooKeeper(self._zookeeper_connect) as zookeeper:
+                return work(zookeeper)
+        except KazooException as error:  # it was lost meanwhile, or the znode was
+            raise ActionRefused(
+                f"ZooKeeper did not do it ({type(error).__name__}): try again"
+            ) from error
 
     def _delete_controller(self) -> str:
         def work(zookeeper: _ZooKeeper) -> str:
@@ -165,7 +263,7 @@ class ClusterActs:
         def error_of(answer: ElectLeadersResponse) -> Errors:
             return Errors.of(answer.error_code)
 
-        async with connect_brokers(self._bootstrap_servers, "kafka-edu-supervisor") as brokers:
+        async with connect_brokers(self._reachable(), "kafka-edu-supervisor") as brokers:
             answer = await brokers.ask_controller(request, ElectLeadersResponse, error_of)
         elected, refused = [], []
         for topic in answer.replica_election_results:
@@ -195,7 +293,7 @@ class ClusterActs:
         request = AlterPartitionReassignmentsRequest(
             topics=[ReassignableTopic(name=tp.topic, partitions=[wanted])]
         )
-        async with connect_brokers(self._bootstrap_servers, "kafka-edu-supervisor") as brokers:
+        async with connect_brokers(self._reachable(), "kafka-edu-supervisor") as brokers:
             answer = await brokers.ask_controller(
                 request, AlterPartitionReassignmentsResponse, lambda a: Errors.of(a.error_code)
             )
@@ -225,7 +323,7 @@ class ClusterActs:
         )
         resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
         message = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
-        async with connect_brokers(self._bootstrap_servers, "kafka-edu-supervisor") as brokers:
+        async with connect_brokers(self._reachable(), "kafka-edu-supervisor") as brokers:
             node = brokers.nodes.get(int(name)) if kind == 4 and name else None
             answer = (
                 await brokers.ask_any(message, IncrementalAlterConfigsResponse)
@@ -254,6 +352,8 @@ class ClusterActs:
 
     async def _reset_link(self, link: Link) -> str:
         """Have each of the two close the connections that it has opened to the other."""
+        self._runs(link.broker)
+        self._runs(link.other)
         closed = 0
         for broker, other in ((link.broker, link.other), (link.other, link.broker)):
             ports = await self._ports_of(other)
@@ -262,19 +362,72 @@ class ClusterActs:
         return f"{plural(closed, 'connection')} {link} ended with an error"
 
     async def _set_link(self, link: Link, fault: LinkFault, hidden: bool) -> str:
+        if fault == WHOLE:
+            return await self._heal_link(link, hidden)
         a, b = link.broker, link.other
         before = self.links.get(link, WHOLE)
+        for broker in (a, b):
+            if trouble := self._trouble_of(broker):
+                raise ActionRefused(self._unchanged(link, broker, trouble))
         await self._set_fault(a, b, fault, hidden)
         try:
             await self._set_fault(b, a, fault, hidden)
         except (ActionRefused, OSError) as error:
-            was_hidden = link in self.hidden
-            await self._set_fault(a, b, before, hidden or was_hidden)
-            state = "as before" if was_hidden else f"still {before}"
-            raise ActionRefused(
-                f"the link {link} is {state}, because broker {b} could not change its end: {error}"
-            ) from error
+            await self._set_fault(a, b, before, hidden or link in self.hidden)
+            raise ActionRefused(self._unchanged(link, b, error)) from error
         return self._record(link, fault, hidden)
+
+    def _unchanged(self, link: Link, broker: int, why: object) -> str:
+        before = self.links.get(link, WHOLE)
+        state = "as before" if link in self.hidden else f"still {before}"
+        return (
+            f"the link {link} is {state}, because broker {broker} could not change its end: {why}"
+        )
+
+    async def _heal_link(self, link: Link, hidden: bool) -> str:
+        """Heal both ends. A broker that is stopped knows of no fault. One that is paused heals its
+        end when it is resumed: until then nothing passes anyway.
+        """
+        before = self.links.get(link, WHOLE)
+        healed: list[tuple[int, int]] = []
+        paused: list[tuple[int, int]] = []
+        for broker, other in ((link.broker, link.other), (link.other, link.broker)):
+            match self._state_of(broker):
+                case ProcessState.RUNNING:
+                    try:
+                        await self._set_fault(broker, other, WHOLE, hidden)
+                    except (ActionRefused, OSError) as error:
+                        for at, to in healed:
+                            await self._set_fault(at, to, before, hidden or link in self.hidden)
+                        raise ActionRefused(self._unchanged(link, broker, error)) from error
+                    healed.append((broker, other))
+                case ProcessState.PAUSED if link in self.links:
+                    paused.append((broker, other))
+        said = self._record(link, WHOLE, hidden)
+        self._paused_ends.update(dict.fromkeys(paused, hidden))
+        later = [f"broker {end[0]} is paused and heals its end when resumed" for end in paused]
+        return "; ".join([said, *later])
+
+    def resumed(self, broker: int) -> None:
+        """Heal the ends that a broker could not heal while it was paused, in the background."""
+        for end in self._paused_ends:
+            if end[0] == broker:
+                self._in_background(self._heal_paused_end(*end))
+
+    async def _heal_paused_end(self, broker: int, other: int) -> None:
+        a, b = sorted((broker, other))
+        hidden = self._paused_ends.get((broker, other))
+        if hidden is None:
+            return
+        with contextlib.suppress(ActionRefused, OSError):  # it was paused again, or has ended
+            if Link(a, b) not in self.links:
+                await self._set_fault(broker, other, WHOLE, hidden)
+            self._paused_ends.pop((broker, other), None)
+
+    def _in_background(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._healing.add(task)
+        task.add_done_callback(self._healing.discard)
 
     def _record(self, link: Link, fault: LinkFault, hidden: bool = False) -> str:
         """Keep the state of a link. Return it in words."""
@@ -341,20 +494,24 @@ class ClusterActs:
         """Heal the links of a broker that has ended, because at its next start it knows of no
         fault. The other ends still have it, so they are healed in the background.
         """
+        for end in [end for end in self._paused_ends if end[0] == broker]:
+            del self._paused_ends[end]
         for link in tuple(self.links):
             if not link.side and broker in (link.broker, link.other):
-                task = asyncio.get_running_loop().create_task(self._heal_other_end(link, broker))
-                self._healing.add(task)
-                task.add_done_callback(self._healing.discard)
+                self._in_background(self._heal_other_end(link, broker))
 
     async def _heal_other_end(self, link: Link, ended: int) -> None:
         other = link.other if link.broker == ended else link.broker
         hidden = link in self.hidden
-        try:
-            await self._set_fault(other, ended, WHOLE, hidden)
-        except (ActionRefused, OSError):
-            if self._state_of(other) is not ProcessState.STOPPED:
-                return  # the other end still has the fault, and the record says so
+        match self._state_of(other):
+            case ProcessState.RUNNING:
+                try:
+                    await self._set_fault(other, ended, WHOLE, hidden)
+                except (ActionRefused, OSError):
+                    if self._state_of(other) is ProcessState.RUNNING:
+                        return  # the other end still has the fault, and the record says so
+            case ProcessState.PAUSED:
+                self._paused_ends[other, ended] = hidden
         if link in self.links:
             self._record(link, WHOLE, hidden)
 
@@ -437,7 +594,7 @@ class _ZooKeeper:
         self._client.close()
 
     def get(self, path: str) -> bytes | None:
-        from kazoo.exceptions import NoNodeError  # type: ignore[import-untyped]
+        from kazoo.exceptions import NoNodeError
 
         try:
             data: bytes = self._client.get(path)[0]
@@ -465,20 +622,44 @@ async def _control(
     request: dict[str, object],
 ) -> dict[str, object]:
     """Send a control line to the event socket of a process. Raises ActionRefused, OSError."""
-    async with asyncio.timeout(_PATIENCE_S):
-        address = await _events_address(process, events, state_of)
-        reader, writer = await asyncio.open_connection(address.host, address.port)
-        try:
-            writer.write(json.dumps({"token": address.token, **request}).encode() + b"\n")
-            await writer.drain()
-            answer = json.loads(await reader.readline() or b"{}")
-        except ValueError as error:
-            raise ActionRefused(f"{process} gave no answer") from error
-        finally:
-            writer.close()
+    asking = asyncio.ensure_future(_ask(process, events, state_of, request))
+    end = asyncio.get_running_loop().time() + _PATIENCE_S
+    try:
+        while not asking.done():
+            if trouble := state_trouble(process, state_of()):
+                raise ActionRefused(trouble)
+            if asyncio.get_running_loop().time() > end:
+                raise ActionRefused(
+                    f"{process} does not answer on its event socket within {_PATIENCE_S:g} s: its"
+                    " log may say why"
+                )
+            await asyncio.wait([asking], timeout=_LOOK_WHETHER_IT_RUNS_S)
+    finally:
+        asking.cancel()
+    answer = asking.result()
     if not answer.get("ok"):
+        if trouble := state_trouble(process, state_of()):
+            raise ActionRefused(trouble)
         raise ActionRefused(str(answer.get("error", f"{process} gave no answer")))
-    return dict(answer)
+    return answer
+
+
+async def _ask(
+    process: str,
+    events: Path,
+    state_of: Callable[[], ProcessState],
+    request: dict[str, object],
+) -> dict[str, object]:
+    address = await _events_address(process, events, state_of)
+    reader, writer = await asyncio.open_connection(address.host, address.port)
+    try:
+        writer.write(json.dumps({"token": address.token, **request}).encode() + b"\n")
+        await writer.drain()
+        return dict(json.loads(await reader.readline() or b"{}"))
+    except ValueError as error:
+        raise ActionRefused(f"{process} gave no answer") from error
+    finally:
+        writer.close()
 
 
 async def _events_address(
@@ -487,11 +668,11 @@ async def _events_address(
     """Return where a process sends events. One that has just started writes the address a moment
     later, so this waits for it. The caller limits the time.
     """
-    while (state := state_of()) is ProcessState.RUNNING:
+    while not (trouble := state_trouble(process, state_of())):
         with contextlib.suppress(OSError, TraceFormatError):
             return EventsAddress.read(str(events))
         await asyncio.sleep(_LOOK_AGAIN_S)
-    raise ActionRefused(f"{process} is {state}")
+    raise ActionRefused(trouble)
 
 
 def _connections(answer: Mapping[str, object]) -> int:

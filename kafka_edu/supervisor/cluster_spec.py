@@ -200,6 +200,11 @@ class BrokerSpec(NamedTuple):
     relay: RelayPorts | None = None
     """Its ports behind the relay; None in a cluster without relays."""
 
+    @property
+    def direct_port(self) -> int:
+        """The port for the supervisor, which must not depend on the relay."""
+        return self.port if self.relay is None else self.relay.brokers
+
 
 class ClusterSpec(NamedTuple):
     """A cluster as requested, with every port chosen."""
@@ -225,12 +230,6 @@ class ClusterSpec(NamedTuple):
         raise ClusterSpecError(
             f"there is no broker {broker_id}; there are {', '.join(map(str, self.broker_ids))}"
         )
-
-    @property
-    def direct_servers(self) -> str:
-        """HOST:PORT of every broker, for a client that must not depend on the relay."""
-        ports = (b.port if b.relay is None else b.relay.brokers for b in self.brokers)
-        return ",".join(f"{HOST}:{port}" for port in ports)
 
     def routes(self) -> dict[str, tuple[int, str, int]]:
         """Return the relay's routes by name: its port, the target's host and port. Empty without

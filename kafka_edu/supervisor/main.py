@@ -13,6 +13,7 @@ watching the consequences is the purpose.
 import argparse
 import asyncio
 import fcntl
+import logging
 import os
 import re
 import secrets
@@ -29,6 +30,7 @@ from kafka_edu.common.python_process import BROKER_MODULE
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
 from kafka_edu.common.user_files import write_private_json
+from kafka_edu.common.words import cause_of
 from kafka_edu.server.listener_settings import CONTROL_PLANE_KEY
 from kafka_edu.supervisor.act_table import ACTS, PROCESS_ACTS
 from kafka_edu.supervisor.action_client import NEXT_BROKER_AFTER_S, READY_TIMEOUT_S
@@ -54,6 +56,8 @@ from kafka_edu.trace.events.supervisor import (
 from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.trace_ring import SMALL_BYTES
 from kafka_edu.trace.tracer import Tracer
+
+log = logging.getLogger(__name__)
 
 #: The time that the other brokers get to list a broker that is ready itself.
 OTHERS_PATIENCE_S: Final = 10.0
@@ -105,13 +109,14 @@ class Supervisor:
         self._zookeepers = ZooKeeperServers(spec.zookeeper, folder, self._child, self._trace)
         self._cluster_acts = ClusterActs(
             folder,
-            spec.direct_servers,
+            {broker.id: f"{HOST}:{broker.direct_port}" for broker in spec.brokers},
             spec.zookeeper.connect,
             {broker.id: _ports_of(spec, broker.id) for broker in spec.brokers},
             lambda broker: self._brokers[broker].state,
             self._link_changed,
             (lambda: relay.state) if (relay := self._relay) is not None else None,
             [b.id for b in spec.brokers if {**spec.props, **b.props}.get(CONTROL_PLANE_KEY)],
+            self._zookeepers.trouble,
         )
         self._restarting: set[asyncio.Future[None]] = set()
         self._locks = {child.source: asyncio.Lock() for child in self._children()}
@@ -334,13 +339,28 @@ class Supervisor:
                 if child is not None or act is None
                 else self._cluster_acts.act(action, request),
             )
-        except (ActionRefused, ProcessStateError, OSError) as error:
+        except Exception as error:
+            refusal = self._refusal(action, error)
             with self._trace.because(asked):
-                self._trace(ActionDone(action=action, target=target, ok=False, message=str(error)))
-            raise ActionRefused(str(error)) from error
+                self._trace(ActionDone(action=action, target=target, ok=False, message=refusal))
+            raise ActionRefused(refusal) from error
         with self._trace.because(asked):
             self._trace(ActionDone(action=action, target=target, ok=True, message=message))
         return {"message": message}
+
+    def _refusal(self, action: str, error: Exception) -> str:
+        """Return in one line why an act is not done. Any error that is not foreseen is a bug in the
+        supervisor, which lives on for the sake of the cluster.
+        """
+        if isinstance(error, ActionRefused | ProcessStateError):
+            return " ".join(str(error).split())
+        if isinstance(error, OSError):
+            return f"the system refused '{action}': {cause_of(error) or type(error).__name__}"
+        log.error("the act '%s' failed", action, exc_info=error)
+        return (
+            f"the supervisor failed at '{action}' ({type(error).__name__}: {error}); see"
+            f" {self._folder.supervisor_log}"
+        )
 
     def _child_of(self, request: Request) -> ChildProcess:
         """Return the broker or the ZooKeeper server that the request names: `"broker": 0` or
@@ -368,6 +388,12 @@ class Supervisor:
             self._delete = self._delete or request.get("delete") is True
             self._end.set()
             return f"cluster {self._spec.name} is going down"
+        if self._end.is_set():
+            raise ActionRefused(f"cluster {self._spec.name} is going down")
+        if action == "kill":  # it does not wait for a stop that takes long, but ends it
+            if child.state is ProcessState.STOPPED:
+                raise ProcessStateError(f"{child.name} is stopped")
+            return f"{child.name} {await child.kill()}"
         async with self._locks[child.source]:
             match action:
                 case "start":
@@ -388,15 +414,13 @@ class Supervisor:
                         )
                     await child.start()
                     return f"{child.name} started again as process {child.pid}"
-                case "kill":
-                    if child.state is ProcessState.STOPPED:
-                        raise ProcessStateError(f"{child.name} is stopped")
-                    return f"{child.name} {await child.kill()}"
                 case "pause":
                     child.pause()
                     return f"{child.name} paused"
                 case "resume":
                     child.resume()
+                    if child.source.broker is not None:
+                        self._cluster_acts.resumed(child.source.broker)
                     return f"{child.name} goes on"
                 case _:
                     raise ActionRefused(f"there is no action '{action}'")
@@ -454,7 +478,7 @@ class Supervisor:
         ]
         if dead:
             raise ActionRefused(_epitaph(dead[0]))
-        ports = {i: (HOST, self._spec.broker(i).port) for i in running}
+        ports = {i: (HOST, self._spec.broker(i).direct_port) for i in running}
         seen: dict[int, str] = {}
         ready = asyncio.create_task(
             wait_until_listed(self._transport, ports, list(running), seen, self._may_be_controller)
@@ -497,7 +521,7 @@ class Supervisor:
             i: asyncio.create_task(
                 wait_until_listed(
                     self._transport,
-                    {i: (HOST, self._spec.broker(i).port)},
+                    {i: (HOST, self._spec.broker(i).direct_port)},
                     [broker_id],
                     seen,
                     self._may_be_controller,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from kafka_edu.supervisor.child_process import ChildProcess, ProcessState
+from kafka_edu.supervisor.child_process import ChildProcess, ProcessState, state_trouble
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import HOST, ZooKeeperServer, ZooKeeperSpec
 from kafka_edu.trace.event import Event, Source
@@ -134,6 +134,17 @@ class ZooKeeperServers:
             if child.state is ProcessState.RUNNING
             else ""
         )
+
+    def trouble(self) -> str:
+        """Return why ZooKeeper cannot answer, and what to do; empty if it can, as far as the states
+        of the servers say. An ensemble serves with more than half of its servers.
+        """
+        servers = self.children.values()
+        troubles = [
+            trouble for child in servers if (trouble := state_trouble(child.name, child.state))
+        ]
+        serves = not troubles or 2 * (len(servers) - len(troubles)) > len(servers)
+        return "" if serves else "; ".join(troubles)
 
     async def watch(self) -> None:
         """Emit each change of a server's mode until cancelled. Return at once if there is no

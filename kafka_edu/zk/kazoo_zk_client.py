@@ -152,9 +152,16 @@ class KazooZkClient:
         """Have ZooKeeper end this session, as if it had expired, and return its id.
 
         A second client takes the session over, which its id and password allow, and closes it. The
-        first one learns of it when it connects again. Raises OSError.
+        first one learns of it when it connects again. Raises OSError, also while this client is not
+        connected: it has no session then, or ZooKeeper cannot be reached to end it.
         """
-        session_id, password = self._kazoo.client_id
+        ids = self._kazoo.client_id
+        if ids is None:
+            raise ConnectionError(
+                "it is not connected to ZooKeeper, so no session can be ended there: start"
+                " ZooKeeper, or heal the link, and try again"
+            )
+        session_id, password = ids
         second = KazooClient(
             ",".join(f"{host}:{port}" for host, port in self._kazoo.hosts),
             client_id=(session_id, password),

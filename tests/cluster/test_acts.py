@@ -134,10 +134,7 @@ def test_after_a_reset_the_followers_fetch_again(cluster: Cluster, watcher: Watc
     send(cluster, "t")
 
 
-def test_a_link_of_which_one_end_cannot_change_stays_as_it_was(
-    cluster: Cluster, watcher: Watcher
-) -> None:
-    since = now_us()
+def test_a_link_of_which_one_end_cannot_change_stays_as_it_was(cluster: Cluster) -> None:
     cluster.perform("stop", {"broker": 2})
     with pytest.raises(
         ClusterError,
@@ -145,16 +142,6 @@ def test_a_link_of_which_one_end_cannot_change_stays_as_it_was(
     ):
         cluster.perform("cut-link", {"broker": 1, "other": 2})
     assert links(cluster) == []
-    for cut, words in ((True, "broker 1 cuts its end"), (False, "broker 1 heals its end again")):
-        watcher.wait(
-            lambda e, cut=cut: (
-                e.broker == 1
-                and isinstance(e.event, server.LinkFaultChanged)
-                and e.event.cut == cut
-            ),
-            words,
-            since,
-        )
     cluster.perform("start", {"broker": 2})
     cluster.wait_ready()
 

@@ -148,6 +148,26 @@ def test_no_acked_record_is_lost_when_a_link_to_clients_is_cut_and_healed(
         assert read(cluster, partition, writer.next) == list(range(writer.next))
 
 
+def test_a_broker_whose_clients_are_cut_off_is_started_all_the_same(
+    cluster: Cluster, watcher: Watcher
+) -> None:
+    cluster.perform("cut-clients", {"broker": 0})
+    cluster.stop(0)
+    started = now_us()
+    cluster.start(0)
+    assert links(cluster) == ["the link between broker 0 and its clients is cut"]
+    cluster.perform("heal-clients", {"broker": 0})
+    watcher.wait(
+        lambda e: (
+            isinstance(e.event, replication.IsrExpanded)
+            and (e.event.topic, e.event.partition, 0 in e.event.after) == ("t", 0, True)
+        ),
+        "broker 0 is back in the ISR of t-0",
+        started,
+    )
+    cluster.perform("elect-preferred", {"partition": "t-0"})
+
+
 def test_a_link_to_zookeeper_is_cut_until_the_session_expires_and_healed(
     cluster: Cluster, watcher: Watcher
 ) -> None:

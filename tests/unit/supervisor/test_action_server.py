@@ -30,6 +30,8 @@ from kafka_edu.supervisor.action_server import (
 async def act(action: str, request: Request) -> Answer:
     if action == "no":
         raise ActionRefused("not today")
+    if action == "bug":
+        raise KeyError("a bug")
     return {"message": f"{action} {request.get('broker')}"}
 
 
@@ -122,3 +124,10 @@ def test_secret_is_for_the_owner_alone(tmp_path: Path) -> None:
     write_private_json(path, {"host": "127.0.0.1", "port": 5, "token": "t", "pid": 1})
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert ActionAddress.read(path) == ActionAddress("127.0.0.1", 5, "t", 1)
+
+
+def test_a_bug_in_one_action_is_an_answer_and_the_connection_goes_on() -> None:
+    with serving() as address, ActionClient(address) as client:
+        with pytest.raises(ActionRefusedError, match="the supervisor failed at 'bug': KeyError"):
+            client.ask("bug")
+        assert client.ask("kill", broker=0)["message"] == "kill 0"

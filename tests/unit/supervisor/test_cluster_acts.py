@@ -1,4 +1,4 @@
-"""Acts on links: over a relay that is not there, and with a control plane."""
+"""Acts: what they do, and how they are refused, in each state of what they need."""
 
 import asyncio
 from pathlib import Path
@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from kafka_edu.common.link_faults import WHOLE, Link, LinkFault
-from kafka_edu.supervisor.act_table import RELAYED_ACTS
+from kafka_edu.common.user_files import write_private_json
+from kafka_edu.supervisor import cluster_acts
+from kafka_edu.supervisor.act_table import CLUSTER_ACTS, RELAYED_ACTS
 from kafka_edu.supervisor.action_server import ActionRefused
 from kafka_edu.supervisor.child_process import ProcessState
 from kafka_edu.supervisor.cluster_acts import ClusterActs
@@ -24,7 +26,7 @@ class Acts:
         self.changes: list[tuple[Link, LinkFault]] = []
         self.acts = ClusterActs(
             ClusterFolder(folder),
-            "",
+            {},
             "",
             {0: (9092,)},
             lambda _: ProcessState.STOPPED,
@@ -107,7 +109,7 @@ def test_a_hidden_fault_is_told_to_nobody_until_somebody_acts_on_that_link(
     changes: list[tuple[Link, LinkFault]] = []
     acts = ClusterActs(
         ClusterFolder(tmp_path),
-        "",
+        {},
         "",
         {0: (9092,), 1: (9093,), 2: (9094,)},
         lambda _: ProcessState.RUNNING,
@@ -152,7 +154,7 @@ def test_a_link_covers_the_control_plane_whose_port_stands_in_the_brokers_znode(
     monkeypatch.setattr(ClusterActs, "_control", control)
     acts = ClusterActs(
         ClusterFolder(tmp_path),
-        "",
+        {},
         "",
         {0: (9092,), 1: (9093,)},
         lambda _: ProcessState.RUNNING,
@@ -172,3 +174,245 @@ def test_a_link_covers_the_control_plane_whose_port_stands_in_the_brokers_znode(
     asyncio.run(acts.act("heal-link", ends))
     assert [(broker, r["ports"]) for broker, r in controls] == [(0, [9093, 40_001]), (1, [9092])]
     assert acts.links == {}
+
+
+class Brokers:
+    """The acts on brokers 0 and 1, whose states a test sets and whose control lines it sees."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.states = dict.fromkeys((0, 1), ProcessState.RUNNING)
+        self.zookeeper_trouble = ""
+        self.controls: list[tuple[int, bool]] = []
+        """(broker, whether it cuts) for each line that was sent."""
+        self.fails: dict[int, Exception] = {}
+        monkeypatch.setattr(ClusterActs, "_control", self._control)
+        self.acts = ClusterActs(
+            ClusterFolder(folder),
+            {0: "127.0.0.1:1", 1: "127.0.0.1:1"},
+            "127.0.0.1:1",
+            {0: (9092,), 1: (9093,)},
+            self.states.__getitem__,
+            lambda *_: None,
+            lambda: ProcessState.RUNNING,
+            zookeeper_trouble=lambda: self.zookeeper_trouble,
+        )
+
+    async def _control(self, broker: int, request: dict[str, object]) -> dict[str, object]:
+        self.controls.append((broker, request.get("cut") is True))
+        if broker in self.fails:
+            raise self.fails[broker]
+        return {"session_id": 7}
+
+    async def act(self, name: str, **more: object) -> str:
+        values: dict[str, object] = {
+            "broker": 0,
+            "other": 1,
+            "topic": "t",
+            "partition": "t-0",
+            "replicas": "0,1",
+            "setting": "a=b",
+            "clients": "x",
+            "delay_ms": 5,
+        }
+        return await self.acts.act(name, values | more)
+
+    async def refused(self, name: str, **more: object) -> str:
+        with pytest.raises(ActionRefused) as refused:
+            await self.act(name, **more)
+        return str(refused.value)
+
+    async def settle(self) -> None:
+        """Wait for what was begun in the background."""
+        await asyncio.gather(*self.acts._healing)
+
+
+@pytest.fixture
+def brokers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Brokers:
+    return Brokers(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("paused", [0, 1])
+def test_a_link_is_healed_while_one_end_is_paused_and_that_end_heals_when_resumed(
+    brokers: Brokers, paused: int
+) -> None:
+    async def story() -> None:
+        await brokers.act("cut-link")
+        brokers.states[paused] = ProcessState.PAUSED
+        brokers.controls.clear()
+        assert await brokers.act("heal-link") == (
+            "the link between brokers 0 and 1 is whole;"
+            f" broker {paused} is paused and heals its end when resumed"
+        )
+        assert brokers.acts.links == {}
+        assert brokers.controls == [(1 - paused, False)]
+        brokers.states[paused] = ProcessState.RUNNING
+        brokers.acts.resumed(paused)
+        await brokers.settle()
+        assert brokers.controls[1:] == [(paused, False)]
+        brokers.acts.resumed(paused)
+        await brokers.settle()
+        assert len(brokers.controls) == 2, "once is enough"
+
+    asyncio.run(story())
+
+
+def test_a_paused_end_that_cannot_heal_yet_heals_at_the_next_resume(brokers: Brokers) -> None:
+    async def story() -> None:
+        await brokers.act("cut-link")
+        brokers.states[1] = ProcessState.PAUSED
+        await brokers.act("heal-link")
+        brokers.fails[1] = ActionRefused("it is paused again")
+        brokers.acts.resumed(1)
+        await brokers.settle()
+        del brokers.fails[1]
+        brokers.controls.clear()
+        brokers.acts.resumed(1)
+        await brokers.settle()
+        assert brokers.controls == [(1, False)]
+
+    asyncio.run(story())
+
+
+def test_a_paused_end_whose_broker_ends_or_whose_link_is_cut_again_heals_nothing(
+    brokers: Brokers,
+) -> None:
+    async def story() -> None:
+        for ends in (True, False):
+            brokers.states[1] = ProcessState.RUNNING
+            await brokers.act("cut-link")
+            brokers.states[1] = ProcessState.PAUSED
+            await brokers.act("heal-link")
+            brokers.states[1] = ProcessState.RUNNING
+            if ends:
+                brokers.acts.heal_links_of(1)
+            else:
+                await brokers.act("cut-link")
+            brokers.controls.clear()
+            brokers.acts.resumed(1)
+            await brokers.settle()
+            assert brokers.controls == []
+
+    asyncio.run(story())
+
+
+def test_the_end_of_a_broker_heals_the_other_end_also_if_that_is_paused(brokers: Brokers) -> None:
+    async def story() -> None:
+        await brokers.act("cut-link")
+        brokers.states.update({0: ProcessState.STOPPED, 1: ProcessState.PAUSED})
+        brokers.controls.clear()
+        brokers.acts.heal_links_of(0)
+        await brokers.settle()
+        assert (brokers.acts.links, brokers.controls) == ({}, [])
+        brokers.states[1] = ProcessState.RUNNING
+        brokers.acts.resumed(1)
+        await brokers.settle()
+        assert brokers.controls == [(1, False)]
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("state", [ProcessState.PAUSED, ProcessState.STOPPED])
+@pytest.mark.parametrize("name", ["cut-link", "slow-link", "reset-link"])
+def test_other_acts_on_a_link_are_refused_before_either_end_changes(
+    brokers: Brokers, name: str, state: ProcessState
+) -> None:
+    async def story() -> None:
+        brokers.states[1] = state
+        said = await brokers.refused(name)
+        todo = "resume" if state is ProcessState.PAUSED else "start"
+        assert said.endswith(f"broker 1 is {state}: {todo} it first")
+        assert brokers.controls == []
+
+    asyncio.run(story())
+
+
+BY_ZOOKEEPER = [act.name for act in CLUSTER_ACTS if not act.name.endswith("-link")]
+
+
+@pytest.mark.parametrize("name", BY_ZOOKEEPER)
+def test_without_zookeeper_an_act_that_needs_it_is_refused_at_once(
+    brokers: Brokers, name: str
+) -> None:
+    brokers.zookeeper_trouble = "zookeeper is stopped: start it first"
+    assert asyncio.run(brokers.refused(name)) == "zookeeper is stopped: start it first"
+    assert brokers.controls == []
+
+
+def test_a_session_is_not_ended_over_a_link_that_is_cut(brokers: Brokers) -> None:
+    brokers.acts.links[Link(0, side="zookeeper")] = CUT
+    said = asyncio.run(brokers.refused("expire-session"))
+    assert said == "the link between broker 0 and ZooKeeper is cut: heal it first"
+
+
+def test_a_broker_that_does_not_run_is_not_configured(brokers: Brokers) -> None:
+    brokers.states[0] = ProcessState.PAUSED
+    assert asyncio.run(brokers.refused("broker-config")) == "broker 0 is paused: resume it first"
+
+
+@pytest.mark.parametrize("name", ["elect-preferred", "reassign", "topic-config", "capture"])
+def test_acts_that_brokers_carry_out_need_one_that_runs(brokers: Brokers, name: str) -> None:
+    async def story() -> None:
+        assert (await brokers.refused(name)).startswith("no broker can be reached")
+        brokers.states.update({0: ProcessState.PAUSED, 1: ProcessState.STOPPED})
+        assert await brokers.refused(name) == (
+            "no broker runs: broker 0 is paused: resume it first; broker 1 is stopped: start it"
+            " first"
+        )
+
+    asyncio.run(story())
+
+
+def test_an_act_that_nobody_answers_ends_early_if_something_does_not_run(
+    brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(*_: object) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    monkeypatch.setattr(cluster_acts, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(ClusterActs, "_act", never)
+
+    async def story() -> None:
+        brokers.states[1] = ProcessState.PAUSED
+        assert await brokers.refused("elect-preferred") == (
+            "nobody answers: broker 1 is paused: resume it first"
+        )
+        brokers.states[1] = ProcessState.RUNNING
+        monkeypatch.setattr(cluster_acts, "_LONG_PATIENCE_S", 0.02)
+        assert await brokers.refused("elect-preferred") == (
+            "nobody answers: look at the status of the cluster and try again"
+        )
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("state", "todo"), [(ProcessState.PAUSED, "resume"), (ProcessState.STOPPED, "start")]
+)
+def test_a_process_that_is_paused_while_it_should_answer_is_not_waited_for(
+    tmp_path: Path, state: ProcessState, todo: str
+) -> None:
+    """The line has arrived, and then the process is paused, or ends."""
+    folder = ClusterFolder(tmp_path)
+    folder.broker(0).mkdir(parents=True)
+
+    now = [ProcessState.RUNNING]
+
+    async def story() -> None:
+        async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readline()
+            now[0] = state
+            if state is ProcessState.STOPPED:
+                writer.close()
+
+        server = await asyncio.start_server(hold, "127.0.0.1")
+        port = server.sockets[0].getsockname()[1]
+        write_private_json(
+            folder.broker_events(0), {"host": "127.0.0.1", "port": port, "token": "x", "pid": 1}
+        )
+        acts = ClusterActs(folder, {}, "", {0: ()}, lambda _: now[0], lambda *_: None, None)
+        with pytest.raises(ActionRefused, match=f"^broker 0 is {state}: {todo} it first$"):
+            await acts.act("expire-session", {"broker": 0})
+        server.close()
+
+    asyncio.run(story())

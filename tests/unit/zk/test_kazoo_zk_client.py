@@ -100,3 +100,14 @@ def test_a_request_that_kazoo_lost_ends_with_the_connection(
         assert (lost.value.code, lost.value.path) == (code, "/a")
 
     asyncio.run(use())
+
+
+def test_a_session_cannot_be_ended_while_there_is_no_connection() -> None:
+    async def use() -> None:
+        client = KazooZkClient("127.0.0.1:1", SESSION_MS)
+        for _ in range(2):
+            with pytest.raises(ConnectionError, match="it is not connected to ZooKeeper"):
+                await client.expire_session()
+        await client.close()
+
+    asyncio.run(use())
