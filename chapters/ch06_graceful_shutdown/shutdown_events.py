@@ -18,14 +18,27 @@ US_A_MS: Final = 1000
 class Moves(NamedTuple):
     """How the leaderships of one broker went to others."""
 
-    ms_without_leader: dict[TopicPartition, float]
-    """By partition that has a new leader: from the moment when the old one ceased to lead to that
-    when the new one began; 0 if that came first.
+    without_leader_us: dict[TopicPartition, tuple[int, int]]
+    """By partition that has a new leader: the moment when the old one ceased to lead and that when
+    the new one began, monotonic. The second may come first.
     """
 
     @property
+    def ms_without_leader(self) -> dict[TopicPartition, float]:
+        """By partition that has a new leader; 0 if the new one began before the old one ceased."""
+        return {
+            tp: max(0, until - since) / US_A_MS
+            for tp, (since, until) in self.without_leader_us.items()
+        }
+
+    def was_without_leader(self, tp: TopicPartition, at_us: float) -> bool:
+        """Return whether nobody led a partition at that moment, monotonic, in µs."""
+        since, until = self.without_leader_us.get(tp, (0, 0))
+        return since <= at_us < until
+
+    @property
     def median_ms(self) -> float:
-        return statistics.median(self.ms_without_leader.values()) if self.ms_without_leader else 0.0
+        return statistics.median(self.ms_without_leader.values()) if self.without_leader_us else 0.0
 
     @property
     def longest_ms(self) -> float:
@@ -74,9 +87,7 @@ def moves(
                 ceased.setdefault(TopicPartition(topic, number), envelope.mono_us)
             case BecameLeader(topic=topic, partition=number) if envelope.broker != broker:
                 began.setdefault(TopicPartition(topic, number), envelope.mono_us)
-    return Moves(
-        {tp: max(0, began[tp] - ceased.get(tp, gone_us)) / US_A_MS for tp in led if tp in began}
-    )
+    return Moves({tp: (ceased.get(tp, gone_us), began[tp]) for tp in led if tp in began})
 
 
 def end_of(recording: Sequence[Envelope]) -> End:

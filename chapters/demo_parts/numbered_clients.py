@@ -67,6 +67,9 @@ class NumberedProducer(ABC):
         self.acked: dict[Place, int] = {}
         """The offset that each acked record was told to have, or UNKNOWN_OFFSET."""
         self.refused: list[str] = []
+        """The reason of each record that the client gave up."""
+        self.refusals: list[tuple[int, float]] = []
+        """Of each of them the partition, and time.monotonic()."""
         self.ack_times: defaultdict[int, list[float]] = defaultdict(list)
         """By partition, time.monotonic() of the acks."""
         self._partitions = partitions
@@ -143,8 +146,9 @@ class NumberedProducer(ABC):
         self.acked[place] = offset
         self.ack_times[place.partition].append(time.monotonic())
 
-    def _on_refusal(self, error: object) -> None:
+    def _on_refusal(self, place: Place, error: object) -> None:
         self.refused.append(str(error))
+        self.refusals.append((place.partition, time.monotonic()))
 
 
 class ConfluentProducer(NumberedProducer):
@@ -181,7 +185,7 @@ class ConfluentProducer(NumberedProducer):
         def on_delivery(error: DeliveryError | None, message: Message) -> None:
             offset = message.offset()
             if error is not None:
-                self._on_refusal(error)
+                self._on_refusal(place, error)
             else:
                 self._on_ack(place, UNKNOWN_OFFSET if offset is None else offset)
 
@@ -230,7 +234,7 @@ class PythonProducer(NumberedProducer):
         except KafkaTimeoutError:  # its buffer is full, or it has no metadata
             return False
         future.add_callback(lambda record: self._on_ack(place, record.offset))
-        future.add_errback(self._on_refusal)
+        future.add_errback(lambda error: self._on_refusal(place, error))
         return True
 
     def _poll(self) -> None:

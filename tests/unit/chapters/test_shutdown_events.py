@@ -75,6 +75,17 @@ def test_only_its_own_leaderships_count_and_only_the_first_move() -> None:
     assert (nothing.median_ms, nothing.longest_ms) == (0.0, 0.0)
 
 
+def test_a_moment_without_a_leader() -> None:
+    killed = moves([told(1, 7_001_000, leads(T0))], [T0, T1], 0, 1_000)
+    assert [killed.was_without_leader(T0, at) for at in (999, 1_000, 7_000_999, 7_001_000)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    assert not killed.was_without_leader(T1, 2_000)
+
+
 def test_the_end_of_a_broker() -> None:
     attempts = [
         told(
