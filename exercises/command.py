@@ -13,6 +13,7 @@ from rich.markdown import Markdown
 from rich.syntax import Syntax
 from rich.table import Table
 
+from kafka_edu.common.busy_machine import TRY_LATER, NotJudgedError
 from kafka_edu.common.python_process import checkout, command_line
 from kafka_edu.common.user_files import state_folder
 
@@ -21,7 +22,8 @@ from .grading.command import export, grade, rehearse
 from .mutation_run import Memory, mutate
 from .mutation_table import objections, read_table, with_reasons, write_table
 from .prove import prove_solutions, prove_wrong, show_proofs
-from .runner.check import check_public, live_part
+from .runner.check import check_public
+from .runner.live import check_live
 from .runner.manifest import Exercise, load_manifest
 from .runner.public_tests import CheckError
 from .runner.trouble import trouble_of
@@ -244,14 +246,14 @@ def check(
             only=only,
             terminal=terminal(),
         )
-    except CheckError as error:
+    except (CheckError, NotJudgedError) as error:
         raise click.ClickException(str(error)) from error
     show_public(console, verdict, options(file, directory))
     if live and verdict.public_passed and exercise.beyond_public:
         steps = (
             check_cluster(console, exercise, work)
             if exercise.trouble
-            else check_live(console, exercise, tried)
+            else show_live(console, exercise, tried)
         )
         verdict = verdict._replace(live=steps)
     if file is None and work.started and not only:
@@ -374,7 +376,7 @@ def watch(exercise: Exercise, directory: Path | None) -> None:
             verdict = check_public(
                 exercise, work.file, material=work.record.seed, terminal=terminal()
             )
-        except CheckError as error:
+        except (CheckError, NotJudgedError) as error:
             raise click.ClickException(str(error)) from error
         show_round(console, verdict, options(None, directory))
 
@@ -391,7 +393,7 @@ def terminal() -> str:
     return os.ttyname(sys.stdin.fileno()) if sys.stdin.isatty() and sys.stdout.isatty() else ""
 
 
-def check_live(console: Console, exercise: Exercise, file: Path) -> tuple[Step, ...]:
+def show_live(console: Console, exercise: Exercise, file: Path) -> tuple[Step, ...]:
     """Run the live part and show each step as it comes."""
     from kafka_edu.supervisor.cluster import ClusterError
 
@@ -399,13 +401,15 @@ def check_live(console: Console, exercise: Exercise, file: Path) -> tuple[Step, 
     steps: list[Step] = []
     try:
         with console.status("starting") as status:
-            for step in live_part(exercise).check_live(exercise, file, status.update):
+            for step in check_live(exercise, file, status.update):
                 steps.append(step)
                 show_steps(console, [step])
     except ClusterError as error:
         raise click.ClickException(
-            f"the live cluster failed, which says nothing about your code: {error}"
+            f"the live cluster failed, which says nothing about your code: {error}; {TRY_LATER}"
         ) from error
+    except NotJudgedError as error:
+        raise click.ClickException(str(error)) from error
     return tuple(steps)
 
 

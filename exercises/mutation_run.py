@@ -16,7 +16,7 @@ from .mutants import Mutant, mutants
 from .mutation_table import GIVEN, SEED, Row, Survivor, hash_of_solution, hash_of_tests
 from .runner.check import check_public
 from .runner.manifest import Exercise
-from .runner.public_tests import CheckError, TooSlowError
+from .runner.public_tests import LIMITS, REFERENCES_LIMITS, CheckError, Limits
 from .wrong_answers import WrongAnswer, wrong_answers
 
 SURVIVED: Final = ""
@@ -27,7 +27,6 @@ class Result(NamedTuple):
 
     killed_by: str
     """The first test that failed, or why the file was not tried; SURVIVED if all passed."""
-    timed_out: bool = False
 
 
 class Memory:
@@ -43,10 +42,10 @@ class Memory:
         if self._path.is_file():
             for line in self._path.read_text(encoding="utf-8").splitlines():
                 try:
-                    key, killed_by, timed_out = json.loads(line)
+                    key, killed_by = json.loads(line)[:2]
                 except ValueError:
                     continue  # the run was stopped while it wrote this line
-                self.results[key] = Result(killed_by, timed_out)
+                self.results[key] = Result(killed_by)
 
     def result(self, mutant: Mutant) -> Result | None:
         """Return what came of a mutant, or None if it was not tried."""
@@ -63,19 +62,16 @@ def _key(mutant: Mutant) -> str:
     return f"{mutant.line} {mutant.change}"
 
 
-def try_mutant(exercise: Exercise, mutant: Mutant, folder: Path) -> Result:
-    """Check one mutant as `lab check` does, with its time limits, until the first failure."""
+def try_mutant(exercise: Exercise, mutant: Mutant, folder: Path, limits: Limits = LIMITS) -> Result:
+    """Check one mutant as `lab check` does, within its limits, until the first failure."""
     file = folder / exercise.file
     file.write_text(mutant.source, encoding="utf-8")
-    try:
-        verdict = check_public(exercise, file, SEED, stop_at_failure=True)
-    except TooSlowError:
-        return Result("the time limit", timed_out=True)
+    verdict = check_public(exercise, file, SEED, stop_at_failure=True, limits=limits)
     if verdict.objection:
         return Result(f"it cannot be loaded: {verdict.objection.splitlines()[0]}")
     for outcome in verdict.public:
         if not outcome.passed:
-            return Result(outcome.test, outcome.timed_out)
+            return Result(outcome.test)
     return Result(SURVIVED)
 
 
@@ -106,12 +102,12 @@ def mutate(
 ) -> Row:
     """Try all mutants of an exercise, and return its row, without reasons.
 
-    A mutant whose code did not come back in time is tried once more, alone: the machine may have
-    been busy. `say` hears how many mutants are done, of how many. Raises CheckError and
-    WrongAnswerError.
+    The limits of all come from the reference solution, which runs first. They do not count the
+    time for which a mutant waits for a core, so many of them can run at once. `say` hears how many
+    mutants are done, of how many. Raises CheckError and WrongAnswerError.
     """
     everything = mutants_of(exercise)
-    reference = check_public(exercise, exercise.solution, SEED)
+    reference = check_public(exercise, exercise.solution, SEED, limits=REFERENCES_LIMITS)
     if not reference.public_passed:
         raise CheckError(f"the reference solution of {exercise.id} does not pass its public tests")
     left = [mutant for mutant in everything if memory.result(mutant) is None]
@@ -121,21 +117,13 @@ def mutate(
 
         def run(mutant: Mutant) -> Result:
             with tempfile.TemporaryDirectory(dir=folder) as own:
-                return try_mutant(exercise, mutant, Path(own))
+                return try_mutant(exercise, mutant, Path(own), reference.limits)
 
-        late = []
         with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
             for mutant, result in zip(left, pool.map(run, left), strict=True):
-                if result.timed_out:
-                    late.append(mutant)
-                    continue
                 memory.keep(mutant, result)
                 done += 1
                 say(done, len(everything))
-        for mutant in late:
-            memory.keep(mutant, run(mutant))
-            done += 1
-            say(done, len(everything))
     survivors = tuple(
         Survivor(
             mutant.line,

@@ -11,8 +11,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .runner.check import Verdict, check_public, live_part
+from kafka_edu.common.busy_machine import NotJudgedError
+
+from .runner.check import Verdict, check_public
+from .runner.live import check_live
 from .runner.manifest import Exercise
+from .runner.public_tests import CheckError
 from .runner.trouble import trouble_of
 from .runner.verdict import Step
 from .wrong_answers import WrongAnswer
@@ -33,24 +37,37 @@ def prove_solutions(exercises: Iterable[Exercise], seed: int | None, live: bool)
     """Check each reference solution: all of it must pass."""
     for exercise in exercises:
         began = time.monotonic()
-        verdict = check_public(exercise, exercise.solution, seed)
+        try:
+            verdict = _checked_solution(exercise, seed, live)
+        except (CheckError, NotJudgedError) as error:
+            seconds = time.monotonic() - began
+            yield Proof(exercise, exercise.solution.name, False, str(error), seconds)
+            continue
         passed = sum(outcome.passed for outcome in verdict.public)
         seen = verdict.objection or f"{passed} of {len(verdict.public)} public tests"
         if not verdict.public_passed:
             seen += f", seed {verdict.seed}"
         good = verdict.public_passed
-        if live and good and exercise.beyond_public:
-            steps = (
-                operate(exercise, exercise.solution)
-                if exercise.trouble
-                else tuple(
-                    live_part(exercise).check_live(exercise, exercise.solution, lambda _: None)
-                )
-            )
-            verdict = verdict._replace(live=steps)
+        if verdict.live is not None:
+            steps = verdict.live
             seen += f", {sum(step.passed for step in steps)} of {len(steps)} live steps"
             good = verdict.passed
         yield Proof(exercise, exercise.solution.name, good, seen, time.monotonic() - began)
+
+
+def _checked_solution(exercise: Exercise, seed: int | None, live: bool) -> Verdict:
+    """Check a reference solution, with the live part if the public tests pass. Raises CheckError
+    and NotJudgedError.
+    """
+    verdict = check_public(exercise, exercise.solution, seed)
+    if not (live and verdict.public_passed and exercise.beyond_public):
+        return verdict
+    steps = (
+        operate(exercise, exercise.solution)
+        if exercise.trouble
+        else tuple(check_live(exercise, exercise.solution, lambda _: None))
+    )
+    return verdict._replace(live=steps)
 
 
 def prove_wrong(
@@ -66,10 +83,13 @@ def prove_wrong(
                 continue
             began = time.monotonic()
             file = wrong.write(Path(folder))
-            verdict = check_public(wrong.exercise, file, seed)
-            if wrong.live and verdict.public_passed:
-                verdict = verdict._replace(live=operate(wrong.exercise, file))
-            good, seen = fails_as_stated(verdict, wrong)
+            try:
+                verdict = check_public(wrong.exercise, file, seed)
+                if wrong.live and verdict.public_passed:
+                    verdict = verdict._replace(live=operate(wrong.exercise, file))
+                good, seen = fails_as_stated(verdict, wrong)
+            except (CheckError, NotJudgedError) as error:
+                good, seen = False, str(error)
             yield Proof(
                 wrong.exercise,
                 f"{wrong.number} {wrong.name}",

@@ -14,6 +14,7 @@ from kafka_edu.common.python_process import command_line
 
 from .runner.check import Verdict, source_lines
 from .runner.public_tests import Outcome
+from .runner.verdict import Step
 
 PRINTED_LINES: Final = 12
 """How many lines of what the learner's code printed are shown next to one test."""
@@ -118,15 +119,13 @@ def show_indented(console: Console, text: str) -> None:
     console.print(Padding(Text(text, style="dim"), (0, 0, 0, 3), expand=False), highlight=False)
 
 
-def show_steps(console: Console, steps: Iterable[tuple[str, bool, str]]) -> None:
+def show_steps(console: Console, steps: Iterable[Step]) -> None:
     """Show steps of the live part: what each tried, whether it held, and what was seen."""
-    for says, passed, seen in steps:
-        show_row(console, says, passed)
-        if seen:
-            console.print(
-                Padding(Text(seen, style="dim" if passed else ""), (0, 0, 0, 3), expand=False),
-                highlight=False,
-            )
+    for step in steps:
+        show_row(console, step.says, step.passed)
+        if step.seen:
+            seen = Text(step.seen, style="dim" if step.passed else "")
+            console.print(Padding(seen, (0, 0, 0, 3), expand=False), highlight=False)
 
 
 def show_verdict(console: Console, verdict: Verdict, live: bool) -> None:

@@ -21,7 +21,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 
 from kafka_edu.learner.learner_timing_wheel import SLOTS_ABOVE
-from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.timer.timing_wheel import WHEEL_SIZE
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled
@@ -45,7 +45,6 @@ LATE_LIMIT_MS: Final = 1_000
 """So much later than its deadline may a task run: the machine may be busy. Early it may never
 run.
 """
-PATIENCE_S: Final = 30.0
 PATIENT_ISR: Final = {"replica.lag.time.max.ms": "60000", "zookeeper.session.timeout.ms": "30000"}
 """The paused follower is to be waited for: it must not be put out of the ISR meanwhile."""
 
@@ -69,9 +68,9 @@ class Listener:
     def close(self) -> None:
         self._client.close()
 
-    def wait_for(self, done: Callable[[], bool]) -> bool:
+    def wait_for(self, done: Callable[[], bool], patience_s: float) -> bool:
         """Whether `done` became true in time."""
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + patience_s
         while not done():
             if time.monotonic() > end:
                 return False
@@ -89,31 +88,44 @@ class Listener:
         return sum(isinstance(e.event, kind) for e in self.envelopes)
 
 
-def check_live(exercise: Exercise, file: Path, say: Callable[[str], None]) -> Iterator[Step]:
-    """Run the learner's `file` in broker 2, and yield what came of it."""
-    say("starting three brokers, yours in broker 2")
+def check_live(
+    exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
+) -> Iterator[Step]:
+    """Run the learner's `file` in broker 2, or the shipped code if there is none, and yield what
+    came of it.
+    """
+    say(f"starting three brokers, {'yours' if file is not None else 'ours'} in broker 2")
     with ExitStack() as stack:
-        learner = {BROKER: {"edu.learner": f"{exercise.id}={file.absolute()}"}}
+        learner = (
+            {BROKER: {"edu.learner": f"{exercise.id}={file.absolute()}"}}
+            if file is not None
+            else {}
+        )
         cluster = stack.enter_context(
             running_cluster(f"lab-{exercise.id}", props=PATIENT_ISR, broker_props=learner)
         )
         listener = Listener(cluster.events_address(BROKER))
         stack.callback(listener.close)
-        create_topic(cluster, listener)
+        create_topic(cluster, listener, patience_s)
 
         say(
             f"{RECORDS} records with acks=all: each waits for two followers, its time-out in your"
             " wheel"
         )
-        producer = stack.enter_context(closing(make_producer(cluster, 20_000)))
+        producer = stack.enter_context(closing(make_producer(cluster, round(patience_s * 1000))))
         acked = sum([send(producer) for _ in range(RECORDS)])
         yield Step(
-            "produces with acks=all are acked", acked == RECORDS, f"{acked} of {RECORDS} acked"
+            "produces with acks=all are acked",
+            acked == RECORDS,
+            f"{acked} of {RECORDS} acked",
+            late=acked < RECORDS,
         )
 
         say(f"fetches that wait {FETCH_WAIT_MS} ms and time out")
         before = len(listener.expired("Fetch"))
-        fetch_nothing(cluster, lambda: len(listener.expired("Fetch")) >= before + FETCHES)
+        fetch_nothing(
+            cluster, lambda: len(listener.expired("Fetch")) >= before + FETCHES, patience_s
+        )
         yield judge_times("fetches time out when they should", listener.expired("Fetch"), FETCHES)
 
         say(f"produces that time out after {PRODUCE_TIMEOUT_MS:,} ms, for a follower is paused")
@@ -121,7 +133,7 @@ def check_live(exercise: Exercise, file: Path, say: Callable[[str], None]) -> It
         send(impatient)  # so that it knows the cluster before one of it is silent
         before = len(listener.expired("Produce"))
         cluster.pause(0)
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + patience_s
         while len(listener.expired("Produce")) < before + TIMED_OUT and time.monotonic() < end:
             send(impatient)
         cluster.resume(0)
@@ -129,11 +141,12 @@ def check_live(exercise: Exercise, file: Path, say: Callable[[str], None]) -> It
             "produces time out when they should", listener.expired("Produce"), TIMED_OUT
         )
 
-        yield judge_code(listener)
+        if file is not None:
+            yield judge_code(listener)
 
 
-def create_topic(cluster: Cluster, listener: Listener) -> None:
-    """One partition, on all brokers; broker 2 leads it, and tells clients so. Raises RuntimeError
+def create_topic(cluster: Cluster, listener: Listener, patience_s: float) -> None:
+    """One partition, on all brokers; broker 2 leads it, and tells clients so. Raises ClusterError
     when it does not get to.
 
     Where broker 2 is the controller, the answer's own time-out is in the learner's wheel; a wrong
@@ -148,9 +161,9 @@ def create_topic(cluster: Cluster, listener: Listener) -> None:
             isinstance(fact, MetadataUpdated) and f"{TOPIC}-0" in fact.updated for fact in facts
         )
 
-    if not listener.wait_for(leads_and_tells):
-        raise RuntimeError(
-            f"broker {BROKER} does not lead topic {TOPIC} after {PATIENCE_S:g} s; see"
+    if not listener.wait_for(leads_and_tells, patience_s):
+        raise ClusterError(
+            f"broker {BROKER} does not lead topic {TOPIC} after {patience_s:.0f} s; see"
             f" {cluster.folder.path}/*/broker.log"
         )
 
@@ -169,17 +182,19 @@ def make_producer(cluster: Cluster, timeout_ms: int) -> KafkaProducer:
 
 
 def send(producer: KafkaProducer) -> bool:
-    """Send one record in a request of its own; returns whether it was acked."""
+    """Send one record in a request of its own; returns whether it was acked. The producer has a
+    time-out.
+    """
     try:
-        producer.send(TOPIC, b"a record of the lab", partition=0).get(PATIENCE_S)
+        producer.send(TOPIC, b"a record of the lab", partition=0).get()
     except KafkaError:
         return False
     return True
 
 
-def fetch_nothing(cluster: Cluster, enough: Callable[[], bool]) -> None:
+def fetch_nothing(cluster: Cluster, enough: Callable[[], bool], patience_s: float) -> None:
     """Wait for records that do not come: fetches that ask for 1 MB and wait 450 ms each, until
-    there were enough of them, or half a minute is over.
+    there were enough of them, or patience is at its end.
     """
     consumer = KafkaConsumer(
         bootstrap_servers=cluster.bootstrap_servers,
@@ -189,7 +204,7 @@ def fetch_nothing(cluster: Cluster, enough: Callable[[], bool]) -> None:
     try:
         consumer.assign([TopicPartition(TOPIC, 0)])
         consumer.seek_to_end()
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + patience_s
         while not enough() and time.monotonic() < end:
             consumer.poll(timeout_ms=FETCH_WAIT_MS)
     finally:
@@ -206,6 +221,7 @@ def judge_times(says: str, expired: list[TimerTaskExpired], wanted: int) -> Step
             False,
             f"{len(expired)} timed out, {wanted} should have: the others are in a bucket that comes"
             " too late, or never",
+            late=True,
         )
     early = [event for event in expired if event.late_ms < 0]
     late = [
@@ -227,6 +243,7 @@ def judge_times(says: str, expired: list[TimerTaskExpired], wanted: int) -> Step
             False,
             f"{len(late)} of {len(expired)} ran too late, one {event.late_ms} ms after its deadline"
             f" {event.deadline_ms}",
+            late=True,
         )
     return Step(
         says,

@@ -35,7 +35,6 @@ from .incident_answers import Flap, right_flaps, right_latency, right_rebalances
 TOPIC: Final = "orders"
 GROUP: Final = "shop"
 RECORDS: Final = 60
-PATIENCE_S: Final = 40.0
 #: The leader puts a follower out after 1.5 s, and ZooKeeper ends the session of a dead broker after
 #: 3 s. A group begins at once.
 SETTINGS: Final = {
@@ -66,8 +65,10 @@ def plan(seed: int) -> Plan:
 class Recordings:
     """Writes a recording for each life of each process of a cluster, at level `hops`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, patience_s: float) -> None:
+        """Each wait for an event has `patience_s`."""
         self._folder = folder
+        self._patience_s = patience_s
         self._lock = threading.Lock()
         self._seen: list[Envelope] = []
         self._clients: list[TraceClient] = []
@@ -94,14 +95,14 @@ class Recordings:
 
     def wait_for(self, what: str, done: Callable[[list[Envelope]], bool]) -> None:
         """Wait until the events so far are enough. Raises ClusterError when they never are."""
-        end_s = time.monotonic() + PATIENCE_S
+        end_s = time.monotonic() + self._patience_s
         while True:
             with self._lock:
                 seen = list(self._seen)
             if done(seen):
                 return
             if time.monotonic() > end_s:
-                raise ClusterError(f"after {PATIENCE_S:g} s there was no {what}")
+                raise ClusterError(f"after {self._patience_s:.0f} s there was no {what}")
             time.sleep(0.1)
 
     def close(self) -> None:
@@ -109,7 +110,7 @@ class Recordings:
         for client in self._clients:
             client.close()
         for thread in self._threads:
-            thread.join(PATIENCE_S)
+            thread.join(self._patience_s)
 
     def read(self) -> list[Envelope]:
         """Return the events of all files, one file after the other."""
@@ -120,21 +121,27 @@ class Recordings:
         return found
 
 
-def check_live(exercise: Exercise, file: Path, say: Callable[[str], None]) -> Iterator[Step]:
+def check_live(
+    exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
+) -> Iterator[Step]:
     """Make the incident, and compare the learner's report with the events. Raises ClusterError."""
+    if file is None:
+        return  # no shipped code does the same
     seed = new_seed()
     with tempfile.TemporaryDirectory(prefix="kafka-edu-") as name:
-        events = record(plan(seed), Path(name), say)
+        events = record(plan(seed), Path(name), say, patience_s)
     say("your report on them")
     yield from judge(exercise, file, events)
 
 
-def record(made: Plan, folder: Path, say: Callable[[str], None]) -> list[Envelope]:
+def record(
+    made: Plan, folder: Path, say: Callable[[str], None], patience_s: float
+) -> list[Envelope]:
     """Run the cluster through the incident, and return the events of its recordings."""
     say("starting three brokers")
     with ExitStack() as stack:
         cluster = stack.enter_context(running_cluster("lab-16-8", props=SETTINGS))
-        recordings = Recordings(folder)
+        recordings = Recordings(folder, patience_s)
         stack.callback(recordings.close)
         for broker in cluster.broker_ids:
             source = Source.of_broker(broker)
@@ -143,7 +150,7 @@ def record(made: Plan, folder: Path, say: Callable[[str], None]) -> list[Envelop
         third = 3 - made.leader - made.victim
         make_topic(cluster, TOPIC, [made.leader, made.victim, third], partitions=2)
         say("writing and reading, and members of a group come and go")
-        write(cluster)
+        write(cluster, patience_s)
         with Member(cluster, "first") as first:
             recordings.wait_for("group", assigned(1))
             with Member(cluster, "second"):
@@ -236,7 +243,7 @@ class Member:
     def close(self) -> None:
         """Leave the group."""
         self._leave.set()
-        self._thread.join(PATIENCE_S)
+        self._thread.join()
 
     def _read(self, cluster: Cluster, name: str) -> None:
         with closing(
@@ -253,14 +260,14 @@ class Member:
                 consumer.poll(timeout_ms=200)
 
 
-def write(cluster: Cluster) -> None:
+def write(cluster: Cluster, patience_s: float) -> None:
     """Write some records, each acknowledged by all. Raises ClusterError."""
     try:
         with closing(
             KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all", linger_ms=0)
         ) as producer:
             for number in range(RECORDS):
-                producer.send(TOPIC, b"order %d" % number, partition=number % 2).get(PATIENCE_S)
+                producer.send(TOPIC, b"order %d" % number, partition=number % 2).get(patience_s)
     except KafkaError as error:
         raise ClusterError(f"a record was not acknowledged: {error}") from error
 

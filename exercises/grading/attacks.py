@@ -109,7 +109,8 @@ while True:
     pass
 """,
         "did not come back within",
-        "1 s of CPU time and 4 s by the clock for a call, 20 s of CPU time and 30 s in all.",
+        "1 s of processor time and 5 s of doing nothing for a call, or 20 times what the reference"
+        " solution used; 60 s of processor time in all.",
     ),
     Attack(
         "fork_bomb",

@@ -17,25 +17,23 @@ from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
 
+from kafka_edu.common.busy_machine import NotJudgedError
 from kafka_edu.learner.learner import NAMESPACES, Jail, JailError, Learner, LearnerFailure
 
-from ..runner.check import cannot_load, objection
+from ..runner.check import Attempt, attempt, fair_attempt, objection
 from ..runner.manifest import Exercise
 from ..runner.public_tests import (
+    REFERENCES_LIMITS,
     CheckError,
     Grading,
+    Limits,
     Outcome,
-    TooSlowError,
+    Run,
     run_public_tests,
 )
 from .submissions import Roster, Submission
 
 OTHER_SEEDS: Final = 2
-LIMIT_S: Final = 30.0
-"""The time for all tests of one submission, by the clock. Whoever needs more is tried once more, as
-the machine may have been busy. One call that does not come back ends the tests before this.
-"""
-TRIES: Final = 2
 PARTS: Final = ("public", "seeds", "hidden")
 
 
@@ -46,7 +44,9 @@ class Result(StrEnum):
     FAILED = "failed"
     MISSING = "missing"
     NOT_GRADED = "not graded"
-    """The grader's fault, or no numbers to grade by. It says nothing about the work."""
+    """The reference solution failed at that moment too, or there are no numbers to grade by. It
+    says nothing about the work.
+    """
 
 
 class Kind(StrEnum):
@@ -157,16 +157,19 @@ class Grader:
         self.exercise = exercise
         self._seeds = [random.randrange(1, 1_000_000) for _ in range(1 + OTHER_SEEDS)]
         self._kind = kind
-        self._all = self._reference()
+        run = self._reference()
+        self._all = self._rows(run.outcomes)
+        self._limits = run.limits
 
     @property
     def possible(self) -> float:
         """The points of all tests."""
         return sum(row.points for row in self._all)
 
-    def _reference(self) -> tuple[Row, ...]:
-        """Return all tests, in which the reference solution must have all points. Raises
-        RefusedError.
+    def _reference(self) -> Run:
+        """Return a run of the reference solution, which must have all points. Raises RefusedError.
+
+        What it needs sets the limits of all submissions.
         """
         if not self.exercise.solution.is_file():
             raise RefusedError(
@@ -174,25 +177,30 @@ class Grader:
                 " course"
             )
         try:
-            rows = self._rows(self._run(self.exercise.solution, 0, 0))
+            return self._run_reference()
         except (CheckError, JailError) as error:
             raise RefusedError(f"the tests cannot run here: {error}") from error
-        failed = [row for row in rows if not row.passed]
-        if failed:
+        except NotJudgedError as error:
             raise RefusedError(
-                f"the reference solution of {self.exercise.id} fails {failed[0].test}"
-                f" ({failed[0].message}), so the tests cannot be trusted here"
-            )
-        return rows
+                f"the reference solution of {self.exercise.id} fails {error.reference_failed}, so"
+                " the tests cannot be trusted here"
+            ) from error
 
-    def _run(self, file: Path, number: int, material: int) -> list[Outcome]:
-        return run_public_tests(
+    def _run_reference(self) -> Run:
+        """Return a run of the reference solution now. Raises NotJudgedError if it fails, and what
+        the grader itself fails by.
+        """
+        run = run_public_tests(
             self.exercise,
-            file,
+            self.exercise.solution,
             self._seeds[0],
-            material=material,
-            grading=Grading(tuple(self._seeds[1:]), jail_of(number, self._kind), LIMIT_S),
+            grading=Grading(tuple(self._seeds[1:]), jail_of(0, self._kind)),
+            limits=REFERENCES_LIMITS,
         )
+        failed = next((row for row in self._rows(run.outcomes) if not row.passed), None)
+        if failed is not None:
+            raise NotJudgedError(f"{failed.test} ({failed.message})")
+        return run
 
     def _rows(self, outcomes: Iterable[Outcome]) -> tuple[Row, ...]:
         """Return a row for each test; a test with several seeds must pass with all of them."""
@@ -228,32 +236,68 @@ class Grader:
                 "the numbers of this student are unknown: hand in progress.json too, or give the"
                 " roster a column `material`",
             )
-        wrong, slow = "", True
-        for _ in range(TRIES):
+        content, material = submission.content, submission.material
+        try:
             try:
-                rows, reason = self._try(submission.content, submission.material, number)
-            except (CheckError, JailError, OSError) as error:
-                wrong = str(error).partition("\n")[0]
-                slow &= isinstance(error, TooSlowError)
-                continue
-            passed = all(row.passed for row in rows)
-            return made(Result.PASSED if passed else Result.FAILED, rows, reason)
-        if slow:
+                rows, reason = self._try(content, material, number)
+            except (CheckError, JailError, OSError):
+                limits = self._limits_now()
+                rows, reason = self._try(content, material, number, limits)
+        except NotJudgedError as error:
+            return made(Result.NOT_GRADED, (), str(error))
+        except (JailError, OSError) as error:  # no work can cause these
+            wrong = str(error).partition("\n")[0]
+            return made(Result.NOT_GRADED, (), f"the grader itself failed twice: {wrong}")
+        except CheckError as error:
+            # The reference solution has just passed, so it is this work that the grader fails by.
+            wrong = f"the tests cannot run with this work: {error}".partition("\n")[0]
             return made(Result.FAILED, self._none_of_it(wrong), wrong)
-        return made(Result.NOT_GRADED, (), f"the grader failed {TRIES} times: {wrong}")
+        passed = all(row.passed for row in rows)
+        return made(Result.PASSED if passed else Result.FAILED, rows, reason)
 
-    def _try(self, content: bytes, material: int, number: int) -> tuple[tuple[Row, ...], str]:
-        """Return the rows and why points are missing. Raises what the grader itself fails by."""
+    def _limits_now(self) -> Limits:
+        """Return what the reference solution needs at this moment. Raises NotJudgedError if it
+        fails.
+        """
+        try:
+            return self._run_reference().limits
+        except (CheckError, JailError, OSError) as error:
+            raise NotJudgedError(str(error).partition("\n")[0]) from error
+
+    def _try(
+        self, content: bytes, material: int, number: int, limits: Limits | None = None
+    ) -> tuple[tuple[Row, ...], str]:
+        """Return the rows and why points are missing. Raises NotJudgedError, and what the grader
+        itself fails by.
+        """
         with tempfile.TemporaryDirectory(prefix="kafka-edu-grade-") as folder:
             file = Path(folder) / self.exercise.file
             file.write_bytes(content)
-            against = re.split(r": `|\. ", objection(self.exercise, file))[0] or cannot_load(
-                self.exercise, file, jail_of(number, self._kind)
+            if nothing := re.split(r": `|\. ", objection(self.exercise, file))[0]:
+                nothing = nothing.replace(f"{folder}{os.sep}", "")
+                return self._none_of_it(nothing), nothing
+            tried = fair_attempt(
+                lambda limits: self._attempt(file, number, material, limits),
+                limits or self._limits,
+                self._limits_now,
             )
-            if against:
-                reason = against.partition("\n")[0].replace(f"{folder}{os.sep}", "")
+            if tried.run is None:
+                reason = tried.against.partition("\n")[0].replace(f"{folder}{os.sep}", "")
                 return self._none_of_it(reason), reason
-            outcomes = self._run(file, number, material)
+        return self._graded(tried.run.outcomes)
+
+    def _attempt(self, file: Path, number: int, material: int, limits: Limits) -> Attempt:
+        return attempt(
+            self.exercise,
+            file,
+            self._seeds[0],
+            limits,
+            material=material,
+            grading=Grading(tuple(self._seeds[1:]), jail_of(number, self._kind)),
+        )
+
+    def _graded(self, outcomes: Sequence[Outcome]) -> tuple[tuple[Row, ...], str]:
+        """Return a row for each test of the exercise, and why points are missing."""
         ran = {(row.part, row.test): row for row in self._rows(outcomes)}
         stopped = "not run, because the tests ended before"
         rows = tuple(

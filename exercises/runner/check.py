@@ -13,8 +13,16 @@ from kafka_edu.learner.learner import Jail, Learner, LearnerFailure
 
 from .manifest import Exercise
 from .material import new_seed
-from .public_tests import Outcome, run_public_tests
-from .pytest_plugin import WALL_LIMIT_S
+from .public_tests import (
+    LIMITS,
+    Grading,
+    Limits,
+    Outcome,
+    Run,
+    TooSlowError,
+    limits_now,
+    run_public_tests,
+)
 from .verdict import Step
 
 
@@ -22,8 +30,14 @@ class LivePart(Protocol):
     """The functions of the module named `live` in the manifest."""
 
     def check_live(
-        self, exercise: Exercise, file: Path, say: Callable[[str], None]
-    ) -> Iterator[Step]: ...
+        self, exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
+    ) -> Iterator[Step]:
+        """Yield each step. A step that waited in vain for `patience_s` is `late`.
+
+        Without a file, the shipped code runs in its place; only a part whose steps can be late is
+        asked for that. Raises ClusterError and TimeoutError when the cluster itself fails.
+        """
+        ...
 
 
 class Verdict(NamedTuple):
@@ -39,6 +53,8 @@ class Verdict(NamedTuple):
     live: tuple[Step, ...] | None
     has_live: bool = True
     """Whether there is more to do than these public tests before it counts."""
+    limits: Limits = LIMITS
+    """The limits of others, if this was the reference solution."""
 
     @property
     def public_passed(self) -> bool:
@@ -75,11 +91,13 @@ class Verdict(NamedTuple):
         path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def cannot_load(exercise: Exercise, file: Path, jail: Jail | None = None) -> str:
+def cannot_load(
+    exercise: Exercise, file: Path, jail: Jail | None = None, limits: Limits = LIMITS
+) -> str:
     """Return why the file cannot be loaded, with the line and a caret; empty if it can be. Raises
-    JailError.
+    JailError, and TooSlowError if it does not come back.
     """
-    learner = Learner(file, exercise.wanted, wall_limit_s=WALL_LIMIT_S, jail=jail)
+    learner = Learner(file, exercise.wanted, allowance=limits.call, jail=jail)
     try:
         learner.start()
     except LearnerFailure as failure:
@@ -87,7 +105,10 @@ def cannot_load(exercise: Exercise, file: Path, jail: Jail | None = None) -> str
             f"\n{line}" for line in source_lines(file, failure.line, column=failure.column)
         )
         where = f", line {failure.line}" if failure.line else ""
-        return f"{file.name}{where}: {failure.message}{shown}"
+        why = f"{file.name}{where}: {failure.message}{shown}"
+        if failure.timed_out:
+            raise TooSlowError(why) from None
+        return why
     finally:
         learner.close()
     return ""
@@ -123,6 +144,66 @@ def objection(exercise: Exercise, file: Path) -> str:
     return ""
 
 
+class Attempt(NamedTuple):
+    """The outcome of trying a file within some limits."""
+
+    against: str
+    """Why no test was run; empty if the tests were run."""
+    run: Run | None = None
+    timed_out: bool = False
+    """Whether a limit has ended it."""
+
+
+def attempt(
+    exercise: Exercise,
+    file: Path,
+    seed: int,
+    limits: Limits,
+    *,
+    material: int = 0,
+    only: str = "",
+    terminal: str = "",
+    grading: Grading | None = None,
+    stop_at_failure: bool = False,
+) -> Attempt:
+    """Load a file, and run its tests (`run_public_tests`). Raises CheckError and JailError."""
+    if against := objection(exercise, file):
+        return Attempt(against)
+    jail = grading.jail if grading is not None else None
+    try:
+        if against := cannot_load(exercise, file, jail, limits):
+            return Attempt(against)
+        run = run_public_tests(
+            exercise,
+            file,
+            seed,
+            material=material,
+            only=only,
+            terminal=terminal,
+            grading=grading,
+            stop_at_failure=stop_at_failure,
+            limits=limits,
+        )
+    except TooSlowError as error:
+        return Attempt(str(error), timed_out=True)
+    return Attempt("", run, run.timed_out)
+
+
+def fair_attempt(
+    try_within: Callable[[Limits], Attempt], limits: Limits, limits_now: Callable[[], Limits]
+) -> Attempt:
+    """Return the attempt that counts: the first one, unless a limit has ended it and the reference
+    solution needs wider limits at this moment.
+
+    `limits_now` runs the reference solution. It raises NotJudgedError if that fails as well.
+    """
+    first = try_within(limits)
+    if not first.timed_out:
+        return first
+    now = limits_now()
+    return try_within(now) if now.wider_than(limits) else first
+
+
 def check_public(
     exercise: Exercise,
     file: Path,
@@ -132,29 +213,40 @@ def check_public(
     only: str = "",
     terminal: str = "",
     stop_at_failure: bool = False,
+    limits: Limits | None = None,
 ) -> Verdict:
-    """Check without the live part (`run_public_tests`). Raises CheckError when the tests cannot
-    run.
+    """Check without the live part. Raises CheckError when the tests cannot run, and NotJudgedError.
+
+    With `limits`, these count, and the reference solution is not asked.
     """
     seed = new_seed() if seed is None else seed
-    against = objection(exercise, file) or cannot_load(exercise, file)
-    public = (
-        ()
-        if against
-        else tuple(
-            run_public_tests(
-                exercise,
-                file,
-                seed,
-                material=material,
-                only=only,
-                terminal=terminal,
-                stop_at_failure=stop_at_failure,
-            )
+
+    def try_within(limits: Limits) -> Attempt:
+        return attempt(
+            exercise,
+            file,
+            seed,
+            limits,
+            material=material,
+            only=only,
+            terminal=terminal,
+            stop_at_failure=stop_at_failure,
         )
+
+    tried = (
+        try_within(limits)
+        if limits is not None
+        else fair_attempt(try_within, LIMITS, lambda: limits_now(exercise, seed))
     )
     return Verdict(
-        exercise.id, str(file), seed, against, public, None, exercise.beyond_public or bool(only)
+        exercise.id,
+        str(file),
+        seed,
+        tried.against,
+        tried.run.outcomes if tried.run is not None else (),
+        None,
+        exercise.beyond_public or bool(only),
+        tried.run.limits if tried.run is not None else LIMITS,
     )
 
 

@@ -1,5 +1,9 @@
 """Runs an exercise's public tests: pytest in a process of its own, which in turn keeps the
 learner's code in another.
+
+No limit here is a time of the clock, because the machine may be busy. Each call has an allowance of
+processor time and idle time (`LIMITS.call`), and so has the whole run, with everything that it
+starts (`LIMITS.run`). `limits_now` widens both where the reference solution needs it.
 """
 
 import json
@@ -7,15 +11,24 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from math import ceil
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafka_edu.learner.learner import NAMESPACES, Jail
+from kafka_edu.common.busy_machine import (
+    LOOK_EVERY_S,
+    Allowance,
+    Meter,
+    NotJudgedError,
+    Spent,
+    overdrawn,
+)
+from kafka_edu.learner.learner import CALL, NAMESPACES, Jail, Used
 
 from .manifest import Exercise
 
-TEST_LIMIT_S: Final = 20
-RUN_LIMIT_S: Final = 180.0
 PYTEST_FOUND_NOTHING: Final = 4
 
 
@@ -24,7 +37,32 @@ class CheckError(Exception):
 
 
 class TooSlowError(CheckError):
-    """The tests were not through in time."""
+    """The tests, with the code that they ask, have spent more than a run may."""
+
+
+class Limits(NamedTuple):
+    """What a learner's code may spend."""
+
+    call: Allowance
+    run: Allowance
+    """All calls together, with the tests that make them."""
+
+    def wider_than(self, other: "Limits") -> bool:
+        """Return whether code that was stopped by the limits `other` may come through these."""
+        return any(
+            mine > theirs
+            for one, another in zip(self, other, strict=True)
+            for mine, theirs in zip(one, another, strict=True)
+        )
+
+
+LIMITS: Final = Limits(CALL, Allowance(processor_s=60.0, idle_s=30.0, clock_s=180.0))
+"""The limits where nobody knows yet what the reference solution needs."""
+REFERENCES_LIMITS: Final = Limits(
+    CALL._replace(processor_s=20.0, clock_s=100.0),
+    Allowance(processor_s=400.0, idle_s=30.0, clock_s=600.0),
+)
+"""The limits of the reference solution itself. A machine on which it exceeds them judges nobody."""
 
 
 class Outcome(NamedTuple):
@@ -61,8 +99,49 @@ class Grading(NamedTuple):
     other_seeds: tuple[int, ...]
     """With each of these, every test that uses `seed` runs again."""
     jail: Jail | None
-    limit_s: float
-    """The time that all tests of one submission may take."""
+
+
+class Run(NamedTuple):
+    """The outcome of all tests."""
+
+    outcomes: tuple[Outcome, ...]
+    used: Used
+    """The time that calls took."""
+    spent: Spent
+    """What the whole run spent."""
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the code did not come back once."""
+        return any(outcome.timed_out for outcome in self.outcomes)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of others, if this was the reference solution."""
+        return Limits(
+            LIMITS.call.widened(self.used.processor_s, self.used.clock_s),
+            LIMITS.run.widened(self.spent.processor_s or 0.0, self.spent.clock_s),
+        )
+
+
+def limits_now(exercise: Exercise, seed: int, grading: Grading | None = None) -> Limits:
+    """Run the reference solution, and return what others may spend at this moment. Raises
+    NotJudgedError, CheckError, and JailError.
+
+    A copy of the course for students has no reference solution. Then the limits are the usual ones.
+    """
+    if not exercise.solution.is_file():
+        return LIMITS
+    try:
+        run = run_public_tests(
+            exercise, exercise.solution, seed, grading=grading, limits=REFERENCES_LIMITS
+        )
+    except CheckError as error:
+        raise NotJudgedError(str(error).partition("\n")[0]) from error
+    failed = next((outcome for outcome in run.outcomes if not outcome.passed), None)
+    if failed is not None:
+        raise NotJudgedError(f"{failed.test} ({failed.message})".partition("\n")[0])
+    return run.limits
 
 
 def run_public_tests(
@@ -75,7 +154,8 @@ def run_public_tests(
     terminal: str = "",
     grading: Grading | None = None,
     stop_at_failure: bool = False,
-) -> list[Outcome]:
+    limits: Limits = LIMITS,
+) -> Run:
     """Run all public tests, in their order, up to the first in which the code does not come back.
     For a grade, run the hidden ones too.
 
@@ -84,7 +164,6 @@ def run_public_tests(
     not hurried. `stop_at_failure` leaves out what comes after the first failure. Raises CheckError
     when pytest itself fails, and TooSlowError.
     """
-    limit_s = grading.limit_s if grading is not None else RUN_LIMIT_S
     package = __name__.rpartition(".")[0]
     root = Path(__file__).resolve().parents[len(package.split("."))]
     with tempfile.TemporaryDirectory(prefix="kafka-edu-lab-") as folder:
@@ -103,10 +182,13 @@ def run_public_tests(
             "KAFKA_EDU_LEARNER_RESULTS": str(results),
             "KAFKA_EDU_LEARNER_OTHER_SEEDS": "",
             "KAFKA_EDU_LEARNER_JAIL": "",
+            "KAFKA_EDU_LEARNER_ALLOWANCE": " ".join(map(str, limits.call)),
         }
         if grading is not None:
             environment["KAFKA_EDU_LEARNER_OTHER_SEEDS"] = " ".join(map(str, grading.other_seeds))
-            environment["KAFKA_EDU_LEARNER_JAIL"] = str(grading.jail or "")
+            if grading.jail is not None:
+                jail = grading.jail._replace(processor_s=ceil(limits.run.processor_s))
+                environment["KAFKA_EDU_LEARNER_JAIL"] = str(jail)
             if grading.jail is not None and grading.jail.kind == NAMESPACES:
                 environment["TMPDIR"] = folder  # it goes, even when the tests are stopped
         command = [
@@ -121,36 +203,49 @@ def run_public_tests(
             os.devnull,
             f"--rootdir={folder}",
         ]
-        command += [
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            f"{package}.pytest_plugin",
-            "-p",
-            "pytest_timeout",
-            f"--timeout={0 if terminal else TEST_LIMIT_S}",
-        ]
+        command += ["-p", "no:cacheprovider", "-p", f"{package}.pytest_plugin"]
         if stop_at_failure:
             command.append("--exitfirst")
-        try:
-            done = subprocess.run(
-                command,
-                env=environment,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=None if terminal else limit_s,
-                cwd=folder,
-                check=False,
+        with open(Path(folder) / "output", "w+", encoding="utf-8", errors="replace") as output:
+            process = subprocess.Popen(
+                command, env=environment, stdout=output, stderr=subprocess.STDOUT, cwd=folder
             )
-        except subprocess.TimeoutExpired:
-            raise TooSlowError(f"the tests were not through within {limit_s:g} s") from None
-        if only and done.returncode == PYTEST_FOUND_NOTHING:
+            try:
+                spent = wait_within(process, None if terminal else limits.run)
+            finally:
+                process.kill()
+                process.wait()
+            output.seek(0)
+            said = output.read()
+        if only and process.returncode == PYTEST_FOUND_NOTHING:
             raise CheckError(f"exercise {exercise.id} has no test {only}")
-        if done.returncode not in (0, 1, 2) or not results.is_file():
+        if process.returncode not in (0, 1, 2) or not results.is_file():
             raise CheckError(
                 "the public tests could not run (pytest ended with"
-                f" {done.returncode}):\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+                f" {process.returncode}):\n{said[-4000:]}"
             )
-        rows = json.loads(results.read_text(encoding="utf-8"))
-        return [Outcome(**{**row, "drawing": tuple(row.get("drawing", ()))}) for row in rows]
+        document = json.loads(results.read_text(encoding="utf-8"))
+        rows = document["rows"]
+        return Run(
+            tuple(Outcome(**{**row, "drawing": tuple(row.get("drawing", ()))}) for row in rows),
+            Used(*document["used"]),
+            spent,
+        )
+
+
+def wait_within(
+    process: "subprocess.Popen[bytes]",
+    allowance: Allowance | None,
+    meter_of: Callable[[int], Meter] = Meter,
+) -> Spent:
+    """Wait for the end of a process, and return what it has spent. Raises TooSlowError when it
+    spends more than the allowance; the process goes on then.
+    """
+    meter = meter_of(process.pid)
+    while True:
+        spent = meter.look()
+        if allowance is not None and (why := overdrawn(spent, allowance)):
+            raise TooSlowError(f"the tests were not through {why}")
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(LOOK_EVERY_S)
+            return spent

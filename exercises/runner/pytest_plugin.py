@@ -6,6 +6,7 @@ KAFKA_EDU_LEARNER_MATERIAL (the seed of the learner's own files), KAFKA_EDU_LEAR
 (where `breakpoint()` stops; empty if nowhere), KAFKA_EDU_LEARNER_RESULTS. For a grade also
 KAFKA_EDU_LEARNER_OTHER_SEEDS (numbers with blanks between: each test that uses `seed` runs again
 with each of them; hidden tests run with the first of them) and KAFKA_EDU_LEARNER_JAIL.
+KAFKA_EDU_LEARNER_ALLOWANCE has the three numbers of an `Allowance` for each call.
 """
 
 import json
@@ -18,12 +19,10 @@ from typing import IO, Final
 
 import pytest
 
-from kafka_edu.learner.learner import Jail, JailError, Learner, LearnerFailure
+from kafka_edu.common.busy_machine import Allowance
+from kafka_edu.learner.learner import Jail, JailError, Learner, LearnerFailure, Used
 
 from .mismatch import Mismatch
-
-WALL_LIMIT_S: Final = 4.0
-"""The time that one call may take here. A broker is more patient, because it has more to do."""
 
 Row = dict[str, str | int | bool | tuple[str, ...]]
 PRINTS_LIMIT: Final = 8_000
@@ -60,7 +59,7 @@ def learner(request: pytest.FixtureRequest) -> Iterator[Learner]:
     learner = stash[_LEARNER] = Learner(
         Path(os.environ["KAFKA_EDU_LEARNER_FILE"]),
         os.environ["KAFKA_EDU_LEARNER_WANTED"],
-        wall_limit_s=WALL_LIMIT_S,
+        allowance=Allowance(*map(float, os.environ["KAFKA_EDU_LEARNER_ALLOWANCE"].split())),
         output=stash[_PRINTS].file,
         terminal=os.environ.get("KAFKA_EDU_LEARNER_TERMINAL", ""),
         jail=Jail.parse(os.environ.get("KAFKA_EDU_LEARNER_JAIL", "")),
@@ -170,6 +169,9 @@ def row_of(error: BaseException, answered_at: int) -> Row:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if _NO_JAIL in session.config.stash:
         return  # whoever waits for the results says that there are none
-    Path(os.environ["KAFKA_EDU_LEARNER_RESULTS"]).write_text(
-        json.dumps(session.config.stash[_ROWS]), encoding="utf-8"
-    )
+    asked = session.config.stash.get(_LEARNER, None)
+    document = {
+        "rows": session.config.stash[_ROWS],
+        "used": asked.used if asked is not None else Used(),
+    }
+    Path(os.environ["KAFKA_EDU_LEARNER_RESULTS"]).write_text(json.dumps(document), encoding="utf-8")

@@ -9,3 +9,5 @@ class Step(NamedTuple):
     says: str
     passed: bool
     seen: str
+    late: bool = False
+    """Whether it failed only because something did not come in time, or came late."""

@@ -1,8 +1,11 @@
 """Ask a learner's code, which runs in a process of its own (`learner_process`).
 
-Numbers and bytes go in, and an answer comes out as JSON, each within a time limit. The asking
-process is the judge. The learner's code has no reference to anything in it. It can give wrong
-answers, but it cannot replace the code that checks them, and it cannot forge an event (spec E1).
+Numbers and bytes go in, and an answer comes out as JSON. The asking process is the judge. The
+learner's code has no reference to anything in it. It can give wrong answers, but it cannot replace
+the code that checks them, and it cannot forge an event (spec E1).
+
+Each answer must come within an allowance of processor time and of idle time, so a busy machine is
+no fault of the learner (`kafka_edu.common.busy_machine`).
 """
 
 import json
@@ -14,20 +17,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
+from kafka_edu.common.busy_machine import LOOK_EVERY_S, Allowance, Meter, Usage, overdrawn
 from kafka_edu.learner.working_folder import WorkingFolder
 
-CPU_LIMIT_S: Final = 1.0
-"""The CPU time that one call may use. This stops an endless loop."""
-WALL_LIMIT_S: Final = 5.0
-"""The wall-clock time that one call may take. It covers code that sleeps, and anything that the CPU
-limit cannot stop.
+CALL: Final = Allowance()
+"""What one call may spend, unless the reference solution is known to need more."""
+LOADING: Final = Allowance(idle_s=20.0, clock_s=20.0)
+"""What loading the file may spend. A disk may have to be waited for."""
+GRACE_S: Final = 1.0
+"""How much more processor time the judge allows than the learner's process allows itself. That
+process stops most loops, and it knows the line. The judge stops what catches every exception, or
+stays in the kernel or in C.
 """
-LOAD_LIMIT_S: Final = 20.0
 NAMESPACES: Final = "namespaces"
 """The kind of jail that needs nothing outside but the learner's file."""
 NO_JAIL: Final = 97
@@ -79,15 +85,31 @@ class Jail(NamedTuple):
     """A user id that nobody else uses."""
     kind: str
     """`namespaces` or `user`."""
+    processor_s: int = 20
+    """The processor time of all calls together."""
 
     @classmethod
     def parse(cls, text: str) -> "Jail | None":
         """Return the jail that `str` wrote; None for an empty text."""
-        uid, _, kind = text.partition(" ")
-        return cls(int(uid), kind) if text else None
+        if not text:
+            return None
+        uid, kind, processor_s = text.split()
+        return cls(int(uid), kind, int(processor_s))
 
     def __str__(self) -> str:
-        return f"{self.uid} {self.kind}"
+        return f"{self.uid} {self.kind} {self.processor_s}"
+
+
+class Used(NamedTuple):
+    """The time that calls took, in s; the processor time is what the learner's process says.
+
+    That is for a reference solution, which has no reason to lie.
+    """
+
+    processor_s: float = 0.0
+    """Of the most expensive call."""
+    clock_s: float = 0.0
+    """Of the longest call."""
 
 
 class LearnerObject:
@@ -139,26 +161,30 @@ class Learner:
         file: Path,
         wanted: str,
         *,
-        cpu_limit_s: float = CPU_LIMIT_S,
-        wall_limit_s: float = WALL_LIMIT_S,
+        allowance: Allowance = CALL,
+        usage_of: Callable[[int], Usage] | None = None,
         prints: bool = False,
         output: IO[bytes] | None = None,
         terminal: str = "",
         jail: Jail | None = None,
     ) -> None:
-        """With `prints`, the learner's output goes to standard error, or to the file `output` if
+        """`allowance` is for each call. `usage_of` measures a process in another way than the
+        system does.
+
+        With `prints`, the learner's output goes to standard error, or to the file `output` if
         there is one; otherwise it is discarded. `terminal` is where `breakpoint()` stops. With a
         `jail`, which needs root, all methods may raise JailError.
         """
         self._file = file
         self._wanted = wanted
-        self._cpu_limit_s = cpu_limit_s
-        self._wall_limit_s = wall_limit_s
+        self._allowance = allowance
+        self._usage_of = usage_of
         self._stderr = output or (None if prints else subprocess.DEVNULL)
         self._terminal = terminal
         self._jail = jail
         self.answered_at = 0
         """The line of the learner's file that returned the last answer; 0 means unknown."""
+        self.used = Used()
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: WorkingFolder | None = None
 
@@ -178,7 +204,7 @@ class Learner:
                     str(program),
                     str(self._file.absolute()),
                     self._wanted,
-                    str(self._cpu_limit_s),
+                    str(self._allowance.processor_s),
                     *filter(None, [self._terminal]),
                 ],
                 cwd=self._folder.path,
@@ -189,7 +215,8 @@ class Learner:
                 start_new_session=True,
             )
             try:
-                self._answer(process, LOAD_LIMIT_S, f"loading {self._file.name}")
+                loading = LOADING._replace(processor_s=self._allowance.processor_s)
+                self._answer(process, loading, f"loading {self._file.name}")
             except (LearnerFailure, JailError) as failure:
                 self.close()
                 if isinstance(failure, LearnerFailure):
@@ -228,7 +255,7 @@ class Learner:
         with suppress(BrokenPipeError):  # the process has ended: the answer will say so
             process.stdin.write(json.dumps(question, default=_document_of).encode() + b"\n")
             process.stdin.flush()
-        return self._answer(process, self._wall_limit_s, shown)
+        return self._answer(process, self._allowance, shown)
 
     def close(self) -> None:
         """End the process and everything that it started."""
@@ -250,27 +277,31 @@ class Learner:
             folder.remove()
 
     def _answer(
-        self, process: "subprocess.Popen[bytes]", limit_s: float, shown: str
+        self, process: "subprocess.Popen[bytes]", allowance: Allowance, shown: str
     ) -> dict[str, object]:
-        """Read one line within the limit. End a process that hangs, has ended, or gives an invalid
-        answer.
+        """Read one line within the allowance. End a process that hangs, has ended, or gives an
+        invalid answer.
         """
         assert process.stdout is not None
         self.answered_at = 0
         poll = select.poll()
         poll.register(process.stdout, select.POLLIN)
-        end = time.monotonic() + limit_s
+        began = time.monotonic()
+        look_every_s = min(LOOK_EVERY_S, allowance.idle_s / 2, allowance.clock_s / 2)
+        judges = allowance._replace(processor_s=allowance.processor_s + GRACE_S)
+        meter: Meter | None = None
         line = b""
         stopped = False
         while not line.endswith(b"\n"):
-            if not poll.poll(None if stopped else max(end - time.monotonic(), 0) * 1000):
-                self.close()
-                raise LearnerFailure(
-                    shown,
-                    f"did not come back within {limit_s:g} s: is there a loop that never ends?",
-                    self._file,
-                    timed_out=True,
-                )
+            if not poll.poll(None if stopped else look_every_s * 1000):
+                # Most answers come before anybody looks, so they cost no measuring.
+                meter = meter or Meter(process.pid, self._usage_of)
+                if why := overdrawn(meter.look(), judges):
+                    self.close()
+                    raise LearnerFailure(
+                        shown, f"did not come back {why}", self._file, timed_out=True
+                    )
+                continue
             read = os.read(process.stdout.fileno(), 65536)
             if not read:
                 self.close()
@@ -303,6 +334,11 @@ class Learner:
                 timed_out=document.get("timed_out") is True,
             )
         self.answered_at = _number(document.get("line"))
+        said_s = document.get("used_s")
+        self.used = Used(
+            max(self.used.processor_s, said_s if isinstance(said_s, float) else 0.0),
+            max(self.used.clock_s, time.monotonic() - began),
+        )
         return answer
 
     def _no_answer(self, shown: str) -> LearnerFailure:
@@ -324,7 +360,7 @@ def _how_it_ended(code: int) -> str:
         return ""
     number = -code if code < 0 else code - 128
     if number == signal.SIGXCPU:
-        return " (it had used all the CPU time that it may use)"
+        return " (it had used all the processor time that it may use)"
     try:
         return f" (signal {signal.Signals(number).name})"
     except ValueError:

@@ -1,10 +1,11 @@
-"""Run a learner's process in a jail: `python -I -S learner_jail.py UID KIND LEARNER_PROCESS FILE
-WANTED CPU_LIMIT_S`. It needs root.
+"""Run a learner's process in a jail: `python -I -S learner_jail.py UID KIND PROCESSOR_S
+LEARNER_PROCESS FILE WANTED PROCESSOR_LIMIT_S`. It needs root.
 
 `lab grade` runs the code of people whom nobody trusts. So the learner's process gets, in this
 order, before a line of the learner's code is read:
 
-* *limits*: CPU time, memory, processes, the size and number of files;
+* *limits*: processor time (PROCESSOR_S for the whole of it), memory, processes, the size and number
+  of files;
 * *namespaces* (KIND `namespaces`): no process but its own is there to be signalled, the network is
   a loopback that nobody else uses, and the file system is a new one that holds the learner's file,
   Python's library, and a working folder of 16 MB. Whatever else the machine has is not there;
@@ -45,9 +46,8 @@ NO_JAIL: Final = 97
 NAMESPACES: Final = "namespaces"
 USER: Final = "user"
 FOLDER_BYTES: Final = 16 << 20
-#: What one submission may use in the whole of its grade.
+#: What one submission may use in the whole of its grade, besides processor time.
 LIMITS: Final = (
-    (resource.RLIMIT_CPU, 20),
     (resource.RLIMIT_AS, 512 << 20),
     (resource.RLIMIT_FSIZE, 4 << 20),
     (resource.RLIMIT_CORE, 0),
@@ -169,9 +169,9 @@ def enter_new_root(top: str, file: str, uid: int) -> str:
     return inside
 
 
-def become(uid: int) -> None:
+def become(uid: int, processor_s: int) -> None:
     """Set the limits, and give up root for `uid`. There is no way back."""
-    for what, limit in LIMITS:
+    for what, limit in ((resource.RLIMIT_CPU, processor_s), *LIMITS):
         resource.setrlimit(what, (limit, limit))
     resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
     os.setgroups([])
@@ -184,7 +184,7 @@ def become(uid: int) -> None:
     os.setsid()
 
 
-def first_process(uid: int, kind: str, program: list[str]) -> int:
+def first_process(uid: int, kind: str, processor_s: int, program: list[str]) -> int:
     """Build the jail, run the learner's process in it, and return its exit code."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     file, *rest = program[1:]
@@ -206,7 +206,7 @@ def first_process(uid: int, kind: str, program: list[str]) -> int:
     if learner == 0:
         os.close(reading)
         try:
-            become(uid)
+            become(uid, processor_s)
         except (OSError, ValueError) as error:
             os.write(writing, str(error).encode())
             os._exit(NO_JAIL)
@@ -250,7 +250,7 @@ def code_of(status: int) -> int:
 
 def main() -> None:
     """Fork into new namespaces, and end as the learner's process does."""
-    uid, kind, *program = sys.argv[1:]
+    uid, kind, processor_s, *program = sys.argv[1:]
     parent = os.getppid()
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
@@ -262,7 +262,7 @@ def main() -> None:
         if first == 0:
             code = NO_JAIL
             try:
-                code = first_process(int(uid), kind, program)
+                code = first_process(int(uid), kind, int(processor_s), program)
                 code = NO_JAIL - 1 if code == NO_JAIL else code
             except BaseException as error:
                 print(f"the jail could not be built: {error}", file=sys.stderr)

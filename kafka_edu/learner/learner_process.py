@@ -1,5 +1,5 @@
 """Run a learner's code in a process of its own: `python -I -S learner_process.py FILE WANTED
-CPU_LIMIT_S [TERMINAL]`.
+PROCESSOR_LIMIT_S [TERMINAL]`.
 
 The broker and the public tests start this program and send it questions
 (`kafka_edu.learner.learner`). Whatever a learner's file changes, replaces or forges, it does in
@@ -16,7 +16,8 @@ Questions are lines of JSON on standard input. Each has one line as its answer:
 The first line, before any question, says whether the file could be loaded. Any answer may be
 {"error": text, "line": number, "column": number, "timed_out": bool}: an exception, and the place in
 the learner's file that raised it. The column, from 1, is known for a syntax error only. The line of
-a value is that of the `return` that made it.
+a value is that of the `return` that made it. An answer also says how much processor time it took:
+"used_s". Nobody judges by that number; it is how a reference solution is measured.
 
 JSON has no bytes: {"bytes": "ac02"} stands for them, in questions and in answers.
 
@@ -37,6 +38,7 @@ import resource
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -114,7 +116,10 @@ def error_of(
         column = error.offset or 0
         text = f"{type(error).__name__}: {error.msg}"
     elif isinstance(error, _TimeIsUp):
-        text = f"did not come back within {limit_s:g} s: is there a loop that never ends?"
+        text = (
+            f"did not come back within {limit_s:g} s of processor time: is there a loop that never"
+            " ends?"
+        )
     elif isinstance(error, MemoryError):
         limit = min(resource.getrlimit(resource.RLIMIT_AS)[0] % (1 << 63), MEMORY_LIMIT)
         shown = f"{limit >> 30} GB" if limit >> 30 else f"{limit >> 20} MB"
@@ -305,21 +310,25 @@ def serve(
     sys.breakpointhook = debugger(terminal, say)
     build_wall(file)
     try:
+        began_s = time.process_time()
         with cpu_limit(limit_s):
             wanted = load(file, wanted_name)
+        used_s = time.process_time() - began_s
     except (
         Exception,
         _TimeIsUp,
     ) as error:  # whatever the learner's file raises is reported as the learner's error
         say(error_of(error, file, limit_s))
         return
-    say({"loaded": wanted_name})
+    say({"loaded": wanted_name, "used_s": used_s})
     counted = count_objects(wanted)
     while True:
         question = json.loads(waiting.get(), object_hook=bytes_of)
         try:
+            began_s = time.process_time()
             with cpu_limit(limit_s):
                 said = answer(question, file, wanted, objects, counted)
+            said["used_s"] = time.process_time() - began_s
         except (Exception, _TimeIsUp) as error:  # as above
             said = error_of(error, file, limit_s, line_of_call(question, wanted, objects))
         say(said)

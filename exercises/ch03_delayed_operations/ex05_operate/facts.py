@@ -10,6 +10,8 @@ from .material import FAR_MS, TOPIC, Plan
 
 ACK_LIMIT_MS = 3_000
 """So long may a produce take when all is well. The far broker alone takes some 160 ms."""
+TIMES_ALONE = 20
+"""On a busy machine: so many times the time of a produce that waits for the leader alone."""
 
 
 class Facts(NamedTuple):
@@ -32,6 +34,10 @@ class Facts(NamedTuple):
     """How long a produce with acks=all took now; None if it was not acknowledged."""
     error: str = ""
     """Why it was not."""
+    leader_alone_ms: int = 0
+    """How long a produce with acks=1 took just before that. The trouble does not touch it, and a
+    busy machine does.
+    """
 
 
 def far_link(plan: Plan) -> str:
@@ -116,11 +122,18 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
         f"broker {_listed(out)} is not in it" if out else f"brokers {_listed(now.isr)}",
     )
 
-    says = f"a produce with acks=all is acknowledged within {ACK_LIMIT_MS:,} ms"
+    says = "a produce with acks=all is acknowledged in good time"
+    limit_ms = ack_limit_ms(now.leader_alone_ms)
+    limit = f"{now.leader_alone_ms:,} ms with acks=1, so {limit_ms:,} ms are in good time"
     if now.acked_ms is None:
-        yield Step(says, False, f"it was not: {now.error}")
+        yield Step(says, False, f"it was not: {now.error}; {limit}")
     else:
-        yield Step(says, now.acked_ms <= ACK_LIMIT_MS, f"after {now.acked_ms:,} ms")
+        yield Step(says, now.acked_ms <= limit_ms, f"after {now.acked_ms:,} ms; {limit}")
+
+
+def ack_limit_ms(leader_alone_ms: int) -> int:
+    """Return how long a produce with acks=all may take, if one with acks=1 takes that long."""
+    return max(ACK_LIMIT_MS, TIMES_ALONE * leader_alone_ms)
 
 
 def _listed(numbers: "tuple[int, ...] | list[int]") -> str:

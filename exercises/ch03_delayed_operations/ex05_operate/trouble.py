@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
@@ -25,12 +25,14 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish
 
 from ...runner.verdict import Step
-from .facts import Facts, judge
+from .facts import Facts, ack_limit_ms, judge
 from .material import CLUSTER, FAR_MS, SLOW_MS, TIMEOUT_MS, TOPIC, Plan, plan
 
 BEFORE: Final = "before.json"
 PATIENCE_MS: Final = 5_000
-READ_LIMIT_S: Final = 10.0
+CLIENT_PATIENCE_MS: Final = 30_000
+"""For what does not depend on the trouble. The machine may be busy."""
+READ_LIMIT_S: Final = 60.0
 #: A follower that is behind stays in the ISR for an hour. Its session is not touched.
 PATIENT_ISR: Final = {"replica.lag.time.max.ms": "3600000"}
 SETTINGS: Final = {"min.insync.replicas": "2"}
@@ -176,8 +178,16 @@ def look(cluster: Cluster, *, produce: bool) -> Facts:
     )
     if not topic:
         return facts._replace(error=f"there is no topic {TOPIC}")
-    acked_ms, error = send_one(cluster, PATIENCE_MS) if produce else (None, "")
-    return facts._replace(records=read_all(cluster), acked_ms=acked_ms, error=error)
+    if not produce:
+        return facts._replace(records=read_all(cluster))
+    alone_ms, error = send_one(cluster, CLIENT_PATIENCE_MS, acks=1)
+    if alone_ms is None:
+        return facts._replace(records=read_all(cluster), error=error)
+    patience_ms = max(PATIENCE_MS, ack_limit_ms(alone_ms) + 1_000)
+    acked_ms, error = send_one(cluster, patience_ms)
+    return facts._replace(
+        records=read_all(cluster), acked_ms=acked_ms, error=error, leader_alone_ms=alone_ms
+    )
 
 
 def look_into_zookeeper(cluster: Cluster) -> tuple[int, tuple[int, ...], tuple[int, ...], str]:
@@ -222,9 +232,11 @@ def answering(cluster: Cluster) -> list[str]:
     return [f"127.0.0.1:{cluster.port(number)}" for number in cluster.status().running_brokers]
 
 
-def send_one(cluster: Cluster, timeout_ms: int) -> tuple[int | None, str]:
-    """Send one record with acks=all. Returns after how many ms it was acknowledged, or None and
-    why it was not.
+def send_one(
+    cluster: Cluster, timeout_ms: int, acks: Literal["all", 1] = "all"
+) -> tuple[int | None, str]:
+    """Send one record. Returns after how many ms it was acknowledged, or None and why it was
+    not.
     """
     servers = answering(cluster)
     if not servers:
@@ -233,13 +245,13 @@ def send_one(cluster: Cluster, timeout_ms: int) -> tuple[int | None, str]:
         with closing(
             KafkaProducer(
                 bootstrap_servers=servers,
-                acks="all",
+                acks=acks,
                 retries=0,
                 linger_ms=0,
                 enable_idempotence=False,
                 request_timeout_ms=timeout_ms,
                 delivery_timeout_ms=timeout_ms + 1_000,
-                max_block_ms=timeout_ms,
+                max_block_ms=max(timeout_ms, CLIENT_PATIENCE_MS),
             )
         ) as producer:
             producer.partitions_for(TOPIC)
@@ -262,8 +274,8 @@ def read_all(cluster: Cluster) -> tuple[str, ...]:
             KafkaConsumer(
                 bootstrap_servers=servers,
                 auto_offset_reset="earliest",
-                request_timeout_ms=PATIENCE_MS,
-                session_timeout_ms=PATIENCE_MS - 1_000,
+                request_timeout_ms=CLIENT_PATIENCE_MS,
+                session_timeout_ms=CLIENT_PATIENCE_MS - 1_000,
                 group_id=None,
             )
         ) as consumer:

@@ -5,7 +5,6 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
@@ -33,10 +32,12 @@ from exercises.grading.submissions import (
     SubmissionsError,
     find_submissions,
 )
+from exercises.runner.check import Attempt
 from exercises.runner.manifest import find_exercise
 from exercises.runner.progress import Record, serialize
-from exercises.runner.public_tests import CheckError, Outcome, TooSlowError
-from kafka_edu.learner.learner import JailError
+from exercises.runner.public_tests import LIMITS, CheckError, Limits, Outcome, Run, TooSlowError
+from kafka_edu.common.busy_machine import NotJudgedError, Spent
+from kafka_edu.learner.learner import JailError, Used
 
 EXERCISE: Final = find_exercise("02-1")
 PREDICT: Final = find_exercise("02-5")
@@ -234,26 +235,48 @@ def test_two_submissions_of_one_student_are_noted() -> None:
 
 
 class Fake(Grader):
-    """A grader whose tests come out as told: rows, or an exception, one after the other."""
+    """A grader whose tests come out as told: rows, or an exception, one after the other.
 
-    def __init__(self, *comes: list[Outcome] | Exception) -> None:
+    `reference` is how its reference solution comes out, when it runs again.
+    """
+
+    def __init__(
+        self, *comes: list[Outcome] | Exception, reference: Limits | Exception = LIMITS
+    ) -> None:
         self.exercise = EXERCISE
         self._seeds = [1, 2]
         self._kind = Kind.TRUSTED
         self._all = self._rows([Outcome("test_a", "", True), Outcome("test_many", "", True)])
         self._comes = list(comes)
-        self.runs = 0
+        self._limits = LIMITS
+        self._reference_now = reference
+        self.within: list[Limits] = []
 
-    def _run(self, file: Path, number: int, material: int) -> list[Outcome]:
-        self.runs += 1
+    @property
+    def runs(self) -> int:
+        return len(self.within)
+
+    def _attempt(self, file: Path, number: int, material: int, limits: Limits) -> Attempt:
+        self.within.append(limits)
         came = self._comes.pop(0)
+        if isinstance(came, TooSlowError):
+            return Attempt(str(came), timed_out=True)
         if isinstance(came, Exception):
             raise came
-        return came
+        run = Run(tuple(came), Used(), Spent(1.0, 1.0, 0.0))
+        return Attempt("", run, run.timed_out)
+
+    def _run_reference(self) -> Run:
+        if isinstance(self._reference_now, Exception):
+            raise self._reference_now
+        used_s = self._reference_now.call.processor_s / 20
+        return Run((), Used(used_s), Spent(1.0, 1.0, 0.0))
 
 
-def graded(*comes: list[Outcome] | Exception) -> tuple[Grade, int]:
-    grader = Fake(*comes)
+def graded(
+    *comes: list[Outcome] | Exception, reference: Limits | Exception = LIMITS
+) -> tuple[Grade, int]:
+    grader = Fake(*comes, reference=reference)
     return grader.grade(Submission("anna", "anna.py", WORK), 1), grader.runs
 
 
@@ -276,22 +299,54 @@ def test_a_test_that_was_not_run_has_no_points() -> None:
     assert "not run" in grade.rows[1].message
 
 
-@pytest.mark.parametrize("fault", [CheckError("pytest is gone"), JailError("no"), OSError("full")])
+@pytest.mark.parametrize("fault", [JailError("no"), OSError("full")])
 def test_a_fault_of_the_grader_is_tried_once_more(fault: Exception) -> None:
     grade, runs = graded(fault, [A, MANY])
     assert (grade.result, runs) == (Result.PASSED, 2)
     grade, runs = graded(fault, fault)
     assert (grade.result, runs, grade.rows) == (Result.NOT_GRADED, 2, ())
     assert str(fault) in grade.reason
+    grade, runs = graded(fault, [A, MANY], reference=fault)
+    assert (grade.result, runs) == (Result.NOT_GRADED, 1), "the reference meets it as well"
+    assert str(fault) in grade.reason
 
 
-def test_who_is_too_slow_twice_has_failed() -> None:
-    slow = TooSlowError("the tests were not through within 30 s")
-    grade, runs = graded(slow, slow)
+def test_work_by_which_the_tests_break_fails_if_the_reference_passes() -> None:
+    broken = CheckError("pytest is gone")
+    grade, runs = graded(broken, [A, MANY])
+    assert (grade.result, runs) == (Result.PASSED, 2)
+    grade, runs = graded(broken, broken)
     assert (grade.result, runs, grade.earned) == (Result.FAILED, 2, 0)
-    assert "30 s" in grade.reason
-    grade, _ = graded(slow, CheckError("pytest is gone"))
+    assert "pytest is gone" in grade.reason
+    grade, _ = graded(broken, reference=broken)
     assert grade.result is Result.NOT_GRADED
+
+
+HANGS = A._replace(passed=False, message="did not come back", timed_out=True)
+
+
+def test_who_does_not_come_back_fails_when_the_reference_does() -> None:
+    grade, runs = graded([HANGS])
+    assert (grade.result, runs, grade.earned) == (Result.FAILED, 1, 0)
+    grade, runs = graded(TooSlowError("not through within 60 s of processor time"))
+    assert (grade.result, runs, grade.earned) == (Result.FAILED, 1, 0)
+    assert "60 s" in grade.reason
+
+
+def test_nobody_is_graded_while_the_reference_fails_too() -> None:
+    busy = NotJudgedError("test_a: did not come back")
+    grade, runs = graded([HANGS], reference=busy)
+    assert (grade.result, runs, grade.rows) == (Result.NOT_GRADED, 1, ())
+    assert "try later" in grade.reason
+
+
+def test_a_reference_that_needs_more_now_gives_others_more() -> None:
+    """Its most expensive call took 0.2 s, so others have 4 s, and are tried once more."""
+    wide = LIMITS._replace(call=LIMITS.call.widened(0.2, 0.0))
+    grader = Fake([HANGS], [A, MANY], reference=wide)
+    grade = grader.grade(Submission("anna", "anna.py", WORK), 1)
+    assert grade.result is Result.PASSED
+    assert [limits.call.processor_s for limits in grader.within] == [1.0, 4.0]
 
 
 def test_answers_without_their_numbers_are_not_graded() -> None:
@@ -368,8 +423,9 @@ def test_a_system_without_jails_refuses(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_reference_that_fails_grades_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(*_: object, **__: object) -> Iterable[Outcome]:
-        return [A._replace(passed=False, message="boom")]
+    def run(*_: object, **__: object) -> Run:
+        failed = A._replace(passed=False, message="boom")
+        return Run((failed,), Used(), Spent(1.0, 1.0, 0.0))
 
     monkeypatch.setattr(grading, "run_public_tests", run)
     with pytest.raises(RefusedError, match=r"reference solution of 02-1 fails test_a \(boom\)"):

@@ -32,6 +32,7 @@ from exercises.runner.verdict import Step
 from exercises.runner.workplace import Workplace
 from exercises.watch import saves, show_round
 from exercises.wrong_answers import WrongAnswer, wrong_answer, wrong_answers
+from kafka_edu.common.busy_machine import Allowance
 from kafka_edu.common.python_process import command_line, python_environment
 from kafka_edu.learner.learner import Learner, LearnerFailure
 from kafka_edu.learner.seams import SEAMS
@@ -303,7 +304,8 @@ def test_breakpoint_stops_at_the_terminal_of_the_unit_part(tmp_path: Path) -> No
     file = tmp_path / "x.py"
     file.write_text(CLASS + "        breakpoint()\n        return ms + 1\n", encoding="utf-8")
     keyboard, terminal = pty.openpty()
-    learner = Learner(file, "TimingWheel", wall_limit_s=0.5, terminal=os.ttyname(terminal))
+    hurry = Allowance(processor_s=0.5, idle_s=0.5)
+    learner = Learner(file, "TimingWheel", allowance=hurry, terminal=os.ttyname(terminal))
     try:
         made = learner.make(1, [20], 0)
         os.write(keyboard, b"p ms\nms = 41\nc\n")
@@ -328,7 +330,7 @@ def test_breakpoint_without_a_terminal_says_where_it_works(learner_of: Learner) 
 def learner_of(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Learner]:
     file = tmp_path / "é timing wheel.py"
     file.write_text(request.param, encoding="utf-8")
-    learner = Learner(file, "TimingWheel", cpu_limit_s=0.5)
+    learner = Learner(file, "TimingWheel", allowance=Allowance(processor_s=0.5))
     yield learner
     learner.close()
 
@@ -342,7 +344,7 @@ def ask(learner: Learner) -> object:
     [
         (
             CLASS + "        while True: pass\n",
-            r"add\(350\): did not come back within 0.5 s.*line 4",
+            r"add\(350\): did not come back within 0.5 s of processor time.*line 4",
         ),
         (CLASS + "        return 1 // 0\n", r"add\(350\): ZeroDivisionError.*line 4"),
         (
@@ -413,7 +415,7 @@ def test_check_tells_and_remembers(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ]
 
     class Live:
-        def check_live(self, exercise: Exercise, file: Path, say: object) -> list[Step]:
+        def check_live(self, *_: object) -> list[Step]:
             return live_steps
 
     def public(exercise: Exercise, file: Path, *_: object, **__: object) -> Verdict:
@@ -426,7 +428,7 @@ def test_check_tells_and_remembers(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             None,
         )
 
-    monkeypatch.setattr("exercises.command.live_part", lambda _: Live())
+    monkeypatch.setattr("exercises.runner.live.live_part", lambda _: Live())
     monkeypatch.setattr("exercises.command.check_public", public)
     work = Workplace(EXERCISE, tmp_path)
     work.start()
@@ -454,7 +456,7 @@ def test_a_check_that_fails_in_public_does_not_start_a_cluster(
     def never(_: Exercise) -> None:
         raise AssertionError("the live part was run")
 
-    monkeypatch.setattr("exercises.command.live_part", never)
+    monkeypatch.setattr("exercises.runner.live.live_part", never)
     wrong = wrong_answer(EXERCISE, "rounded_up").write(tmp_path)
     result = CliRunner().invoke(lab, ["check", "02-1", str(wrong), "--dir", str(tmp_path)])
     assert result.exit_code == 1

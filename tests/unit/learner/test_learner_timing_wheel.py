@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_edu.common.busy_machine import Allowance
 from kafka_edu.common.time import MockTime
 from kafka_edu.learner import seams
 from kafka_edu.learner.learner import Learner
@@ -144,7 +145,7 @@ def test_what_raises_is_told_with_its_line_and_the_shipped_code_serves(tmp_path:
 
 
 def test_a_loop_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seams, "Learner", partial(Learner, cpu_limit_s=0.05))
+    monkeypatch.setattr(seams, "Learner", partial(Learner, allowance=Allowance(processor_s=0.05)))
     _, failures = learner(
         tmp_path,
         """

@@ -1,0 +1,133 @@
+"""Limits on a busy machine: what is spent, what is a fault, and the hogs."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+from kafka_edu.common.busy_machine import (
+    Allowance,
+    Hogs,
+    Meter,
+    NotJudgedError,
+    Spent,
+    Usage,
+    family_of,
+    family_usage,
+    overdrawn,
+)
+
+ALLOWANCE: Final = Allowance()
+
+
+def measured(*usages: Usage) -> Spent:
+    """Return what a meter has seen after all these looks."""
+    left = list(usages)
+    meter = Meter(1, lambda _: left.pop(0))
+    spent = Spent(0.0, 0.0, 0.0)
+    while left:
+        spent = meter.look()
+    return spent
+
+
+def test_waiting_for_a_core_is_not_idle() -> None:
+    """Ten minutes of the clock, of which 9:59 were spent in the queue of a core."""
+    spent = measured(Usage(100.0, 3.0, 1.0), Usage(700.0, 3.5, 600.0))
+    assert (spent.clock_s, spent.processor_s) == (600.0, 0.5)
+    assert spent.idle_s == pytest.approx(0.5)
+    assert overdrawn(spent, ALLOWANCE) == ""
+
+
+def test_who_is_held_back_by_a_cgroup_is_not_idle() -> None:
+    """The kernel counts that as nothing at all, but the process is ready the whole time."""
+    spent = measured(Usage(0.0, 0.0), Usage(30.0, 0.3, 0.0, ready=True))
+    assert spent.idle_s == 0.0
+    assert overdrawn(spent, ALLOWANCE) == ""
+
+
+def test_who_sleeps_is_idle() -> None:
+    spent = measured(Usage(0.0, 0.0), Usage(3.0, 0.1), Usage(5.2, 0.1, 0.05))
+    assert spent.idle_s == pytest.approx(5.05)
+    assert overdrawn(spent, ALLOWANCE).startswith("within 5 s, in which it did nothing")
+
+
+def test_an_endless_loop_is_stopped_by_its_processor_time() -> None:
+    spent = measured(Usage(0.0, 7.0), Usage(30.0, 8.1, 28.0))
+    assert "within 1 s of processor time" in overdrawn(spent, ALLOWANCE)
+    assert overdrawn(spent, ALLOWANCE.widened(0.1, 0.0)) == "", "20 times the reference's 0.1 s"
+
+
+def test_without_proc_the_clock_counts() -> None:
+    spent = measured(Usage(0.0), Usage(4.9))
+    assert spent == Spent(4.9, None, 0.0)
+    assert overdrawn(spent, ALLOWANCE) == ""
+    spent = measured(Usage(0.0), Usage(5.1))
+    assert overdrawn(spent, ALLOWANCE).startswith("within 5 s: ")
+    assert overdrawn(spent, ALLOWANCE.widened(0.0, 0.3)) == "", "20 times the reference's 0.3 s"
+
+
+def test_an_allowance_is_never_narrowed() -> None:
+    assert ALLOWANCE.widened(0.001, 0.001) == ALLOWANCE
+
+
+def test_nobody_is_judged_says_why_and_what_to_do() -> None:
+    text = str(NotJudgedError("test_a: did not come back"))
+    assert "test_a: did not come back" in text
+    assert "says nothing about this work" in text
+    assert "try later" in text
+
+
+needs_proc = pytest.mark.skipif(
+    not os.path.exists("/proc/self/schedstat"), reason="the system has no /proc/PID/schedstat"
+)
+
+
+def until(done: Callable[[], bool]) -> None:
+    """Return when it is so. pytest's own time-out is the limit."""
+    while not done():
+        time.sleep(0.01)
+
+
+@needs_proc
+def test_a_family_is_measured_as_one() -> None:
+    """A parent that only waits, and its child, which works until it is stopped."""
+    child = "while True: pass"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', '{child}'])"
+    with subprocess.Popen([sys.executable, "-S", "-c", parent]) as process:
+        try:
+            until(lambda: len(family_of(process.pid)) == 2)
+            until(lambda: (family_usage(process.pid).processor_s or 0) > 0.3)
+            assert family_usage(process.pid).ready
+        finally:
+            for pid in family_of(process.pid):
+                os.kill(pid, 9)
+
+
+@needs_proc
+def test_hogs_use_the_processor_until_they_are_ended() -> None:
+    with Hogs(1) as hogs:
+        hogs.add()
+        assert len(hogs) == 2
+        mine = family_of(os.getpid()).keys() - {os.getpid()}
+        until(lambda: all((family_usage(pid).processor_s or 0) > 0.05 for pid in mine))
+    assert not family_of(os.getpid()).keys() & mine
+
+
+@needs_proc
+def test_hogs_end_with_the_process_that_started_them() -> None:
+    """No signal reaches it: it is killed."""
+    code = (
+        "import sys, time\nfrom kafka_edu.common.busy_machine import Hogs, family_of\n"
+        "import os\nwith Hogs(1):\n"
+        "    pids = [pid for pid in family_of(os.getpid()) if pid != os.getpid()]\n"
+        "    print(*pids, flush=True)\n    time.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        hog = int(process.stdout.readline())
+        process.kill()
+    until(lambda: not family_of(hog))
