@@ -20,7 +20,7 @@ from kafka_edu.cli.event_source import (
 )
 from kafka_edu.common.words import plural
 from kafka_edu.instruments.event_name import event_name, short_name
-from kafka_edu.instruments.sentence import micros
+from kafka_edu.instruments.sentences.words import micros
 from kafka_edu.instruments.stored_record import find_stored
 from kafka_edu.instruments.story import (
     Absent,

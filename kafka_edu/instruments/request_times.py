@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from kafka_edu.common.log_histogram import Histogram
 from kafka_edu.common.words import plural
 from kafka_edu.instruments.link_events import LinkLost
-from kafka_edu.instruments.sentence import api_name
+from kafka_edu.instruments.sentences.words import api_name
 from kafka_edu.protocol.api_keys import PATIENT_KEYS, ApiKey
 from kafka_edu.trace.event import SLOW_MS, Envelope, Event
 from kafka_edu.trace.events.network import (

@@ -1,13 +1,10 @@
-"""A fact as a sentence: its form, and words that sentences share.
+"""The form of an event as a sentence.
 
 A sentence keeps its subject apart, so the same fact about many subjects becomes one line: `leads
 web-0, web-3 and 2 more from now on`.
 """
 
 from typing import NamedTuple
-
-from kafka_edu.common.words import duration
-from kafka_edu.protocol.api_keys import ApiKey
 
 
 class Sentence(NamedTuple):
@@ -44,16 +41,3 @@ class Sentence(NamedTuple):
         if self.exact:
             return self.exact
         return f"{self.text()}, because {self.reason}" if self.reason else self.text()
-
-
-def api_name(api_key: int) -> str:
-    """Return a request's name as in Kafka's documentation: 4 → `LeaderAndIsr`."""
-    try:
-        return ApiKey(api_key).title
-    except ValueError:
-        return f"request of kind {api_key}"
-
-
-def micros(us: int) -> str:
-    """Format µs: `0.3 ms`, `42 ms`, `1.2 s`."""
-    return f"{us / 1000:.1f} ms" if us < 10_000 else duration(us / 1000)

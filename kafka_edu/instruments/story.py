@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
 
 from kafka_edu.common.words import duration, plural
-from kafka_edu.instruments.sentence import micros
+from kafka_edu.instruments.sentences.words import micros
 from kafka_edu.trace.chain_links import LinkKind
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.client import RecordAcknowledged

@@ -69,7 +69,7 @@ def test_what_a_killed_leader_throws_away_is_shown_in_numbers(cluster: Cluster) 
         records, to = int(found[1]), int(found[2])
         assert 260 - to == records
         assert 200 <= to < 260, "what had been committed is still there"
-        assert f"leader {follower} has no more of epoch 0" in text
+        assert f"leader broker {follower} has no more of epoch 0" in text
         text = await app.see(
             lambda s: "has all" in s and "because broker" in s, "that the old leader is back"
         )

@@ -76,13 +76,9 @@ class Hit(NamedTuple):
     @property
     def words(self) -> str:
         """Return the name, the process and the event: `ISR shrinks · b0: ISR of web-0 …`."""
-        return f"{self.name} · {teller(self.envelope.source)}: {self._said()}"
-
-    def _said(self) -> str:
-        match self.envelope.event:
-            case purgatory.WaitingOperationSampled(waiting=waits):
-                return f"{waits.label} on {', '.join(waits.keys) or '?'} waits {waits.age_ms:,} ms"
-        return sentence(self.envelope.event).text()
+        return (
+            f"{self.name} · {teller(self.envelope.source)}: {sentence(self.envelope.event).text()}"
+        )
 
 
 class Breakpoints:

@@ -288,7 +288,7 @@ class ReplicationView:
                 committed=0,
                 exact=False,
                 unclean=known is not None and known.leader_epoch == p.unclean_epoch,
-                reason=f"leader {e.leader} has no more of epoch {e.epoch}"
+                reason=f"leader broker {e.leader} has no more of epoch {e.epoch}"
                 if e.epoch >= 0
                 else f"leader {e.leader} knows no epoch that old",
                 envelope=envelope,

@@ -200,7 +200,7 @@ class Ticker:
         said = sentence(envelope.event)
         quiet = self._tell_quietly(envelope, said, before)
         loud = self._tell_loudly(envelope, said, before) if said.loud else before.loud
-        because = said.because if said.because not in ("", envelope.name) else before.because
+        because = said.because or before.because
         traced[self.history.ident(envelope)] = Traced(loud, quiet, because)
         for effect in self.history.early_effects(envelope):
             self._settle(effect)

@@ -244,7 +244,7 @@ def test_a_truncation_after_a_clean_election_loses_nothing_committed() -> None:
     view = told.follow()
     [one] = view.truncations
     assert one.words() == ("broker 1 cut off 22 records, 122 → 100, none committed")
-    assert one.reason == "leader 2 has no more of epoch 7"
+    assert one.reason == "leader broker 2 has no more of epoch 7"
     assert view.by_key[WEB][1].end == 100
     p = told.model.cluster.partitions.by_key[WEB]
     assert view.trouble(p) == UNDER_REPLICATED

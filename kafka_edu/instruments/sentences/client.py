@@ -1,0 +1,66 @@
+"""The events of clients and of loads as sentences."""
+
+from kafka_edu.common.words import duration, plural
+from kafka_edu.instruments.sentence import Sentence
+from kafka_edu.instruments.sentences.table import sentence
+from kafka_edu.instruments.sentences.words import quiet
+from kafka_edu.trace.events import client
+
+
+@sentence.register
+def record_acknowledged(e: client.RecordAcknowledged) -> Sentence:
+    return quiet(
+        f"{e.client}:",
+        f"{e.topic}-{e.partition}",
+        f"offset {e.offset:,} is acknowledged",
+    )
+
+
+@sentence.register
+def load_started(e: client.LoadStarted) -> Sentence:
+    rate = f"{e.load.rate:,} records a second, acks={e.load.acks}"
+    return Sentence("a load begins on", f"topic {e.load.topic}", f"({rate})", loud=False)
+
+
+@sentence.register
+def load_stalled(e: client.LoadStalled) -> Sentence:
+    return Sentence(
+        "the load stalls:",
+        f"topic {e.topic}",
+        f"{plural(e.waiting, 'record')} without an answer for {duration(e.oldest_ms)}",
+        reason=e.error,
+        because="the load stalled",
+        loud=False,
+    )
+
+
+@sentence.register
+def load_goes_on(e: client.LoadGoesOn) -> Sentence:
+    return Sentence(
+        "the load goes on:",
+        f"{e.topic}-{e.partition}",
+        f"takes records again after {duration(e.stalled_ms)}",
+        loud=False,
+    )
+
+
+@sentence.register
+def record_lost(e: client.RecordLost) -> Sentence:
+    return Sentence(
+        "an acked record is lost:",
+        f"{e.topic}-{e.partition}",
+        f"offset {e.offset:,}",
+        loud=False,
+    )
+
+
+@sentence.register
+def load_stopped(e: client.LoadStopped) -> Sentence:
+    load = e.load
+    counts = f"sent {load.sent:,}, acked {load.acked:,}, read {load.read:,}"
+    return Sentence(
+        "the load ends on",
+        f"topic {load.topic}",
+        f"({counts}, lost {load.lost:,})",
+        loud=False,
+    )

@@ -1,0 +1,15 @@
+"""The dashboard's own observations as sentences: which process sends its events."""
+
+from kafka_edu.instruments.link_events import LinkLost, LinkMade
+from kafka_edu.instruments.sentence import Sentence
+from kafka_edu.instruments.sentences.table import sentence
+
+
+@sentence.register
+def link_made(e: LinkMade) -> Sentence:
+    return Sentence("sends its events", after=f"(process {e.pid})", loud=False)
+
+
+@sentence.register
+def link_lost(e: LinkLost) -> Sentence:
+    return Sentence("sends no more events", because="its socket closed", loud=False)

@@ -1,0 +1,118 @@
+"""Words that sentences of several areas share."""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from kafka_edu.common.words import duration, joined
+from kafka_edu.instruments.sentence import Sentence
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.trace.event import Source, SourceKind
+
+SHORT_NAMES: Final = {
+    SourceKind.BROKER: "b",
+    SourceKind.ZOOKEEPER: "zk",
+    SourceKind.SUPERVISOR: "sup",
+    SourceKind.CLIENT: "cli",
+    SourceKind.PROXY: "pxy",
+}
+
+
+def teller(source: Source) -> str:
+    """Return the source in three characters: `b1`, `sup`, `zk`, `cli`."""
+    name = SHORT_NAMES[source.kind]
+    return f"{name}{source.id}" if source.kind is SourceKind.BROKER else name
+
+
+def quiet(
+    before: str, subject: str = "", after: str = "", *, because: str = "", exact: str = ""
+) -> Sentence:
+    """Return a sentence that is too frequent for the ticker: it stands in chains and in the whole
+    time line.
+    """
+    return Sentence(before, subject, after, because=because, exact=exact, loud=False)
+
+
+def ids(brokers: Collection[int]) -> str:
+    """Format a set of brokers in sorted order, so that equal sets look equal: `{0,1,2}`."""
+    return "{" + ",".join(map(str, sorted(brokers))) + "}"
+
+
+def brokers(numbers: Sequence[int]) -> str:
+    """Name brokers in their order: `broker 1`, `brokers 2, 0`, `no broker`."""
+    if not numbers:
+        return "no broker"
+    return f"{'broker' if len(numbers) == 1 else 'brokers'} {', '.join(map(str, numbers))}"
+
+
+def process_name(text: str) -> str:
+    """Write `broker-1` as `broker 1`, also within a longer text."""
+    return text.replace("broker-", "broker ")
+
+
+def api_name(api_key: int) -> str:
+    """Return a request's name as in Kafka's documentation: 4 → `LeaderAndIsr`."""
+    try:
+        return ApiKey(api_key).title
+    except ValueError:
+        return f"request of kind {api_key}"
+
+
+def micros(us: int) -> str:
+    """Format µs: `0.3 ms`, `42 ms`, `1.2 s`."""
+    return f"{us / 1000:.1f} ms" if us < 10_000 else duration(us / 1000)
+
+
+def offsets(first: int, end: int) -> str:
+    """Name the records from `first` up to `end`, which is not among them."""
+    return f"offset {first:,}" if end - first == 1 else f"offsets {first:,} to {end - 1:,}"
+
+
+def why(reason: str) -> str:
+    """Return a reason as the end of a sentence: `, because the client closed it`, or nothing."""
+    return f", because {reason}" if reason else ""
+
+
+def ports(numbers: Sequence[int]) -> str:
+    """Name ports: `port 9092`, `ports 9092, 9093`, `no port`."""
+    if not numbers:
+        return "no port"
+    return f"{'port' if len(numbers) == 1 else 'ports'} {joined(numbers)}"
+
+
+def short_state(state: str) -> str:
+    """Return a state of a partition or a replica: `OnlinePartition` → `Online`."""
+    return state.removesuffix("Partition").removesuffix("Replica")
+
+
+def isr_reason(reason: str) -> str:
+    """Drop the offsets, which differ between partitions: `1 has caught up: LEO 534, HW 534`."""
+    brief = reason.partition(":")[0]
+    return f"broker {brief}" if brief[:1].isdigit() else brief
+
+
+def brief_error(error: str) -> str:
+    """Shorten an operating system error to a few words."""
+    if "Refused" in error:
+        return "connection refused: nobody listens there"
+    return error.partition(": ")[2] or error
+
+
+def member_name(member: str) -> str:
+    """Return a member id for a line: `reader-1-3f2a` without the rest of its uuid."""
+    client = member[:-37]
+    return f"{client}-{member[-36:-32]}" if client and member[-37] == "-" else member
+
+
+def settings(configs: Sequence[tuple[str, str]]) -> str:
+    """Name settings with their values: `retention.ms is 1000`."""
+    return joined([f"{key} is {value}" for key, value in configs]) or "none of its own"
+
+
+def changes(configs: Sequence[tuple[str, str, str]]) -> str:
+    """Name changed settings with both values: `retention.ms 1000 → 2000`."""
+    return joined([f"{key} {before or '(none)'} → {after}" for key, before, after in configs])
+
+
+def session(session_id: int) -> str:
+    """Name a ZooKeeper session: `session 0x3`."""
+    return f"session {session_id:#x}"

@@ -1,0 +1,228 @@
+"""Each event that is ever shown as a line has a sentence in plain English."""
+
+import re
+from collections.abc import Iterator
+from types import UnionType
+from typing import Union, get_args, get_origin, get_type_hints
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
+from kafka_edu.instruments.sentence import Sentence
+from kafka_edu.instruments.sentences import fact_text, sentence
+from kafka_edu.trace.event import EVENT_TYPES, Event, Kind, Source, SourceKind
+from kafka_edu.trace.events.log import CheckpointWritten, LogTruncated
+from kafka_edu.trace.events.purgatory import WaitingOperationSampled
+from kafka_edu.trace.events.server import LinkFaultChanged, LinkReset, RequestFailed
+from kafka_edu.trace.events.timer import TimerTaskDemoted
+from kafka_edu.trace.events.trace import HopsLeftOut
+from kafka_edu.trace.events.transaction import ProducerFenced, TransactionStateChanged
+
+#: Facts, and the two other events that lines are made of: `trace show` and a breakpoint show them.
+SHOWN = [
+    known.cls
+    for known in EVENT_TYPES.values()
+    if known.cls.__module__.startswith("kafka_edu.")
+    and (known.kind is Kind.FACT or known.cls in (HopsLeftOut, WaitingOperationSampled))
+]
+#: Fields that hold a broker's id.
+BROKERS = {
+    "broker", "broker_id", "follower", "leader", "new_leader", "replica", "controller",
+    "controller_id",
+}  # fmt: skip
+#: Fields that hold a text which may be empty, by name, or by name and event.
+OPTIONAL = {
+    "cause", "client", "client_id", "detail", "held_by", "key", "label", "mode",
+    "reason", "side", "signal", "title", "watermark", "why", "ControllerEventProcessed.error",
+    "LoadState.error", "LoggerLevelChanged.level", "OffsetsCommitted.member",
+    "ProxyAnswered.target", "ProxyAnswered.error", "RebalanceStarted.member",
+}  # fmt: skip
+TEXTS = ("NONE", "OfflinePartition", "started", "complete")
+
+
+def is_value(of: object) -> bool:
+    return isinstance(of, type) and hasattr(of, "_fields") and of is not Source
+
+
+def values_of(of: object, name: str = "") -> st.SearchStrategy[object]:
+    """Return a strategy for the values of a field."""
+    if of is int:
+        return st.one_of(st.integers(-1, 2), st.integers(-(2**31), 2**62))
+    if of is str:
+        return st.sampled_from(
+            (*TEXTS, "") if name in OPTIONAL or name.rpartition(".")[2] in OPTIONAL else TEXTS
+        )
+    if of is bool:
+        return st.booleans()
+    if of is Source:
+        return st.builds(Source, st.sampled_from(SourceKind), st.integers(0, 3))
+    if is_value(of):
+        assert isinstance(of, type)
+        return events_of(of)
+    if get_origin(of) in (Union, UnionType):
+        return st.one_of(
+            *(st.none() if one is type(None) else values_of(one) for one in get_args(of))
+        )
+    assert get_origin(of) is tuple, of
+    parts = get_args(of)
+    if parts[-1] is Ellipsis:
+        return st.lists(values_of(parts[0]), max_size=3).map(tuple)
+    return st.tuples(*map(values_of, parts))
+
+
+def events_of(cls: type[Event]) -> st.SearchStrategy[Event]:
+    hints = get_type_hints(cls)
+    make = getattr(cls, "_make")  # noqa: B009 - NamedTuple's own; mypy sees only a tuple here
+    return st.tuples(*(values_of(of, f"{cls.__name__}.{name}") for name, of in hints.items())).map(
+        make
+    )
+
+
+def distinct(of: object, numbers: Iterator[int], name: str = "") -> object:
+    """Return one value of a type in which each number and each text is another one."""
+    if of is int:
+        return next(numbers)
+    if of is str:
+        return f"{name}{next(numbers)}x"
+    if of is bool:
+        return True
+    if of is Source:
+        return Source.of_broker(next(numbers))
+    if is_value(of):
+        assert isinstance(of, type)
+        return example(of, numbers)
+    if get_origin(of) in (Union, UnionType):
+        return distinct(get_args(of)[0], numbers)
+    parts = get_args(of)
+    if parts[-1] is Ellipsis:
+        return tuple(distinct(parts[0], numbers, name) for _ in range(2))
+    return tuple(distinct(part, numbers, name) for part in parts)
+
+
+def example(cls: type[Event], numbers: Iterator[int]) -> Event:
+    """Return an event of the type: field `topic` is `topic7x`, and so on."""
+    make = getattr(cls, "_make")  # noqa: B009 - as above
+    hints = get_type_hints(cls)
+    event: Event = make([distinct(of, numbers, name) for name, of in hints.items()])
+    return event
+
+
+def whole(said: Sentence) -> list[str]:
+    """Return all the lines that a sentence may become."""
+    because = f"{said.text()}, because {said.reason}" if said.reason else said.text()
+    return [said.line, because, *([said.because] if said.because else [])]
+
+
+@pytest.mark.parametrize("cls", SHOWN, ids=lambda cls: cls.__name__)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_each_event_is_one_line_of_words(cls: type[Event], data: st.DataObject) -> None:
+    event = data.draw(events_of(cls))
+    for line in whole(sentence(event)):
+        assert line == " ".join(line.split()), "one line, no empty part in it"
+        assert re.search(r"[a-z]{2,}", line), "words"
+        assert "None" not in line
+        assert cls.__name__ not in line
+        assert not re.search(r"[(\[](['\"]|-?\d+, )", line), "no tuple, no list"
+
+
+@pytest.mark.parametrize("cls", SHOWN, ids=lambda cls: cls.__name__)
+def test_each_event_names_brokers_partitions_and_units(cls: type[Event]) -> None:
+    event = example(cls, iter(range(101, 999)))
+    lines = whole(sentence(event))[:2]
+    fields = dict(zip(get_type_hints(cls), event, strict=True))
+    for line in lines:
+        assert not [name for name in fields if re.search(rf"\b{name}=", line)], "a field's dump"
+        for name, value in fields.items():
+            if not isinstance(value, int) or isinstance(value, bool):
+                continue
+            before, found, after = line.partition(str(value))
+            if not found:
+                continue
+            if name in BROKERS:
+                assert re.search(r"brokers? $|broker \d+ → $|\{(\d+,)*$", before), f"{name}: {line}"
+            if name.endswith(("_ms", "_us")):
+                assert re.match(r" (ms|s)\b", after), f"{name}: {line}"
+            if name.endswith("bytes"):
+                assert re.match(r" (torn )?bytes", after), f"{name}: {line}"
+    if {"topic", "partition"} <= set(fields):
+        assert f"{fields['topic']}-{fields['partition']}" in lines[0]
+
+
+def test_an_event_without_a_sentence_is_an_error_not_a_dump() -> None:
+    class Unknown(tuple[object, ...]):
+        pass
+
+    with pytest.raises(LookupError, match="no sentence for Unknown"):
+        sentence(Unknown())
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (
+            LogTruncated("x", 7, from_offset=1_200, to_offset=1_064, bytes=9_800, fully=False),
+            "cuts the log of x-7 back 1,200 → 1,064, 9,800 bytes",
+        ),
+        (
+            LogTruncated("x", 7, from_offset=1_200, to_offset=40, bytes=9_800, fully=True),
+            "empties the log of x-7 (9,800 bytes); it begins again at 40",
+        ),
+        (
+            TransactionStateChanged("pay-1", 4000, 2, "Ongoing", "PrepareCommit", ("x-7",), 3),
+            "transaction of pay-1 with x-7: Ongoing → PrepareCommit (producer 4000, epoch 2)",
+        ),
+        (
+            ProducerFenced("pay-1", 4000, 2, 3, "AddPartitionsToTxn"),
+            "refuses AddPartitionsToTxn of an old producer with id pay-1, because its epoch 2 is"
+            " over: the current one is 3",
+        ),
+        (
+            RequestFailed("127.0.0.1:9092-127.0.0.1:5-0", 9, 3, 8, "KeyError('web')"),
+            "✕ failed to handle Metadata v8 #9, because KeyError('web')",
+        ),
+        (
+            TimerTaskDemoted("produce", "web-0 #88", 350, 10, 2, 17, 1, 10),
+            "timer produce: web-0 #88 comes down from slot 17 of level 2 to slot 10 of level 1,"
+            " because 10 ms are left",
+        ),
+    ],
+)
+def test_the_facts_that_had_only_a_dump(event: Event, line: str) -> None:
+    assert fact_text(event) == line
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (
+            LinkFaultChanged(ports=(9092,), delay_ms=200, cut=False),
+            "its link to port 9092 is slow by 200 ms",
+        ),
+        (
+            LinkFaultChanged(ports=(9092, 9093), delay_ms=0, cut=True),
+            "its link to ports 9092, 9093 is cut",
+        ),
+        (LinkFaultChanged(ports=(9092,), delay_ms=0, cut=False), "its link to port 9092 is whole"),
+        (
+            LinkReset(ports=(9092,), connections=2),
+            "loses its 2 connections to port 9092, by a reset",
+        ),
+    ],
+)
+def test_the_fault_of_a_link_has_a_sentence(event: Event, words: str) -> None:
+    assert sentence(event).before == words
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("recovery-point-offset-checkpoint", "writes the recovery points"),
+        ("log-start-offset-checkpoint", "writes the log start offsets"),
+    ],
+)
+def test_a_checkpoint_of_a_log_dir_has_a_sentence(file: str, words: str) -> None:
+    line = fact_text(CheckpointWritten(log_dir="/data", file=file, entries=2))
+    assert line == f"{words} of 2 partitions to its checkpoint"
