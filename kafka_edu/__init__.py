@@ -1,3 +1,3 @@
-"""kafka-edu: a Kafka of the ZooKeeper era whose every moving part can be watched, paused, broken
-and re-written.
+"""kafka-edu: a Kafka of the ZooKeeper era. Every moving part can be watched, paused and broken, and
+a learner writes some of them again.
 """

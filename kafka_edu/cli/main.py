@@ -58,8 +58,8 @@ def build() -> click.Group:
     group = LazyGroup(
         read_group(COMMANDS),
         help=(
-            "A Kafka of the ZooKeeper era whose every moving part can be watched, paused, broken"
-            f" and re-written. Begin with `{command_line('demo')}`."
+            "A Kafka of the ZooKeeper era whose every moving part can be watched, paused and"
+            f" broken. Some you write yourself. Begin with `{command_line('demo')}`."
             f" `{command_line('COMMAND --help')}` describes each command."
         ),
     )

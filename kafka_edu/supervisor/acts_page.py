@@ -106,8 +106,10 @@ def page() -> str:
         [
             _BEFORE,
             "## Acts on a process\n",
-            "`kafka-edu cluster kill zookeeper` names a ZooKeeper server of ours in place of a"
-            " broker.\nSo do stop, start, pause and resume.\n",
+            "BROKER is a broker's number here, in the shell, on the dashboard and in a"
+            " presentation. A ZooKeeper\nserver of ours has commands of its own:"
+            " `kafka-edu cluster stop zookeeper`, and so `start`, `kill`,\n`pause` and `resume`."
+            " There is no `restart` for it.\n",
             *_rows(PROCESS_ACTS),
             "\n## Acts on the cluster\n",
             *_rows(CLUSTER_ACTS),

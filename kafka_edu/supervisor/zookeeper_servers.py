@@ -19,7 +19,7 @@ from kafka_edu.trace.event import Event, Source
 from kafka_edu.trace.events.supervisor import ZooKeeperModeChanged, ZooKeeperModeSnapshot
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.apache import Member, mode, prepare
-from kafka_edu.zk.embedded.session_tracker import TICK_TIME_MS
+from kafka_edu.zk.embedded.session_tracker import LONGEST_SESSION_MS, TICK_TIME_MS
 
 PATIENCE_S: Final = 5.0
 EMBEDDED_MODULE: Final = "kafka_edu.zk.embedded.main"
@@ -70,6 +70,7 @@ class ZooKeeperServers:
                 host=HOST,
                 port=server.port,
                 tick_time_ms=TICK_TIME_MS,
+                max_session_ms=LONGEST_SESSION_MS,
                 my_id=server.id,
                 ensemble=members,
             )
@@ -78,6 +79,7 @@ class ZooKeeperServers:
             "host": HOST,
             "port": server.port,
             "tick-time": TICK_TIME_MS,
+            "max-session-timeout": LONGEST_SESSION_MS,
             "data-dir": data_dir,
             "events-file": self._folder.zookeeper_events,
         }

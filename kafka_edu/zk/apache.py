@@ -116,6 +116,7 @@ def prepare(
     host: str,
     port: int,
     tick_time_ms: int,
+    max_session_ms: int | None = None,
     heap_mb: int = 64,
     with_log: bool = False,
     words: Sequence[str] = ("srvr",),
@@ -140,6 +141,8 @@ def prepare(
         "admin.enableServer=false",
         f"4lw.commands.whitelist={','.join(words)}",
     ]
+    if max_session_ms is not None:
+        lines.append(f"maxSessionTimeout={max_session_ms}")
     if ensemble:
         lines += [f"initLimit={INIT_LIMIT}", f"syncLimit={SYNC_LIMIT}"]
         lines += [

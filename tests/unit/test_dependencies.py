@@ -165,11 +165,13 @@ def test_a_missing_client_skips_and_fails_where_clients_are_required(
 
 
 def test_the_readme_names_the_sizes_of_the_one_table() -> None:
-    """`./kafka-edu` reads requirements/README.md itself; README.md repeats three of its figures."""
+    """`./kafka-edu` reads requirements/README.md itself; other pages repeat its figures."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"({download_size_mb('main')} MB at most)" in readme
     assert f"{download_size_mb('test')} MB more" in readme
     assert f"about {download_size_mb('spark')} MB" in readme
+    for page in (ROOT / "chapters" / "ch16_spark").glob("*.md"):
+        assert f"at most {download_size_mb('spark')} MB" in page.read_text(encoding="utf-8"), page
 
 
 def test_main_has_no_package_that_nothing_imports() -> None:

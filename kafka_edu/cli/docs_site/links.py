@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from kafka_edu.cli.docs_site.markdown_parts import parts_of
-from kafka_edu.cli.docs_site.tree import Tree, relative, resolve, source_page
+from kafka_edu.cli.docs_site.tree import Tree, relative, resolve, source_page, staged_page
 
 _COMMENT: Final = re.compile(r"(?m:^)<!--.*?-->[ \t]*\n|<!--.*?-->", re.DOTALL)
 _TEXT: Final = r"(?:[^\[\]`]|`[^`]*`|!\[[^\]]*\]\([^)]*\))*"
@@ -80,7 +80,7 @@ class _Page:
         """Return the link from this page to a file that exists."""
         if path.endswith(".md"):
             self.result.pages.add(path)
-            return relative(self.page, path)
+            return relative(self.page, staged_page(path))
         if self.tree.is_image(path):
             self.result.images.add(path)
             return relative(self.page, path)

@@ -16,7 +16,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from kafka_edu.cli.docs_site.links import rewrite
-from kafka_edu.cli.docs_site.tree import Tree, source_page
+from kafka_edu.cli.docs_site.tree import Tree, source_page, staged_page
 
 PAGES_FOLDER: Final = "pages"
 ASSETS: Final = ("site.css", "search.js")
@@ -49,7 +49,7 @@ def stage(tree: Tree, folder: Path) -> str:
             continue
         pages.add(page)
         result = rewrite(tree, page)
-        _write(pages_folder / page, result.text)
+        _write(pages_folder / staged_page(page), result.text)
         images |= result.images
         sources |= result.sources
         problems += result.problems
@@ -118,7 +118,7 @@ def navigation(tree: Tree, pages: set[str]) -> list[NavEntry]:
     exercises = _exercises(tree)
     labs: list[NavEntry] = ["docs/labs.md"]
     for page in sorted(page for page in pages if page.startswith("exercises/")):
-        labs.append({exercises.get(page, title_of(tree.text(page))): page})
+        labs.append({exercises.get(page, title_of(tree.text(page))): staged_page(page)})
         placed.add(page)
     course.append({"Labs": labs})
     placed |= {"docs/course.md", "docs/labs.md"}

@@ -27,6 +27,8 @@ _FOLDERS: Final = (
 #: Answers stay out of the site.
 _SOLUTIONS: Final = "exercises/solutions"
 _ANSWERS: Final = (f"{_SOLUTIONS}/", "exercises/wrong/", "exercises/mutation.toml")
+_EXERCISES: Final = "exercises/"
+_README: Final = "README.md"
 _HIDDEN_TESTS: Final = "hidden_tests.py"
 _IMAGES: Final = (".svg", ".png", ".jpg", ".gif")
 _LARGEST: Final = 300_000
@@ -86,6 +88,16 @@ class Tree:
         except UnicodeDecodeError:
             return False
         return True
+
+
+def staged_page(path: str) -> str:
+    """Return the place of a page in the site. The theme takes the first README.md of a section for
+    the section's own page and leaves it out of the list, so an exercise's page has another name.
+    """
+    folder, name = posixpath.split(path)
+    return (
+        f"{folder}/exercise.md" if f"{folder}/".startswith(_EXERCISES) and name == _README else path
+    )
 
 
 def source_page(path: str) -> str:

@@ -49,6 +49,12 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         help="sessions last 2 to 20 ticks (default %(default)s)",
     )
     parser.add_argument(
+        "--max-session-timeout",
+        type=int,
+        metavar="MS",
+        help="the longest session, in place of 20 ticks",
+    )
+    parser.add_argument(
         "--snap-count",
         type=int,
         default=SNAP_COUNT,
@@ -136,6 +142,7 @@ async def serve(arguments: argparse.Namespace) -> int:
             run_blocking=inline if arguments.no_fsync else in_worker,
             on_failure=fail,
             tick_time_ms=arguments.tick_time,
+            max_session_ms=arguments.max_session_timeout,
             force_sync=not arguments.no_fsync,
             snap_count=arguments.snap_count,
             trace=tracer,

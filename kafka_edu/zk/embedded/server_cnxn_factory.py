@@ -62,12 +62,14 @@ class ServerCnxnFactory:
         run_blocking: RunBlocking,
         on_failure: Callable[[OSError], None],
         tick_time_ms: int,
+        max_session_ms: int | None = None,
         force_sync: bool = True,
         snap_count: int = SNAP_COUNT,
         trace: Tracer | None = None,
     ) -> None:
         self.server = ZooKeeperServer(
             tick_time_ms=tick_time_ms,
+            max_session_ms=max_session_ms,
             now_ms=time.hi_res_clock_ms(),
             wall_ms=time.milliseconds(),
             trace=trace,

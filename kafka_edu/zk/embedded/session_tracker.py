@@ -17,9 +17,11 @@ from itertools import islice
 from typing import Final
 
 TICK_TIME_MS: Final = 500
-"""The usual tick. It allows sessions of 1 to 10 s. That suits brokers on one machine, whose
+"""The usual tick. It allows sessions from 1 s on. That suits brokers on one machine, whose
 zookeeper.session.timeout.ms is 6000. ZooKeeper's sample file has 2000.
 """
+LONGEST_SESSION_MS: Final = 60_000
+"""The longest session in our clusters. A broker may want a long one; 20 ticks would be 10 s."""
 MIN_TICKS: Final = 2
 MAX_TICKS: Final = 20
 _MASK: Final = (1 << 64) - 1
@@ -74,19 +76,24 @@ class SessionTracker:
     it.
     """
 
-    def __init__(self, tick_time_ms: int, now_ms: int) -> None:
+    def __init__(self, tick_time_ms: int, now_ms: int, max_timeout_ms: int | None = None) -> None:
+        """`max_timeout_ms` is the longest time-out that a client gets (ZooKeeper:
+        maxSessionTimeout). None: 20 ticks.
+        """
         if tick_time_ms < 1:
             raise ValueError(f"a tick of {tick_time_ms} ms")
         self.tick_time_ms = tick_time_ms
         self.min_timeout_ms = MIN_TICKS * tick_time_ms
-        self.max_timeout_ms = MAX_TICKS * tick_time_ms
+        self.max_timeout_ms = MAX_TICKS * tick_time_ms if max_timeout_ms is None else max_timeout_ms
+        if self.max_timeout_ms < self.min_timeout_ms:
+            raise ValueError(f"sessions of {self.min_timeout_ms} to {self.max_timeout_ms} ms")
         self.sessions: dict[int, Session] = {}
         self.next_expiration_ms = self._round(now_ms)
         """The end of the current tick. From then on, `poll` has something to do."""
         self._buckets: dict[int, dict[int, None]] = {}
 
     def negotiate(self, asked_ms: int) -> int:
-        """Return the time-out that a client gets: the requested one, but between 2 and 20 ticks."""
+        """Return the time-out that a client gets: the requested one, within the bounds."""
         return min(max(asked_ms, self.min_timeout_ms), self.max_timeout_ms)
 
     def add(self, session_id: int, timeout_ms: int, now_ms: int) -> Session:

@@ -141,10 +141,11 @@ class ZooKeeperServer:
         now_ms: int,
         wall_ms: int,
         server_id: int = 0,
+        max_session_ms: int | None = None,
         trace: Tracer | None = None,
     ) -> None:
         self.tree = DataTree(self._notify)
-        self.sessions = SessionTracker(tick_time_ms, now_ms)
+        self.sessions = SessionTracker(tick_time_ms, now_ms, max_session_ms)
         self.cnxns: dict[int, ServerCnxn] = {}
         self.stats = ServerStats()
         self.txns_applied = 0

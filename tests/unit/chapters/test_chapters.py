@@ -16,6 +16,7 @@ from chapters.figures import sources
 from chapters.page_values import page_values
 from kafka_edu.log.log_config import TOPIC_CONFIG
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.zk.embedded.session_tracker import LONGEST_SESSION_MS
 
 PARTS = (
     "## Read",
@@ -93,6 +94,15 @@ def test_where_a_session_or_a_lag_is_predicted_the_later_default_stands_too(one:
     pages = (one.text(), (one.folder / "script.toml").read_text(encoding="utf-8"))
     if "<!-- exact: session_ms" in pages[0]:
         assert all("2.5" in page for page in pages)
+
+
+@each_chapter
+def test_zookeeper_grants_the_session_that_a_chapter_wants(one: Chapter) -> None:
+    """It shortens a longer one in silence, and the chapter's predictions are wrong."""
+    script = tomllib.loads((one.folder / "script.toml").read_text(encoding="utf-8"))
+    wanted = script.get("cluster", {}).get("props", {}).get("zookeeper.session.timeout.ms", "6000")
+    named = re.findall(r"session\.timeout\.ms=(\d+)", one.text())
+    assert max(map(int, (wanted, *named))) <= LONGEST_SESSION_MS
 
 
 @each_chapter

@@ -8,6 +8,7 @@ from kafka_edu.common.time import MockTime
 from kafka_edu.trace.event import ZOOKEEPER
 from kafka_edu.trace.events.zk import SessionSampled
 from kafka_edu.trace.tracer import Tracer
+from kafka_edu.zk.embedded.session_tracker import LONGEST_SESSION_MS, SessionTracker
 from kafka_edu.zk.embedded.txn import CloseSessionTxn, CreateTxn, ErrorTxn
 from kafka_edu.zk.embedded.zookeeper_server import (
     AppendTxn,
@@ -370,6 +371,13 @@ def test_timeouts_are_negotiated_within_2_and_20_ticks(
     world: World, asked: int, given: int
 ) -> None:
     assert world.open(timeout_ms=asked).replies[0].timeout_ms == given
+
+
+def test_a_longest_session_may_be_set_in_place_of_20_ticks() -> None:
+    tracker = SessionTracker(500, 0, LONGEST_SESSION_MS)
+    assert [tracker.negotiate(asked) for asked in (1, 30_000, 90_000)] == [1_000, 30_000, 60_000]
+    with pytest.raises(ValueError, match="sessions of 1000 to 999 ms"):
+        SessionTracker(500, 0, 999)
 
 
 def test_a_session_moves_and_its_old_connection_is_closed(world: World, zk: Client) -> None:

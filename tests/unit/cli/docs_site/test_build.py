@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from exercises.runner.manifest import ROOT as EXERCISES
+from exercises.runner.manifest import load_manifest
 from kafka_edu.cli.docs_site import command
 from kafka_edu.cli.docs_site.build import STAMP, SiteError, build
 from kafka_edu.common.package_group import PackageGroupError
@@ -33,6 +35,11 @@ def test_the_site_is_built_searches_chinese_and_needs_no_other_host(tmp_path: Pa
     assert "docs/glossary.html" in found
     assert not [entry for entry in index["docs"] if entry["location"].startswith("source/")]
     worker = (site.folder / "assets/search-worker.js").read_text(encoding="utf-8")
+    labs = (site.folder / "docs/labs.html").read_text(encoding="utf-8")
+    navigation = labs.partition('data-md-level="0"')[2].partition("</nav>\n    </div>")[0]
+    for exercise in load_manifest().values():
+        page = f"exercises/{exercise.folder.relative_to(EXERCISES).as_posix()}/exercise.html"
+        assert f"../{page}" in navigation, "the list of labs has each exercise"
     assert "lunr" in json.loads(worker.removeprefix("window.searchWorkerSource = ").strip(";\n"))
     assert not build(ROOT, site.folder).built  # nothing has changed
 

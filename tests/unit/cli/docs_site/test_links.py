@@ -171,7 +171,7 @@ def test_the_navigation_has_each_page_once(tree: Tree) -> None:
                 {
                     "Labs": [
                         "docs/labs.md",
-                        {"02-1 Write add": "exercises/ch02_wheel/ex01_add/README.md"},
+                        {"02-1 Write add": "exercises/ch02_wheel/ex01_add/exercise.md"},
                     ]
                 },
                 "docs/words.md",
