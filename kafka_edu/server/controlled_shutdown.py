@@ -11,13 +11,17 @@ When a whole cluster stops, the last brokers cannot succeed, because no broker i
 Then there is no reason for a warning: no other registered broker has a replica of the remaining
 partitions. A broker that is alone does not even try again. (Apache Kafka warns and tries again in
 both cases.)
+
+A ZooKeeper that does not answer at all names no controller. Then the broker does not try again: it
+would wait for ZooKeeper in each attempt. (Apache Kafka waits until ZooKeeper is back.)
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Set
+from collections.abc import Awaitable, Callable, Collection, Set
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar
 
+from kafka_edu.cluster.broker import Broker
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
@@ -33,6 +37,8 @@ from kafka_edu.trace.events.server import ControlledShutdownAttempted
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError
+
+T = TypeVar("T")
 
 #: The inter.broker.protocol.version from which a version of the request is used, newest first.
 VERSIONS: Final = (((2, 4), 3), ((2, 2), 2), ((0, 9), 1), ((0, 0), 0))
@@ -55,6 +61,8 @@ class Outcome(StrEnum):
     SUCCEEDED = "SUCCEEDED"
     NO_SUCCESSOR = "NO_SUCCESSOR"
     """The broker still leads partitions, but no other registered broker has a replica of them."""
+    NO_ZOOKEEPER = "NO_ZOOKEEPER"
+    """ZooKeeper did not answer within ZOOKEEPER_TIMEOUT_S, so no controller was asked."""
     FAILED = "FAILED"
 
 
@@ -89,6 +97,7 @@ class ControlledShutdown:
         self._max_retries = max_retries
         self._retry_backoff_ms = retry_backoff_ms
         self._socket_timeout_ms = socket_timeout_ms
+        self._zookeeper_silent = False
 
     async def run(self) -> Outcome:
         remaining: list[TopicPartition] = []
@@ -106,7 +115,10 @@ class ControlledShutdown:
                 )
             if error == Errors.NONE.name and not remaining:
                 return Outcome.SUCCEEDED
-            others = await self._other_brokers()
+            if not self._zookeeper_silent:
+                others = await self._other_brokers()
+            if self._zookeeper_silent:
+                return Outcome.NO_ZOOKEEPER
             if others is not None and not others:
                 return Outcome.NO_SUCCESSOR
             if attempt < self._max_retries:
@@ -115,11 +127,19 @@ class ControlledShutdown:
             return Outcome.FAILED
         return Outcome.NO_SUCCESSOR
 
+    async def _read(self, reading: Awaitable[T]) -> T:
+        """Return what ZooKeeper answers. Raises TimeoutError, ZkError."""
+        try:
+            async with asyncio.timeout(ZOOKEEPER_TIMEOUT_S):
+                return await reading
+        except TimeoutError:
+            self._zookeeper_silent = True
+            raise
+
     async def _other_brokers(self) -> set[int] | None:
         """Return the other registered brokers, or None if ZooKeeper does not answer."""
         try:
-            async with asyncio.timeout(ZOOKEEPER_TIMEOUT_S):
-                return set(await self._zk.get_broker_ids()) - {self._broker_id}
+            return set(await self._read(self._zk.get_broker_ids())) - {self._broker_id}
         except (TimeoutError, ZkError):
             return None
 
@@ -130,10 +150,9 @@ class ControlledShutdown:
         ZooKeeper does not answer.
         """
         try:
-            async with asyncio.timeout(ZOOKEEPER_TIMEOUT_S):
-                assignments = await self._zk.get_assignment_for_topics(
-                    {tp.topic for tp in partitions}
-                )
+            assignments = await self._read(
+                self._zk.get_assignment_for_topics({tp.topic for tp in partitions})
+            )
         except (TimeoutError, ZkError):
             return True
         return any(
@@ -141,6 +160,11 @@ class ControlledShutdown:
             for tp in partitions
             if tp.topic in assignments and tp.partition in assignments[tp.topic].partitions
         )
+
+    async def _controller(self) -> tuple[int, Broker | None]:
+        """Return the controller's id and, if it is registered, the controller."""
+        found = await self._zk.get_controller_id()
+        return (NO_CONTROLLER, None) if found is None else (found, await self._zk.get_broker(found))
 
     async def _ask(self) -> tuple[int, str, list[TopicPartition]]:
         """Make one attempt. Return the controller, the error ("NONE" if there is none), and the
@@ -151,10 +175,7 @@ class ControlledShutdown:
         controller_id = NO_CONTROLLER
         client = NetworkClient(self._transport, f"broker-{self._broker_id}-controlled-shutdown")
         try:
-            async with asyncio.timeout(ZOOKEEPER_TIMEOUT_S):
-                found = await self._zk.get_controller_id()
-                controller_id = NO_CONTROLLER if found is None else found
-                broker = await self._zk.get_broker(controller_id) if found is not None else None
+            controller_id, broker = await self._read(self._controller())
             end_point = broker.end_point(self._listener_name) if broker else None
             if end_point is None:
                 return controller_id, "there is no controller", []

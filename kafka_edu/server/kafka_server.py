@@ -627,6 +627,12 @@ class KafkaServer:
                         "the controlled shutdown did not succeed. The broker stops anyway. Its"
                         " partitions have no leader until the controller notices that it is gone"
                     )
+                case Outcome.NO_ZOOKEEPER:
+                    log.warning(
+                        "ZooKeeper does not answer, so the broker cannot hand its leaderships over."
+                        " It stops anyway. Its partitions have no leader until ZooKeeper is back."
+                        " If ZooKeeper has stopped, its log says why: a full disk, for example"
+                    )
                 case Outcome.NO_SUCCESSOR:
                     log.info(
                         "no other live broker has a replica of the partitions that this broker"

@@ -28,7 +28,13 @@ from kafka_edu.trace.events.supervisor import (
 )
 from kafka_edu.trace.tracer import Tracer
 
-CANNOT_START: Final = "the broker cannot start: "
+REASONS: Final = (
+    "the broker cannot start: ",
+    "the broker has stopped, because ",
+    "ZooKeeper cannot start: ",
+    "ZooKeeper has stopped, because ",
+)
+"""What a child writes before the reason for its end."""
 _LOGGER_NAME: Final = re.compile(r" \([\w.]+\)$")
 
 
@@ -46,15 +52,6 @@ VALID_PREVIOUS_STATES: Final[Mapping[ProcessState, frozenset[ProcessState]]] = {
 }
 
 
-_WHAT_TO_DO: Final = {ProcessState.STOPPED: "start", ProcessState.PAUSED: "resume"}
-
-
-def state_trouble(process: str, state: ProcessState) -> str:
-    """Return why a process cannot answer, and what to do; empty if it runs."""
-    todo = _WHAT_TO_DO.get(state)
-    return "" if todo is None else f"{process} is {state}: {todo} it first"
-
-
 class ProcessStateError(Exception):
     """The request does not fit the state of the child."""
 
@@ -66,9 +63,30 @@ class Exit(NamedTuple):
     signal: str
     """The signal's name, or empty if it ended by itself."""
     asked: bool
+    reason: str = ""
+    """The reason that the child itself gave, if it was not asked to end. It may have lines."""
+
+    @property
+    def how(self) -> str:
+        return f"killed by {self.signal}" if self.signal else f"ended with code {self.code}"
 
     def __str__(self) -> str:
-        return f"killed by {self.signal}" if self.signal else f"ended with code {self.code}"
+        """Return how and why it ended, in one line."""
+        return f"{self.how}: {self.reason.splitlines()[0]}" if self.reason else self.how
+
+
+_WHAT_TO_DO: Final = {ProcessState.STOPPED: "start", ProcessState.PAUSED: "resume"}
+
+
+def state_trouble(process: str, state: ProcessState, ended: Exit | None = None) -> str:
+    """Return why a process cannot answer, and what to do; empty if it runs. `ended` is how it
+    ended last.
+    """
+    todo = _WHAT_TO_DO.get(state)
+    if todo is None:
+        return ""
+    why = f" ({ended})" if state is ProcessState.STOPPED and ended and ended.reason else ""
+    return f"{process} is {state}{why}: {todo} it first"
 
 
 class ChildProcess:
@@ -134,6 +152,7 @@ class ChildProcess:
                                 code=ended.code,
                                 signal=ended.signal,
                                 asked=ended.asked,
+                                reason=ended.reason,
                             )
                         )
 
@@ -164,7 +183,10 @@ class ChildProcess:
     async def _watch(self, process: asyncio.subprocess.Process) -> None:
         code = await process.wait()
         self.last_exit = Exit(
-            max(code, 0), signal.Signals(-code).name if code < 0 else "", self._asked
+            max(code, 0),
+            signal.Signals(-code).name if code < 0 else "",
+            self._asked,
+            "" if self._asked else self._reason(),
         )
         self._enter(ProcessState.STOPPED)
         self._process = None
@@ -232,18 +254,19 @@ class ChildProcess:
             return None
         return rss_anon(self.pid)
 
-    def reason(self) -> str:
-        """Return the reason that a broker itself gave for not starting, since its last start; "" if
+    def _reason(self) -> str:
+        """Return the reason that the child itself gave for its end, since its last start; "" if
         none.
         """
         lines = self._said().splitlines()
         for number, line in enumerate(lines):
-            _, found, why = line.partition(CANNOT_START)
-            if found:
-                rest = itertools.takewhile(
-                    lambda later: not later.startswith("["), lines[number + 1 :]
-                )
-                return "\n".join([_LOGGER_NAME.sub("", why), *rest])
+            for mark in REASONS:
+                _, found, why = line.partition(mark)
+                if found:
+                    rest = itertools.takewhile(
+                        lambda later: not later.startswith("["), lines[number + 1 :]
+                    )
+                    return "\n".join([_LOGGER_NAME.sub("", why), *rest])
         return ""
 
     def last_words(self, lines: int = 15) -> str:

@@ -647,10 +647,11 @@ async def _named_end(child: ChildProcess) -> ChildProcess:
 
 def _epitaph(child: ChildProcess) -> str:
     """Return how it ended, and why: its own reason if it gave one, else its last output."""
-    if reason := child.reason():
-        return f"{child.name} {child.last_exit}: {reason}"
+    ended = child.last_exit
+    if ended is not None and ended.reason:
+        return f"{child.name} {ended.how}: {ended.reason}"
     words = child.last_words()
-    return f"{child.name} {child.last_exit}" + (f"; its last words:\n{words}" if words else "")
+    return f"{child.name} {ended}" + (f"; its last words:\n{words}" if words else "")
 
 
 def main() -> None:

@@ -143,7 +143,9 @@ class ZooKeeperServers:
         """
         servers = self.children.values()
         troubles = [
-            trouble for child in servers if (trouble := state_trouble(child.name, child.state))
+            trouble
+            for child in servers
+            if (trouble := state_trouble(child.name, child.state, child.last_exit))
         ]
         serves = not troubles or 2 * (len(servers) - len(troubles)) > len(servers)
         return "" if serves else "; ".join(troubles)

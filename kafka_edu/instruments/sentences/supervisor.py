@@ -40,7 +40,7 @@ def process_ended(e: supervisor.ProcessEnded) -> Sentence:
     )
     return Sentence(
         f"{process_name(e.process)} {how}",
-        reason="somebody asked for it" if e.asked else "nobody asked for it",
+        reason="somebody asked for it" if e.asked else e.reason or "nobody asked for it",
         because=f"{process_name(e.process)} was {how}",
     )
 

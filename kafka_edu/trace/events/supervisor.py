@@ -43,6 +43,8 @@ class ProcessEnded(NamedTuple):
     code: int
     signal: str
     asked: bool
+    reason: str = ""
+    """The reason that the child itself gave, if nobody asked it to end."""
 
 
 @event()

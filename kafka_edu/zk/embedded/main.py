@@ -19,6 +19,7 @@ from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.ports import ZOOKEEPER_PORT
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
+from kafka_edu.common.words import cause_of
 from kafka_edu.trace.event import ZOOKEEPER
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.embedded.file_txn_snap_log import DataDirError, FileTxnSnapLog
@@ -119,7 +120,11 @@ async def serve(arguments: argparse.Namespace) -> int:
     failures: list[str] = []
 
     def fail(reason: object) -> None:
-        failures.append(str(reason))
+        failures.append(
+            f"its data in {arguments.data_dir} cannot be written: {cause_of(reason)}"
+            if isinstance(reason, OSError)
+            else str(reason)
+        )
         stopped.set()
 
     loop.set_exception_handler(
@@ -150,9 +155,13 @@ async def serve(arguments: argparse.Namespace) -> int:
         port = await factory.start(arguments.host, arguments.port)
         print(f"ready {port}", flush=True)
         await stopped.wait()
-        await factory.stop()
+        try:
+            await factory.stop()
+        except OSError as error:
+            if not failures:
+                fail(error)
     for failure in failures:
-        print(f"ZooKeeper stopped: {failure}", file=sys.stderr, flush=True)
+        print(f"ZooKeeper has stopped, because {failure}", file=sys.stderr, flush=True)
     return 1 if failures else 0
 
 
@@ -169,11 +178,20 @@ async def _open_event_socket(
     events = EventServer(
         tracer, transport, tracer.time, secrets.token_hex(16), ring_bytes=SMALL_BYTES
     )
-    port = await events.listen()
-    stack.callback(events.close)
-    events.write_address(path, "127.0.0.1", port)
-    stack.callback(os.remove, path)
+    try:
+        port = await events.listen()
+        stack.callback(events.close)
+        events.write_address(path, "127.0.0.1", port)
+    except OSError as error:  # ZooKeeper serves without it
+        tracer.say_failed(f"the event socket of {path}", error)
+        return
+    stack.callback(_remove_quietly, path)
     stack.callback(asyncio.create_task(events.run()).cancel)
+
+
+def _remove_quietly(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.remove(path)
 
 
 def main(arguments: list[str] | None = None) -> int:

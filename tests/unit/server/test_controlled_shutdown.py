@@ -19,7 +19,11 @@ from kafka_edu.protocol.messages.controlled_shutdown import (
     ControlledShutdownResponse,
     RemainingPartition,
 )
-from kafka_edu.server.controlled_shutdown import ControlledShutdown, Outcome
+from kafka_edu.server.controlled_shutdown import (
+    ZOOKEEPER_TIMEOUT_S,
+    ControlledShutdown,
+    Outcome,
+)
 from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryTransport
 from kafka_edu.sim.sim_loop import SimLoop, SimTime
 from kafka_edu.trace.event import Source
@@ -101,6 +105,7 @@ class World:
         """(ms since the start, the broker asked, API version, request)"""
         self.after_answer: Callable[[], None] = lambda: None
         self.zookeeper_is_down = False
+        self.zookeeper_is_silent = False
         self.live = {1, 2, 3}
         """The brokers with a znode in /brokers/ids."""
         self.replicas = (2, 3)
@@ -118,6 +123,8 @@ class World:
         )
 
     async def get_controller_id(self) -> int | None:
+        if self.zookeeper_is_silent:
+            await self.loop.create_future()
         if self.zookeeper_is_down:
             raise ZkError(ZkErrorCode.CONNECTION_LOSS, "/controller")
         return self.controller_id
@@ -126,6 +133,8 @@ class World:
         return self.registered.get(broker_id)
 
     async def get_broker_ids(self) -> list[int]:
+        if self.zookeeper_is_silent:
+            await self.loop.create_future()
         if self.zookeeper_is_down:
             raise ZkError(ZkErrorCode.CONNECTION_LOSS, "/brokers/ids")
         return sorted(self.live)
@@ -349,3 +358,18 @@ def test_without_zookeeper_nothing_is_known_of_others(world: World) -> None:
     world.zookeeper_is_down = True
     assert world.end() is Outcome.FAILED
     assert len(world.attempts()) == 3
+
+
+def test_a_zookeeper_that_does_not_answer_is_waited_for_once(world: World) -> None:
+    world.zookeeper_is_silent = True
+    assert world.end() is Outcome.NO_ZOOKEEPER
+    assert len(world.attempts()) == 1
+    assert world.time.hi_res_clock_ms() - world.began_ms == ZOOKEEPER_TIMEOUT_S * 1000
+
+
+def test_so_it_is_if_it_falls_silent_after_an_attempt(world: World) -> None:
+    world.controller_id = 1
+    world.broker(1, LEFT)
+    world.after_answer = lambda: setattr(world, "zookeeper_is_silent", True)
+    assert world.end() is Outcome.NO_ZOOKEEPER
+    assert len(world.attempts()) == 1
