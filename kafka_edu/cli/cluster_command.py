@@ -7,13 +7,14 @@ import json
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 import click
 
+from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.act_table import ACTS, parse_values
 from kafka_edu.supervisor.cluster import (
     Cluster,
@@ -26,6 +27,7 @@ from kafka_edu.supervisor.cluster import (
 )
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 from kafka_edu.supervisor.cluster_spec import HOST, ClusterSpec, ClusterSpecError, Wish
+from kafka_edu.supervisor.repairs_told import repair_lines
 from kafka_edu.trace.event import Source, SourceKind
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -207,6 +209,7 @@ def up(
         f"ready in {seconds:.2f} s · bootstrap.servers {status.bootstrap_servers} · ZooKeeper"
         f" {status.zookeeper_connect} ({status.zookeeper_kind})"
     )
+    _show_repairs(name, status.running_brokers)
     _write_json(json_file, status, ready_s=round(seconds, 3), controller=controller)
 
 
@@ -322,8 +325,20 @@ def _act_command(action: str, help_: str) -> Callable[[str, str], None]:
                     message += f", ready {time.monotonic() - began:.2f} s later"
                     message += unlisted and f"; {unlisted}"
             click.echo(message)
+            if action == "start" and target.broker is not None:
+                _show_repairs(name, [target.broker])
 
     return command
+
+
+def _show_repairs(name: str, brokers: Sequence[int]) -> None:
+    """Show a line for each of these brokers that has repaired damaged logs at its start."""
+    lines = repair_lines(_folder(name), brokers)
+    for line in lines:
+        click.echo(f"⚠ {line}")
+    if lines:
+        which = "" if name == "default" else f" --cluster {name}"
+        click.echo(f"  {command_line(f'why{which}')} lists them; broker.log warns of each")
 
 
 @cluster.command("act", context_settings={"ignore_unknown_options": True})

@@ -2,7 +2,7 @@
 
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -19,6 +19,7 @@ from kafka_edu.cli.event_source import (
 from kafka_edu.common.words import duration, plural
 from kafka_edu.instruments.waiting import left_ms, missing, needed, since, title, what_would_finish
 from kafka_edu.instruments.why import HasEnded, Waits, Wanted, Why
+from kafka_edu.trace.events.log import RepairsFound
 from kafka_edu.trace.events.purgatory import Requirement
 
 SHOWN_ENDED = 8
@@ -41,6 +42,8 @@ def why(
 ) -> None:
     """Say for each waiting operation why it still waits, and what ended the last ones.
 
+    Also what brokers found damaged in their logs, and followers that cannot follow.
+
     On a recording: what waits at its end. Live, the operations that ended are those that had waited
     longer than 100 ms; a recording of level hops knows them all.
     """
@@ -54,11 +57,18 @@ def why(
     told = waiting if everything else [waits for waits in waiting if not waits.is_routine]
     done = ended if everything else [one for one in ended if not one.is_routine]
     lines = [*_waiting_lines(told, len(waiting) - len(told)), "", *_ended_lines(done), ""]
+    damage = {id_: found for id_, found in sorted(view.repairs.items()) if broker in (None, id_)}
+    lines += _damage_lines(damage)
     lines += textwrap.wrap(f"Seen: {source.reach}.", text_width())
     lines += missing_lines(source)
     answer = {
         "waiting": [_waits_json(waits) for waits in waiting],
         "ended": [_ended_json(one) for one in ended],
+        "damage": {
+            str(id_): {"repaired": list(found.last), "stuck": list(found.stuck)}
+            for id_, found in damage.items()
+            if found.repairs or found.stuck
+        },
         "missing": source.missing,
     }
     write_answer(answer, json_file, lines)
@@ -146,6 +156,25 @@ def _ended_lines(ended: list[HasEnded]) -> Iterator[str]:
         )
     if len(ended) > SHOWN_ENDED:
         yield f"  … and {len(ended) - SHOWN_ENDED:,} before (--json holds them)"
+
+
+def _damage_lines(damage: Mapping[int, RepairsFound]) -> Iterator[str]:
+    """Yield what each broker has found damaged in its logs, and what it cannot repair."""
+    for broker, found in damage.items():
+        lines = [*found.stuck, *found.last]
+        if not lines:
+            continue
+        summary = found.summary or "it cannot mend this by itself"
+        title = f"Damage that broker {broker} has found since its start: {summary}"
+        for line in textwrap.wrap(title, text_width()):
+            yield styled(line, bold=True)
+        for line in lines:
+            yield from textwrap.wrap(
+                line, text_width(), initial_indent="  ✕ ", subsequent_indent="    "
+            )
+        if found.repairs > len(found.last):
+            yield f"  … and {found.repairs - len(found.last):,} before (broker.log has them)"
+        yield ""
 
 
 def _waits_json(waits: Waits) -> dict[str, object]:

@@ -1,4 +1,5 @@
-"""Which operations wait, and which ended last: the reducer behind `kafka-edu why` (spec D3).
+"""Which operations wait, which ended last, and what brokers found damaged in their logs: the
+reducer behind `kafka-edu why` (spec D3).
 
 `waiting.py` makes the sentences. The reducer learns of an operation from a snapshot, from gauges,
 or from the hop with which it began to wait. It drops the operation when it completes, when its
@@ -12,6 +13,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.instruments.waiting import Missing, missing
 from kafka_edu.trace.event import Envelope, Source
+from kafka_edu.trace.events.log import RepairsFound
 from kafka_edu.trace.events.purgatory import (
     OperationCompleted,
     OperationWatched,
@@ -114,6 +116,8 @@ class Why:
         self._waits: dict[tuple[int, str, int], Waits] = {}
         self._ended: deque[HasEnded] = deque(maxlen=KEPT_ENDED)
         self.brokers: set[int] = set()
+        self.repairs: dict[int, RepairsFound] = {}
+        """What each broker has repaired in its logs, and which followers cannot follow."""
 
     def apply(self, envelope: Envelope) -> None:
         """Take one event. O(1), and O(waiting) for a sample."""
@@ -128,6 +132,8 @@ class Why:
         match envelope.event:
             case SnapshotBegins():
                 self._forget(envelope.source)
+            case RepairsFound() as found:
+                self.repairs[broker] = found
             case (
                 WaitingOperationSnapshot(waiting=waiting) | WaitingOperationSampled(waiting=waiting)
             ):

@@ -19,6 +19,8 @@ from typing import Final
 from kafka_edu.common.files import File, FileSystem
 
 PAGE_BYTES: Final = mmap.PAGESIZE
+SAMPLES: Final = 16
+"""How many steps a sanity check takes through an index of any length."""
 
 
 class CorruptIndexError(Exception):
@@ -128,6 +130,23 @@ class AbstractIndex:
             file.flush()
         finally:
             file.close()
+
+    def _sampled_slots(self) -> list[int]:
+        """Return the slots of up to 17 entries, evenly spaced, the first and the last among them.
+        Random bytes do not ascend in all of them.
+        """
+        last = self.entries - 1
+        return sorted({last * i // SAMPLES for i in range(SAMPLES + 1)}) if last >= 0 else []
+
+    def ends_in_zeros(self) -> bool:
+        """Return whether the last entry is empty. So it is in a file that was not cut to its
+        entries.
+        """
+        self.load()
+        size = self.ENTRY_BYTES
+        return self._mapped_size >= size and not any(
+            self._bytes[self._mapped_size - size : self._mapped_size]
+        )
 
     def sanity_check(self) -> None:
         """Raises CorruptIndexError if the file cannot be what was written."""

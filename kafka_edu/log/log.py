@@ -35,6 +35,7 @@ from kafka_edu.log.log_append_info import LogAppendInfo
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_file_names import DELETED_SUFFIX
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
+from kafka_edu.log.log_repairs import LogRepairs
 from kafka_edu.log.log_retention import deletable_segments
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.log_segments import LogSegments
@@ -907,10 +908,20 @@ class Log:
             load_producers(
                 self.producer_state_manager, self._segments, self.log_start_offset, end, now_ms
             )
+        self._tell_dropped_snapshots()
         self.on_high_watermark_incremented(
             max(min(self.high_watermark, end), self.log_start_offset)
         )
         self._check_offsets()
+
+    def _tell_dropped_snapshots(self) -> None:
+        dropped = self.producer_state_manager.dropped
+        if dropped and self._trace is not None:
+            repairs = LogRepairs(self.topic_partition, self.log_dir)
+            repairs.add_snapshots(dropped)
+            for repair in repairs.found:
+                self._trace(repair)
+        dropped.clear()
 
     def _tell_truncated(self, before: int, removed: int, fully: bool) -> None:
         if self._trace is not None:

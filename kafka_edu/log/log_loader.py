@@ -13,14 +13,23 @@ A crash may leave these, and the loader treats them so:
     an index that is missing, torn or at full length    built again from the batches
     a snapshot of producers with a wrong checksum       removed; an older one serves, and the
                                                         headers behind it
-    a leader-epoch-checkpoint that cannot be read       made again from the batches
+    a leader-epoch-checkpoint that cannot be read, or   made again from the batches
+    that names other epochs than the batches
 
-After a clean end (`clean_shutdown`) only the last bytes of the indexes are read. Everything below
-the recovery point is on the disk for certain and is not read either. All this blocks: the log
-manager calls it in workers, and emits the returned events when it is back on the loop.
+After a clean end (`clean_shutdown`) only the last bytes of the indexes and of the log are read.
+Everything below the recovery point is on the disk for certain and is not read either. Each repair
+of something that a crash of the process alone does not leave becomes a LogRepaired event. All this
+blocks: the log manager calls it in workers, and emits the returned events when it is back on the
+loop.
+
+A false leader-epoch-checkpoint is worth a look at each start, for it costs a header or two for each
+epoch. A follower whose last epoch its leader does not know is refused for good, in Kafka 2.8 with
+thousands of log lines a second.
 """
 
-from kafka_edu.common.files import FileSystem
+from bisect import bisect_right
+
+from kafka_edu.common.files import File, FileSystem
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.abstract_index import CorruptIndexError
 from kafka_edu.log.checkpoint_file import CorruptCheckpointError
@@ -38,6 +47,14 @@ from kafka_edu.log.log_file_names import (
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
     offset_of,
+)
+from kafka_edu.log.log_repairs import (
+    EPOCHS_REBUILT,
+    INDEX_REBUILT,
+    RECORDS_MISSING,
+    SEGMENT_DROPPED,
+    TAIL_CUT,
+    LogRepairs,
 )
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.producer_state_manager import (
@@ -67,15 +84,22 @@ def load_log(
 ) -> tuple[Log, list[Event]]:
     """Open or create the log in `directory`. Raises OSError."""
     loader = _LogLoader(
-        topic_partition, directory, file_system, config, now_ms, max_producer_id_expiration_ms
+        topic_partition,
+        log_dir,
+        directory,
+        file_system,
+        config,
+        now_ms,
+        max_producer_id_expiration_ms,
     )
-    return loader.load(log_dir, log_start_offset, recovery_point, clean_shutdown)
+    return loader.load(log_start_offset, recovery_point, clean_shutdown)
 
 
 class _LogLoader:
     def __init__(
         self,
         topic_partition: TopicPartition,
+        log_dir: str,
         directory: str,
         file_system: FileSystem,
         config: LogConfig,
@@ -83,6 +107,8 @@ class _LogLoader:
         expiration_ms: int,
     ) -> None:
         self._topic_partition = topic_partition
+        self._log_dir = log_dir
+        self._repairs = LogRepairs(topic_partition, log_dir)
         self._directory = directory
         self._file_system = file_system
         self._config = config
@@ -94,18 +120,24 @@ class _LogLoader:
         self._without_index: set[int] = set()
         """Base offsets of segments whose index is built again, even below the recovery point."""
         self._truncated_bytes = 0
+        self._indexed_end = -1
+        """The offset behind the last record that the last index knows and its log lacks; -1: none.
+        """
         self._reasons: list[str] = []
 
     def load(
-        self, log_dir: str, log_start_offset: int, recovery_point: int, clean: bool
+        self, log_start_offset: int, recovery_point: int, clean: bool
     ) -> tuple[Log, list[Event]]:
         self._log_start_offset = log_start_offset
         self._file_system.make_dirs(self._directory)
+        newest_snapshot = max(self._producers().snapshot_offsets(), default=0)
         self._remove_temporary_files()
         self._complete_swaps()
         epochs = self._load_epochs()
         self._open_segments(epochs, clean)
-        if not clean:
+        if clean:
+            self._check_end(epochs)
+        else:
             self._recover_from(recovery_point, epochs)
         if not self._segments:
             self._segments.append(self._segment(log_start_offset))
@@ -127,13 +159,16 @@ class _LogLoader:
             epochs.clear_and_flush()
         epochs.truncate_from_end(end)
         epochs.truncate_from_start(start)
+        self._check_epochs(epochs, start, end)
         producers = self._producers()
+        self._check_missing(newest_snapshot, end)
         producers.remove_stray_snapshots([segment.base_offset for segment in self._segments])
         load_producers(producers, self._segments, start, end, self._now_ms)
+        self._repairs.add_snapshots(producers.dropped)
         known = end if clean else max(min(recovery_point, end), start)
         log = Log(
             self._topic_partition,
-            log_dir,
+            self._log_dir,
             self._directory,
             self._file_system,
             self._config,
@@ -164,6 +199,7 @@ class _LogLoader:
                     reason=reason,
                 )
             )
+        events += self._repairs.found
         producers = len(log.producer_state_manager.producers)
         events.append(
             LogLoaded(
@@ -236,10 +272,114 @@ class _LogLoader:
             for name in self._file_system.list(self._directory):
                 if name.endswith(LOG_SUFFIX):
                     file = self._file_system.open(f"{self._directory}/{name}")
-                    for _, header in iter_file_headers(file, 0, file.size()):
-                        _note_epoch(epochs, header)
+                    _note_epochs(epochs, file)
                     file.close()
+            self._epochs_rebuilt(epochs, str(error).removeprefix(path).lstrip())
             return epochs
+
+    def _check_epochs(self, epochs: LeaderEpochFileCache, start: int, end: int) -> None:
+        """Make the epochs again from the batches if the two contradict each other. O(epochs); O(
+        batches) if they do.
+        """
+        if self._config.record_version < MAGIC_V2:
+            return
+        reason = self._false_epochs(epochs, start, end)
+        if reason:
+            epochs.clear_and_flush()
+            for segment in self._segments:
+                _note_epochs(epochs, segment.log)
+            epochs.truncate_from_start(start)
+            self._epochs_rebuilt(epochs, reason)
+
+    def _false_epochs(self, epochs: LeaderEpochFileCache, start: int, end: int) -> str:
+        """Return how the epochs contradict the batches, "" if they do not. The first batch of each
+        epoch is looked at, the first batch of the log, and the last.
+        """
+        entries = epochs.entries
+        first = self._header_at(start)
+        if first is None or first.magic < MAGIC_V2 or first.partition_leader_epoch < 0:
+            return ""
+        if not entries or max(first.base_offset, start) < entries[0].start_offset:
+            began = f" before offset {entries[0].start_offset}" if entries else ""
+            return (
+                f"it names no epoch{began}, and the batch at offset {first.base_offset} has epoch"
+                f" {first.partition_leader_epoch}"
+            )
+        for epoch, start_offset in entries:
+            before = self._header_at(start_offset - 1) if start_offset > start else None
+            if (
+                before is not None
+                and before.base_offset < start_offset
+                and before.partition_leader_epoch >= epoch
+            ):
+                return (
+                    f"it says that epoch {epoch} begins at offset {start_offset}, and the batch"
+                    f" before has epoch {before.partition_leader_epoch}"
+                )
+            header = self._header_at(start_offset)
+            written = header.partition_leader_epoch if header is not None else epoch
+            # compaction may have removed all records of an epoch
+            if written < epoch or (written > epoch and not self._config.compact):
+                return (
+                    f"it says that epoch {epoch} begins at offset {start_offset}, and the batch"
+                    f" there has epoch {written}"
+                )
+        last = self._segments[-1].last_batch()
+        if last is not None and last[1].partition_leader_epoch > epochs.latest_epoch:
+            return (
+                f"its last epoch is {epochs.latest_epoch}, and the batch before offset {end} has"
+                f" epoch {last[1].partition_leader_epoch}"
+            )
+        return ""
+
+    def _header_at(self, offset: int) -> BatchHeader | None:
+        """Return the header of the batch that holds `offset`, or of the first one behind it."""
+        at = bisect_right([segment.base_offset for segment in self._segments], offset) - 1
+        for segment in self._segments[max(at, 0) :]:
+            header = segment.header_at(offset)
+            if header is not None:
+                return header
+        return None
+
+    def _epochs_rebuilt(self, epochs: LeaderEpochFileCache, reason: str) -> None:
+        self._repairs.add(
+            EPOCHS_REBUILT,
+            LEADER_EPOCH_CHECKPOINT,
+            reason,
+            from_offset=epochs.entries[0].start_offset if epochs.entries else -1,
+        )
+
+    def _check_missing(self, newest: int, end: int) -> None:
+        """Notice that the log ends before its last index, or before the newest snapshot of its
+        producers. A snapshot is written at the end of a segment or of the log, and removed when the
+        log is truncated below it.
+        """
+        if self._repairs.lost_records:
+            return  # that says it already
+        if self._indexed_end > end:
+            self._repairs.add(
+                RECORDS_MISSING,
+                self._segments[-1].log.path,
+                f"the log ends at offset {end}, and its index knows offset {self._indexed_end - 1}",
+                from_offset=end,
+                to_offset=self._indexed_end,
+            )
+        elif newest > end:
+            self._repairs.add(
+                RECORDS_MISSING,
+                self._segments[-1].log.path,
+                f"the log ends at offset {end}, and a snapshot of its producers was taken at"
+                f" {newest}",
+                from_offset=end,
+                to_offset=newest,
+            )
+
+    def _check_end(self, epochs: LeaderEpochFileCache) -> None:
+        """Recover the last segment if it does not end with a whole batch. After a clean end nobody
+        expects that, but the next append would be written behind garbage.
+        """
+        if self._segments and (reason := self._segments[-1].torn_end()):
+            self._recover(self._segments[-1], self._segments[:-1], epochs, reason)
 
     def _open_segments(self, epochs: LeaderEpochFileCache, clean: bool) -> None:
         """Open all segments. An index that cannot be trusted is built again.
@@ -267,7 +407,12 @@ class _LogLoader:
             try:
                 segment.load()
             except CorruptIndexError as error:
-                if segment.size and clean:
+                killed = not clean and base == bases[-1]
+                for path, damage in segment.damaged_indexes(after_kill=killed):
+                    self._repairs.add(INDEX_REBUILT, path, damage, from_offset=base)
+                if killed:
+                    self._indexed_end = segment.indexed_behind_end()
+                if clean:
                     self._recover(segment, self._segments, epochs, str(error))
                 elif segment.size:
                     self._without_index.add(base)
@@ -286,6 +431,13 @@ class _LogLoader:
             if cut or (after is not None and not on_disk and self._lost_batches(segment, after)):
                 for lost in self._segments[i + 1 :]:
                     self._truncated_bytes += lost.size
+                    self._repairs.add(
+                        SEGMENT_DROPPED,
+                        lost.log.path,
+                        "nothing counts behind records that are bad or missing",
+                        size=lost.size,
+                        from_offset=lost.base_offset,
+                    )
                     lost.change_suffix(DELETED_SUFFIX)
                     lost.delete()
                 del self._segments[i + 1 :]
@@ -299,7 +451,11 @@ class _LogLoader:
         end = segment.next_offset()
         if self._config.compact or end >= after:
             return False
-        self._reasons.append(f"the offsets {end:,} to {after - 1:,} are missing")
+        reason = f"the offsets {end:,} to {after - 1:,} are missing"
+        self._reasons.append(reason)
+        self._repairs.add(
+            RECORDS_MISSING, segment.log.path, reason, from_offset=end, to_offset=after
+        )
         return True
 
     def _recover(
@@ -333,11 +489,21 @@ class _LogLoader:
 
         cut, why = segment.recover(self._config.segment_index_bytes, note)
         producers.take_snapshot()
+        self._repairs.add_snapshots(producers.dropped)
+        if cut:
+            self._repairs.add(
+                TAIL_CUT, segment.log.path, why, size=cut, from_offset=producers.map_end_offset
+            )
         segment.on_become_inactive()
         self._recovered.append(segment.base_offset)
         self._truncated_bytes += cut
         self._reasons += [r for r in (reason, why) if r]
         return cut > 0
+
+
+def _note_epochs(epochs: LeaderEpochFileCache, file: File) -> None:
+    for _, header in iter_file_headers(file, 0, file.size()):
+        _note_epoch(epochs, header)
 
 
 def _note_epoch(epochs: LeaderEpochFileCache, header: BatchHeader) -> None:

@@ -53,6 +53,7 @@ from kafka_edu.log.offset_checkpoint_file import (
 )
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.log import (
+    CheckpointUnreadable,
     CheckpointWritten,
     LogCreated,
     LogDeleted,
@@ -87,6 +88,7 @@ class _Scan(NamedTuple):
     start_offsets: Mapping[TopicPartition, int]
     logs: Mapping[TopicPartition, str]
     doomed: Sequence[str]
+    unreadable: Sequence[CheckpointUnreadable]
 
 
 class _Doomed(NamedTuple):
@@ -203,10 +205,9 @@ class LogManager:
         files = self._file_system
         files.make_dirs(log_dir)
         clean = files.exists(f"{log_dir}/{CLEAN_SHUTDOWN_FILE}")
-        recovery_points, start_offsets = (
-            _read(self._recovery_points[log_dir]),
-            _read(self._start_offsets[log_dir]),
-        )
+        unreadable: list[CheckpointUnreadable] = []
+        recovery_points = _read(log_dir, self._recovery_points[log_dir], unreadable)
+        start_offsets = _read(log_dir, self._start_offsets[log_dir], unreadable)
         folders = files.list(log_dir)
         logs = {
             tp: path
@@ -221,6 +222,7 @@ class LogManager:
             start_offsets,
             logs,
             [name for name in folders if is_delete_dir(name)],
+            unreadable,
         )
 
     def _check_for_duplicates(self, scans: "Iterable[_Scan]") -> None:
@@ -240,6 +242,9 @@ class LogManager:
         and the dir goes offline.
         """
         log_dir, files = scan.log_dir, self._file_system
+        if self._trace:
+            for unreadable in scan.unreadable:
+                self._trace(unreadable)
         for folder in scan.doomed:
             self._doom(
                 _Doomed(
@@ -857,13 +862,18 @@ class LogManager:
             self._on_log_dir_failure(log_dir, reason, lost)
 
 
-def _read(file: OffsetCheckpointFile) -> Mapping[TopicPartition, int]:
+def _read(
+    log_dir: str, file: OffsetCheckpointFile, unreadable: list[CheckpointUnreadable]
+) -> Mapping[TopicPartition, int]:
     """Read a checkpoint. One that cannot be read counts as none: then more is recovered, and
-    nothing is lost.
+    nothing is lost. It is added to `unreadable`.
     """
     try:
         return file.read()
-    except CorruptCheckpointError:
+    except CorruptCheckpointError as error:
+        name = file.path.rpartition("/")[2]
+        reason = f"it {str(error).removeprefix(file.path).lstrip()}"
+        unreadable.append(CheckpointUnreadable(log_dir=log_dir, file=name, reason=reason))
         return {}
 
 

@@ -116,7 +116,7 @@ class LogSegment:
             index.sanity_check()
         self.txn_index.sanity_check()
         self._last_index_position = self.offset_index.last_position
-        if self._last_index_position >= max(self.size, 1):
+        if self._points_behind_end():
             raise CorruptIndexError(f"{self.offset_index.path} points behind the end of its log")
         self.max_timestamp_so_far, self.offset_of_max_timestamp_so_far = self.time_index.last_entry
 
@@ -279,14 +279,71 @@ class LogSegment:
         """Return the offset behind the last batch: from the last index entry, a short walk to the
         end.
         """
-        last = self.base_offset
-        if not self.size:
-            return last
-        for _, header in iter_file_headers(
-            self.log, self.offset_index.lookup(2**63 - 1).position, self.size
-        ):
-            last = header.next_offset
+        last = self.last_batch()
+        return self.base_offset if last is None else last[1].next_offset
+
+    def last_batch(self) -> tuple[int, BatchHeader] | None:
+        """Return position and header of the last whole batch, None if there is none. Raises
+        CorruptRecordError at bytes that cannot begin a batch.
+        """
+        last = None
+        if self.size:
+            start = self.offset_index.lookup(2**63 - 1).position
+            for found in iter_file_headers(self.log, start, self.size):
+                last = found
         return last
+
+    def torn_end(self) -> str:
+        """Return what is wrong with the end of the file, or "" if it ends with a whole batch. From
+        the last index entry, a short walk to the end; checksums are not looked at.
+        """
+        try:
+            last = self.last_batch()
+        except CorruptRecordError as error:
+            return error.message
+        end = last[0] + last[1].size_in_bytes if last is not None else 0
+        return "" if end == self.size else f"no whole batch begins at byte {end:,}"
+
+    def header_at(self, offset: int) -> BatchHeader | None:
+        """Return the header of the batch that holds `offset`, or of the first one behind it; None
+        if all end before.
+        """
+        found = self._find(offset)
+        return None if found is None else found[1]
+
+    def damaged_indexes(self, *, after_kill: bool) -> list[tuple[str, str]]:
+        """Return path and damage of each index that cannot be right.
+
+        With `after_kill` an index may look as a broker leaves it that was killed: it has its full
+        length, and zeros behind the last entry.
+        """
+        found: list[tuple[str, str]] = []
+        for index in (self.offset_index, self.time_index):
+            if not self._file_system.exists(index.path):
+                found.append((index.path, "it is missing"))
+            elif not (after_kill and index.ends_in_zeros()):
+                try:
+                    index.sanity_check()
+                except CorruptIndexError as error:
+                    found.append((index.path, _without_path(error, index.path)))
+                else:
+                    if index is self.offset_index and self._points_behind_end():
+                        found.append((index.path, "it points behind the end of its log"))
+        try:
+            self.txn_index.sanity_check()
+        except CorruptIndexError as error:
+            found.append((self.txn_index.path, _without_path(error, self.txn_index.path)))
+        return found
+
+    def _points_behind_end(self) -> bool:
+        return not 0 <= self.offset_index.last_position < max(self.size, 1)
+
+    def indexed_behind_end(self) -> int:
+        """Return the offset behind the last record that the index of a killed broker knows and the
+        log lacks; -1 if it lacks none.
+        """
+        entry = self.offset_index.before_zeros()
+        return entry.offset + 1 if entry is not None and entry.position >= self.size else -1
 
     def find_offset_by_timestamp(
         self, timestamp: int, starting_offset: int
@@ -322,7 +379,7 @@ class LogSegment:
         """Check every batch, call `on_batch` for each good one, cut off everything behind the last,
         and build both indexes. The transaction index is emptied. O(bytes).
 
-        Returns how many bytes were cut off, and why ("" if none were).
+        Returns how many bytes were cut off, and what was found there ("" if none were).
         """
         for index in (self.offset_index, self.time_index):
             index.resize(max_index_bytes)
@@ -359,7 +416,7 @@ class LogSegment:
             reason = error.message
         if valid < size:
             self.log.truncate(valid)
-        return (size - valid, reason) if valid < size else (0, "")
+        return (size - valid, f"at byte {valid:,}: {reason}") if valid < size else (0, "")
 
     def truncate_to(self, offset: int, max_index_bytes: int, now_ms: int) -> int:
         """Cut off the batch that holds `offset` and everything behind it; return the number of
@@ -453,3 +510,8 @@ class LogSegment:
         self.close_handlers()
         for path in self.files():
             self._file_system.remove(path)
+
+
+def _without_path(error: CorruptIndexError, path: str) -> str:
+    """Return the text of the error without the path with which it begins."""
+    return str(error).removeprefix(path).lstrip(": ")

@@ -10,6 +10,7 @@ from its position. An entry names the last offset of a batch and the position of
 """
 
 import struct
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from kafka_edu.common.files import FileSystem
@@ -104,14 +105,37 @@ class OffsetIndex(AbstractIndex):
     def truncate_to(self, offset: int) -> None:
         """Remove the entries for `offset` and later ones."""
         self.load()
-        self.entries = self._slot_below(offset - self.base_offset) + 1
-        self._read_last()
+        self._keep(self._slot_below(offset - self.base_offset) + 1)
 
     def truncate(self) -> None:
         """Remove all entries."""
         self.load()
-        self.entries = 0
+        self._keep(0)
+
+    def _keep(self, entries: int) -> None:
+        """Keep the first entries. The next one becomes empty, so that after a kill nobody takes
+        what was cut off for entries of records that are missing. A hole is empty already.
+        """
+        self.entries = entries
+        at = entries * self.ENTRY_BYTES
+        if any(self._bytes[at : at + self.ENTRY_BYTES]):
+            _ENTRY.pack_into(self._bytes, at, 0, 0)
         self._read_last()
+
+    def before_zeros(self) -> OffsetPosition | None:
+        """Return the last entry before the first empty one: what a killed broker had indexed. None
+        if there is none, or if the entries do not ascend. O(entries).
+        """
+        self.load()
+        found = None
+        for slot in range(self.entries):
+            entry = self.entry(slot)
+            if entry == (self.base_offset, 0):
+                break
+            if entry.position < 0 or (found is not None and not entry_after(found, entry)):
+                return None
+            found = entry
+        return found
 
     def sanity_check(self) -> None:
         self.load()
@@ -124,3 +148,13 @@ class OffsetIndex(AbstractIndex):
             raise CorruptIndexError(
                 f"{self.path}: the last offset, {self.last_offset}, is not above the base offset"
             )
+        sampled = [self.entry(slot) for slot in self._sampled_slots()]
+        if sampled and sampled[0].position < 0:
+            raise CorruptIndexError(f"{self.path}: the first position is negative")
+        if not all(entry_after(a, b) for a, b in pairwise(sampled)):
+            raise CorruptIndexError(f"{self.path}: the entries do not ascend")
+
+
+def entry_after(before: OffsetPosition, after: OffsetPosition) -> bool:
+    """Return whether an entry may follow another one."""
+    return after.offset > before.offset and after.position > before.position

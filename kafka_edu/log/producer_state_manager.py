@@ -40,7 +40,7 @@ behind it.
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import google_crc32c
 
@@ -83,6 +83,13 @@ class CorruptSnapshotError(Exception):
     """A snapshot that cannot be read. An older one, or the whole log, must serve."""
 
 
+class DroppedSnapshot(NamedTuple):
+    """A snapshot that could not be read, and was removed."""
+
+    offset: int
+    reason: str
+
+
 class ProducerStateManager:
     """The producers of one log. Owned by it. The state covers all offsets below `map_end_offset`.
 
@@ -101,6 +108,8 @@ class ProducerStateManager:
         self._file_system = file_system
         self._expiration_ms = max_producer_id_expiration_ms
         self.producers: dict[int, ProducerStateEntry] = {}
+        self.dropped: list[DroppedSnapshot] = []
+        """Snapshots that could not be read. The caller of `truncate_and_reload` reports them."""
         self._ongoing: dict[int, int] = {}
         """first offset → producer id of each open transaction. Ascending, because they are opened
         in the order of the log.
@@ -321,7 +330,8 @@ class ProducerStateManager:
                 entries = decode_snapshot(
                     self._file_system.read(segment_file(self._directory, offset, SNAPSHOT_SUFFIX))
                 )
-            except CorruptSnapshotError:
+            except CorruptSnapshotError as error:
+                self.dropped.append(DroppedSnapshot(offset, str(error)))
                 self._remove_snapshot(offset)
                 continue
             self._take_over(entries, now_ms)

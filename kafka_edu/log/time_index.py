@@ -9,6 +9,7 @@ start reads it, for retention by time.
 """
 
 import struct
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from kafka_edu.common.files import FileSystem
@@ -112,3 +113,8 @@ class TimeIndex(AbstractIndex):
             raise CorruptIndexError(f"{self.path}: the last timestamp is below the first")
         if self.entries > 1 and self.last_entry == (0, self.base_offset):
             raise CorruptIndexError(f"{self.path} ends in empty entries")
+        sampled = [self.entry(slot) for slot in self._sampled_slots()]
+        if not all(
+            a.timestamp < b.timestamp and a.offset <= b.offset for a, b in pairwise(sampled)
+        ):
+            raise CorruptIndexError(f"{self.path}: the entries do not ascend")

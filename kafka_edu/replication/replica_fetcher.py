@@ -50,6 +50,7 @@ from kafka_edu.trace.event import Level
 from kafka_edu.trace.events.replication import (
     FetcherPartitionDelayed,
     FollowerAppended,
+    FollowerStuck,
     LogTruncatedByEpoch,
     LogTruncatedByRange,
     UncleanTruncation,
@@ -58,6 +59,9 @@ from kafka_edu.trace.tracer import Tracer
 
 #: Fetches carry the last epoch since this inter.broker.protocol.version.
 TRUNCATION_ON_FETCH: Final = (2, 7)
+REFUSALS_BY_CHANCE: Final = 2
+"""So often a leader may refuse a log end that lies within its log: its log may have changed between
+the refusal and the look-up."""
 #: The errors of a broker that does not know yet that it leads. The controller informs leaders and
 #: followers at the same time, and a follower may be the first to know.
 TOO_EARLY: Final = frozenset(
@@ -76,7 +80,15 @@ class PartitionFetchState:
     response finds another object, and is dropped.
     """
 
-    __slots__ = ("delayed_until_ms", "leader_epoch", "partition", "too_early", "truncating")
+    __slots__ = (
+        "delayed_until_ms",
+        "leader_epoch",
+        "partition",
+        "refused_at",
+        "refused_in_vain",
+        "too_early",
+        "truncating",
+    )
 
     def __init__(self, partition: Partition, leader_epoch: int) -> None:
         self.partition = partition
@@ -86,6 +98,10 @@ class PartitionFetchState:
         """Monotonic ms until which the partition is left aside after an error; -1: it is not."""
         self.too_early = 0
         """How often the leader of this leadership has answered that it does not lead."""
+        self.refused_at = -1
+        """The log end that the leader last refused though it lies within the leader's log."""
+        self.refused_in_vain = 0
+        """How often it has refused that one."""
 
 
 class ReplicaFetcher:
@@ -465,10 +481,14 @@ class ReplicaFetcher:
         return True
 
     def on_leader_start_offset(
-        self, tp: TopicPartition, state: PartitionFetchState, leader_start_offset: int
+        self, tp: TopicPartition, state: PartitionFetchState, leader_start_offset: int, now_ms: int
     ) -> None:
         """Drop our whole log and begin at the leader's start, if our log ends before it. Otherwise
         the offset is valid by now.
+
+        If the leader goes on refusing a valid offset, it does not know our last epoch. Kafka asks
+        again at once, thousands of times a second, and warns each time. Here the partition is left
+        aside for replica.fetch.backoff.ms each time, and the reason is told once.
         """
         log = state.partition.local_log()
         before = log.log_end_offset
@@ -477,7 +497,32 @@ class ReplicaFetcher:
             self._range_truncated(
                 tp, before, leader_start_offset, "the leader starts behind our end"
             )
+        elif self._refused_in_vain(state, before) > REFUSALS_BY_CHANCE:
+            self._tell_stuck(tp, state)
+            self._delay(tp, state, Errors.OFFSET_OUT_OF_RANGE, now_ms)
+            return
         self._fetch_from_log_end(tp, state)
+
+    def _refused_in_vain(self, state: PartitionFetchState, log_end_offset: int) -> int:
+        """Count one more refusal of a valid log end. Return how often this one was refused."""
+        if state.refused_at != log_end_offset:
+            state.refused_at, state.refused_in_vain = log_end_offset, 0
+        state.refused_in_vain += 1
+        return state.refused_in_vain
+
+    def _tell_stuck(self, tp: TopicPartition, state: PartitionFetchState) -> None:
+        if self._trace and state.refused_in_vain == REFUSALS_BY_CHANCE + 1:
+            log = state.partition.local_log()
+            self._trace(
+                FollowerStuck(
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    leader=self.leader,
+                    log_end_offset=log.log_end_offset,
+                    latest_epoch=log.latest_epoch,
+                    directory=log.directory,
+                )
+            )
 
     def on_storage_failed(
         self, tp: TopicPartition, state: PartitionFetchState, failure: KafkaException, now_ms: int

@@ -184,7 +184,7 @@ class ReplicaFetcherThread:
                 return
             start_offset = await self._leader_offset(tp, state, EARLIEST_TIMESTAMP)
             if start_offset is not None:
-                self.fetcher.on_leader_start_offset(tp, state, start_offset)
+                self.fetcher.on_leader_start_offset(tp, state, start_offset, self._now_ms())
         except KafkaException as failure:
             self.fetcher.on_storage_failed(tp, state, failure, self._now_ms())
 

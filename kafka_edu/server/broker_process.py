@@ -37,6 +37,7 @@ from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_server import KafkaServer, StartupError
 from kafka_edu.server.loop_sampler import LoopSampler
 from kafka_edu.server.loop_watchdog import LoopHeld
+from kafka_edu.server.repairs import Repairs
 from kafka_edu.server.troubles import Troubles
 from kafka_edu.trace.event import Level, Source
 from kafka_edu.trace.events.network import FileBytesSampled
@@ -116,6 +117,9 @@ class BrokerProcess:
         self._tracer = Tracer(Source.of_broker(config.broker_id), self._time)
         self._ring = RingSink(LAST_EVENTS)
         self._tracer.add_sink(self._ring, "the ring of last events")
+        repairs = Repairs()
+        self._tracer.add_sink(repairs)
+        self._tracer.on_snapshot(repairs.snapshot)
         troubles = Troubles(self._time)
         self._tracer.add_sink(troubles, "the list of troubles")
         self._tracer.on_snapshot(troubles.snapshot)

@@ -11,11 +11,12 @@ from typing import Final
 
 from kafka_edu.common.time import Time
 from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.server.repairs import repair_text
 from kafka_edu.trace.event import Envelope, Event, Level
 from kafka_edu.trace.events.controller import ControllerRequestFailed
 from kafka_edu.trace.events.log import LogDirFailed
 from kafka_edu.trace.events.network import ConnectionRefused
-from kafka_edu.trace.events.replication import FetcherFailed, StaleControllerRefused
+from kafka_edu.trace.events.replication import FetcherFailed, FollowerStuck, StaleControllerRefused
 from kafka_edu.trace.events.server import (
     BackgroundTaskFailed,
     RequestFailed,
@@ -68,6 +69,8 @@ def trouble_text(event: Event) -> str:
             return f"{_api(api_key)} failed: {error}"
         case FetcherFailed(leader=leader, reason=reason):
             return f"it could not fetch from broker {leader}: {reason}"
+        case FollowerStuck():
+            return f"it cannot follow: {repair_text(event)}"
         case StaleControllerRefused(request=request, controller=controller):
             return (
                 f"it refused {request} of broker {controller}, which is not the controller any more"

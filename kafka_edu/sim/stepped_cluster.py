@@ -479,7 +479,9 @@ class SteppedCluster:
             for tp, state in fetcher.on_fetch(response, now_ms, wall_ms):
                 leader_log = self.brokers[fetcher.leader].log
                 if not fetcher.on_leader_end_offset(tp, state, leader_log.log_end_offset):
-                    fetcher.on_leader_start_offset(tp, state, leader_log.log_start_offset)
+                    fetcher.on_leader_start_offset(
+                        tp, state, leader_log.log_start_offset, self.time.hi_res_clock_ms()
+                    )
 
     def fetch(self, *followers: int) -> None:
         """One whole round of each: look up epochs until that is done, fetch once, append."""

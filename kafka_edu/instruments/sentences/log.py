@@ -30,6 +30,23 @@ def log_recovered(e: log.LogRecovered) -> Sentence:
 
 
 @sentence.register
+def log_repaired(e: log.LogRepaired) -> Sentence:
+    gone = f", {e.bytes:,} bytes" if e.bytes else ""
+    offset = f", from offset {e.from_offset:,} on" if e.from_offset >= 0 else ""
+    return Sentence(
+        "⚠ repaired",
+        f"{e.topic}-{e.partition}",
+        f"({e.file}): {e.what}{gone}{offset}",
+        e.reason,
+    )
+
+
+@sentence.register
+def checkpoint_unreadable(e: log.CheckpointUnreadable) -> Sentence:
+    return Sentence("⚠ cannot use", f"{e.log_dir}/{e.file}", reason=e.reason)
+
+
+@sentence.register
 def log_loaded(e: log.LogLoaded) -> Sentence:
     how = "closed cleanly" if e.clean else "not closed cleanly"
     return quiet(

@@ -213,6 +213,17 @@ def fetcher_stopped(e: replication.FetcherStopped) -> Sentence:
 
 
 @sentence.register
+def follower_stuck(e: replication.FollowerStuck) -> Sentence:
+    return Sentence(
+        "✕ cannot follow",
+        f"{e.topic}-{e.partition}",
+        f"of broker {e.leader}, and stays out of the ISR",
+        f"its log ends with leader epoch {e.latest_epoch}, which that leader does not know",
+        because="its leader does not know its last epoch",
+    )
+
+
+@sentence.register
 def fetcher_failed(e: replication.FetcherFailed) -> Sentence:
     return Sentence(
         f"cannot fetch from broker {e.leader}",

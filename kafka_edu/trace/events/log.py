@@ -44,6 +44,56 @@ class LogRecovered(NamedTuple):
 
 
 @event()
+class LogRepaired(NamedTuple):
+    """A file of a log was damaged, and the broker repaired it before it used it. What a replica
+    lost so comes again from the leader; with one replica it is lost.
+    """
+
+    topic: str
+    partition: int
+    log_dir: str
+    what: str
+    """tail cut off, segment dropped, records missing, index built again, snapshot removed, or
+    leader epochs built again."""
+    file: str
+    """The damaged file, by its name in the log's folder."""
+    reason: str
+    """What was found."""
+    bytes: int
+    """Bytes of batches that were cut off or dropped."""
+    from_offset: int
+    """The first offset that is concerned: the end of the log after a cut; -1: none is."""
+    to_offset: int
+    """The offset behind the last one that is concerned; -1 if it is not known."""
+
+
+@event()
+class CheckpointUnreadable(NamedTuple):
+    """A checkpoint of a log dir could not be read at the start, and was left out of account."""
+
+    log_dir: str
+    file: str
+    reason: str
+
+
+@event(kind=Kind.SNAPSHOT)
+class RepairsFound(NamedTuple):
+    """What this broker has repaired in its logs since it was started."""
+
+    logs: int
+    """Logs with at least one repair."""
+    repairs: int
+    bytes: int
+    """Bytes of batches that were cut off or dropped."""
+    summary: str
+    """One sentence; empty if nothing was repaired."""
+    last: tuple[str, ...]
+    """The last repairs, in words, the oldest first."""
+    stuck: tuple[str, ...]
+    """Followers that cannot follow, in words, with what to do."""
+
+
+@event()
 class LogLoaded(NamedTuple):
     """A log was found on disk and is ready."""
 

@@ -314,6 +314,23 @@ class FetcherFailed(NamedTuple):
 
 
 @event(joins=("topic", "partition", "leader"))
+class FollowerStuck(NamedTuple):
+    """A follower cannot follow, and will not by itself. The leader refuses the end of its log,
+    though that offset lies within the leader's log: the leader does not know the epoch with which
+    the follower's log ends.
+    """
+
+    topic: str
+    partition: int
+    leader: int
+    log_end_offset: int
+    latest_epoch: int
+    """The epoch of the follower's last record, by its leader-epoch-checkpoint."""
+    directory: str
+    """The folder of the follower's log."""
+
+
+@event(joins=("topic", "partition", "leader"))
 class FetcherPartitionDelayed(NamedTuple):
     """A fetcher leaves one partition aside for replica.fetch.backoff.ms, because of an error."""
 

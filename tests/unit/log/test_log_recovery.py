@@ -124,7 +124,7 @@ def test_a_torn_tail_is_cut_off() -> None:
     disk.open(active.log.path).truncate(active.size - 1)
     log, events = load(disk, recovery_point=28)
     assert isinstance(events[0], LogRecovered)
-    assert events[0].reason == "the last batch is incomplete"
+    assert events[0].reason == "at byte 435: the last batch is incomplete"
     assert stored(log) == list(range(38))
     assert log.log_end_offset == 38
     assert log.producer_state_manager.producers[1].last_sequence == 37
