@@ -148,6 +148,14 @@ def family_usage(pid: int) -> Usage:
     return Usage(clock_s, ticks / _TICKS_A_SECOND, waited_ns / 1e9, ready)
 
 
+def waited_for_a_core_s(pid: int) -> float:
+    """Return how long the main thread of a process has been ready to run without a core, in s; 0 if
+    unknown. It is the thread of the loop in our processes.
+    """
+    numbers = _read(f"{_PROC}/{pid}/schedstat").split()
+    return int(numbers[1]) / 1e9 if len(numbers) > 1 else 0.0
+
+
 def family_of(pid: int) -> dict[int, list[str]]:
     """Return a process and all its descendants, each with its fields of `/proc/PID/stat` from the
     state on.
@@ -188,7 +196,12 @@ while os.getppid() == parent:
 
 
 class Hogs:
-    """Processes that do nothing but use the processor, until the end of a `with` block."""
+    """Processes that do nothing but use the processor, until the end of a `with` block.
+
+    Each has a session of its own. Linux with autogroups (`kernel.sched_autogroup_enabled`, the
+    default of many systems) shares the cores among sessions first. Eight hogs in one session would
+    take no more from a cluster, which has its own, than one hog does.
+    """
 
     def __init__(self, count: int, cores: Iterable[int] | None = None) -> None:
         """With `cores`, they use these only, where the system can do that."""
@@ -211,6 +224,7 @@ class Hogs:
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _HOG, str(os.getpid())],
                 stdin=subprocess.DEVNULL,
+                start_new_session=True,
             )
             self._processes.append(process)
             if self._cores is not None and hasattr(os, "sched_setaffinity"):

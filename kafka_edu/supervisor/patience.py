@@ -2,27 +2,18 @@
 
 A limit in seconds is meant for a machine that has a core for whoever wants one. A process that is
 ready to run and gets no core has not done anything wrong. Linux counts how long each process has
-waited for a core: the second number of /proc/PID/schedstat, in ns, of its main thread, which is the
-thread of the loop in our processes. Where there is no such file, all time counts.
+waited for a core (`busy_machine`). Where it does not, all time counts.
 """
 
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Final
+
+from kafka_edu.common.busy_machine import waited_for_a_core_s
 
 #: How often `Patience.left_s` must be looked at, in seconds. Between two looks the process that
 #: waited longest counts for all.
 LOOK_EVERY_S: Final = 0.5
-
-
-def waited_for_a_core_s(pid: int) -> float:
-    """Return how long a process has been ready to run without a core, in seconds; 0 if unknown."""
-    try:
-        numbers = Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()
-        return int(numbers[1]) / 1e9
-    except (OSError, ValueError, IndexError):
-        return 0.0
 
 
 class Patience:

@@ -19,6 +19,7 @@ from kafka_edu.common.busy_machine import (
     family_of,
     family_usage,
     overdrawn,
+    waited_for_a_core_s,
 )
 
 ALLOWANCE: Final = Allowance()
@@ -131,3 +132,19 @@ def test_hogs_end_with_the_process_that_started_them() -> None:
         hog = int(process.stdout.readline())
         process.kill()
     until(lambda: not family_of(hog))
+
+
+@needs_proc
+def test_each_hog_has_a_session_so_that_it_counts_as_one_on_a_system_with_autogroups() -> None:
+    with Hogs(2):
+        mine = family_of(os.getpid()).keys() - {os.getpid()}
+        assert [os.getsid(pid) for pid in mine] == list(mine)
+
+
+@needs_proc
+def test_the_wait_of_one_process_for_a_core() -> None:
+    core = min(os.sched_getaffinity(0))
+    with Hogs(2, cores=[core]):  # on one core at least one of the two waits
+        pids = family_of(os.getpid()).keys() - {os.getpid()}
+        until(lambda: max(map(waited_for_a_core_s, pids)) > 0.05)
+    assert [waited_for_a_core_s(pid) for pid in pids] == [0.0, 0.0]

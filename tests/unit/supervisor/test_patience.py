@@ -1,11 +1,8 @@
 """Time limits that do not count the time in which processes wait for a core."""
 
-import os
-from pathlib import Path
-
 import pytest
 
-from kafka_edu.supervisor.patience import LOOK_EVERY_S, Patience, waited_for_a_core_s
+from kafka_edu.supervisor.patience import LOOK_EVERY_S, Patience
 
 
 class Machine:
@@ -61,9 +58,3 @@ def test_one_looks_often_enough_to_see_each_wait() -> None:
     machine = Machine()
     assert machine.patience(60).slice_s() == LOOK_EVERY_S
     assert machine.patience(0.2).slice_s() == pytest.approx(0.2)
-
-
-def test_the_kernels_number_is_read_and_a_stranger_has_none() -> None:
-    there = Path("/proc/self/schedstat").exists()
-    assert (waited_for_a_core_s(os.getpid()) > 0) == there
-    assert waited_for_a_core_s(0) == 0.0
