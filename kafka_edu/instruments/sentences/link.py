@@ -1,6 +1,6 @@
 """The dashboard's own observations as sentences: which process sends its events."""
 
-from kafka_edu.instruments.link_events import LinkLost, LinkMade
+from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
 from kafka_edu.instruments.sentence import Sentence
 from kafka_edu.instruments.sentences.table import sentence
 
@@ -13,3 +13,8 @@ def link_made(e: LinkMade) -> Sentence:
 @sentence.register
 def link_lost(e: LinkLost) -> Sentence:
     return Sentence("sends no more events", because="its socket closed", loud=False)
+
+
+@sentence.register
+def cluster_known(e: ClusterKnown) -> Sentence:
+    return Sentence("says which cluster it is:", after=e.name, loud=False)

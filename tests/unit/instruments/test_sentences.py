@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
+from kafka_edu.instruments import link_events
+from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
 from kafka_edu.instruments.sentence import Sentence
 from kafka_edu.instruments.sentences import fact_text, sentence
 from kafka_edu.trace.event import EVENT_TYPES, Event, Kind, Source, SourceKind
@@ -226,3 +228,15 @@ def test_the_fault_of_a_link_has_a_sentence(event: Event, words: str) -> None:
 def test_a_checkpoint_of_a_log_dir_has_a_sentence(file: str, words: str) -> None:
     line = fact_text(CheckpointWritten(log_dir="/data", file=file, entries=2))
     assert line == f"{words} of 2 partitions to its checkpoint"
+
+
+def test_the_dashboards_own_observations_have_sentences() -> None:
+    """They are not registered, but they reach the ticker with everything else."""
+    seen = [LinkMade(pid=7), LinkLost(reason="closed"), ClusterKnown("demo", 5, "embedded")]
+    own = [one for one in vars(link_events).values() if hasattr(one, "_fields")]
+    assert {type(one) for one in seen} == set(own)
+    assert [sentence(one).text() for one in seen] == [
+        "sends its events (process 7)",
+        "sends no more events",
+        "says which cluster it is: demo",
+    ]
