@@ -21,13 +21,16 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 REFERENCES_SHARE: Final = 20
 """How many times the reference solution's time a learner's code may take."""
 LOOK_EVERY_S: Final = 0.25
+LONG_S: Final = 1.0
+"""A time between two looks that is long: whoever looks had no core."""
 TRY_LATER: Final = "try later, when nothing else runs on this machine"
 _PROC: Final = Path("/proc")
 _TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
@@ -48,13 +51,15 @@ class Usage(NamedTuple):
     """The state of a process and its descendants at one moment; times in s, since they began."""
 
     clock_s: float
-    """The time of a monotonic clock."""
+    """The time of a monotonic clock, when reading the numbers began."""
     processor_s: float | None = None
     """None: this system does not say."""
-    waited_s: float = 0.0
-    """How long they could have run, but had no core."""
+    waited_s: Mapping[int, float] = MappingProxyType({})
+    """Thread → how long it could have run, but had no core."""
     ready: bool = False
     """Whether one of them runs now, waits for a core, or waits for the disk."""
+    read_s: float = 0.0
+    """How long reading the numbers took. Whoever reads them may have to wait for a core too."""
 
 
 class Spent(NamedTuple):
@@ -103,8 +108,10 @@ def overdrawn(spent: Spent, allowance: Allowance) -> str:
 class Meter:
     """Measures what a process and its descendants spend, from the first look on.
 
-    Idle time counts between two looks only if nobody is ready to run at the second one. A process
-    that a cgroup holds back is ready all the time, and no number of the kernel says so.
+    Idle time is a lower bound. Between two looks it counts only if nobody is ready to run at the
+    second one: a process that a cgroup holds back is ready all the time, and no number of the
+    kernel says so. If a thread has ended meanwhile, nobody knows how long it had waited, so a long
+    time between two looks does not count either.
     """
 
     def __init__(self, pid: int, usage_of: Callable[[int], Usage] | None = None) -> None:
@@ -121,9 +128,14 @@ class Meter:
         clock_s = now.clock_s - self._first.clock_s
         if now.processor_s is None or last.processor_s is None or self._first.processor_s is None:
             return Spent(clock_s, None, 0.0)
-        if not now.ready:
-            used_s = now.processor_s - last.processor_s + now.waited_s - last.waited_s
-            self._idle_s += max(now.clock_s - last.clock_s - used_s, 0.0)
+        passed_s = now.clock_s - last.clock_s - last.read_s
+        unknown = passed_s > LONG_S and not last.waited_s.keys() <= now.waited_s.keys()
+        if not now.ready and not unknown:
+            waited_s = sum(
+                until_s - last.waited_s.get(thread, 0.0) for thread, until_s in now.waited_s.items()
+            )
+            used_s = max(now.processor_s - last.processor_s, 0.0)
+            self._idle_s += max(passed_s - used_s - waited_s, 0.0)
         return Spent(clock_s, max(now.processor_s - self._first.processor_s, 0.0), self._idle_s)
 
 
@@ -136,23 +148,27 @@ def family_usage(pid: int) -> Usage:
     clock_s = time.monotonic()
     if not (_PROC / "self" / "schedstat").exists():
         return Usage(clock_s)
-    ticks, waited_ns, ready = 0, 0, False
+    ticks, ready = 0, False
+    waited_s: dict[int, float] = {}
     for member, fields in family_of(pid).items():
         ticks += sum(map(int, fields[11:15]))  # utime, stime, cutime, cstime
         with contextlib.suppress(OSError):  # it has just ended
             for task in os.scandir(_PROC / str(member) / "task"):
                 state = _read(f"{task.path}/stat").rpartition(")")[2].split()
                 ready |= bool(state) and state[0] in "RD"
-                numbers = _read(f"{task.path}/schedstat").split()
-                waited_ns += int(numbers[1]) if numbers else 0
-    return Usage(clock_s, ticks / _TICKS_A_SECOND, waited_ns / 1e9, ready)
+                waited_s[int(task.name)] = _waited_s(task.path)
+    return Usage(clock_s, ticks / _TICKS_A_SECOND, waited_s, ready, time.monotonic() - clock_s)
 
 
 def waited_for_a_core_s(pid: int) -> float:
     """Return how long the main thread of a process has been ready to run without a core, in s; 0 if
     unknown. It is the thread of the loop in our processes.
     """
-    numbers = _read(f"{_PROC}/{pid}/schedstat").split()
+    return _waited_s(f"{_PROC}/{pid}")
+
+
+def _waited_s(folder: str) -> float:
+    numbers = _read(f"{folder}/schedstat").split()
     return int(numbers[1]) / 1e9 if len(numbers) > 1 else 0.0
 
 

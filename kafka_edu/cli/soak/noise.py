@@ -1,6 +1,6 @@
-"""Keep the disk or the processor busy, in a process of its own.
+"""Keep the disk busy, in a process of its own.
 
-`python -m kafka_edu.cli.soak.noise disk FILE BYTES` or `… noise cpu`. The disk writer works like
+`python -m kafka_edu.cli.soak.noise FILE BYTES`. The disk writer works like
 `dd oflag=dsync`: it writes blocks over the same bounded file again and again, and forces each to
 the disk. It writes at most 50 MB/s, so that an hour does not wear out the disk. It prints its
 longest fsync as lines of JSON, which shows how busy the disk was. It removes the file when it is
@@ -45,13 +45,6 @@ def busy_disk(path: str, most_bytes: int) -> NoReturn:
                 )
 
 
-def busy_cpu() -> NoReturn:
-    """Count until stopped."""
-    number = 0
-    while True:
-        number += 1
-
-
 def _stop(signum: int, frame: object) -> NoReturn:
     raise SystemExit(0)
 
@@ -59,10 +52,7 @@ def _stop(signum: int, frame: object) -> NoReturn:
 def main() -> None:
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the soak stops us when it has what it wants
-    kind, *arguments = sys.argv[1:]
-    if kind == "cpu":
-        busy_cpu()
-    path, most_bytes = arguments
+    path, most_bytes = sys.argv[1:]
     try:
         busy_disk(path, int(most_bytes))
     finally:

@@ -24,6 +24,7 @@ from kafka_edu.cli.soak.prober import Prober, now_ms
 from kafka_edu.cli.soak.side_process import SideProcess
 from kafka_edu.cli.soak.state import TROUBLES_KEPT, Part
 from kafka_edu.clients.answer_deadlines import Pauses
+from kafka_edu.common.busy_machine import Hogs
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 
@@ -87,6 +88,7 @@ class SoakPart:
             plan.grace_s * 1000,
         )
         self._side: list[SideProcess] = []
+        self._hogs = Hogs(0)
         self._began = 0.0
         self._finishing = False
         self._paused: int | None = None
@@ -133,10 +135,9 @@ class SoakPart:
             SideProcess("kafka_edu.cli.soak.trace_watchers", [folder, *brokers], self._on_trace)
         )
         for number in range(self._plan.disk_writers):
-            arguments = ["disk", str(self._folder / f"noise-{number}"), str(DISK_WRITER_BYTES)]
+            arguments = [str(self._folder / f"noise-{number}"), str(DISK_WRITER_BYTES)]
             self._side.append(SideProcess("kafka_edu.cli.soak.noise", arguments, self._on_disk))
-        for _ in range(self._plan.cpu_hogs):
-            self._side.append(SideProcess("kafka_edu.cli.soak.noise", ["cpu"], lambda _: None))
+        self._hogs.add(self._plan.cpu_hogs)
         self._memory.start()
         self._consumer.start()
         self._producer.start()
@@ -176,6 +177,7 @@ class SoakPart:
                 part.records_lost = sum(number not in everything for number in missing)
             part.complete = True
         self._memory.stop()
+        self._hogs.close()
         for process in self._side:
             process.stop()
         self._note()

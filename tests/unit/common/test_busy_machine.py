@@ -37,7 +37,7 @@ def measured(*usages: Usage) -> Spent:
 
 def test_waiting_for_a_core_is_not_idle() -> None:
     """Ten minutes of the clock, of which 9:59 were spent in the queue of a core."""
-    spent = measured(Usage(100.0, 3.0, 1.0), Usage(700.0, 3.5, 600.0))
+    spent = measured(Usage(100.0, 3.0, {7: 1.0}), Usage(700.0, 3.5, {7: 600.0}))
     assert (spent.clock_s, spent.processor_s) == (600.0, 0.5)
     assert spent.idle_s == pytest.approx(0.5)
     assert overdrawn(spent, ALLOWANCE) == ""
@@ -45,21 +45,38 @@ def test_waiting_for_a_core_is_not_idle() -> None:
 
 def test_who_is_held_back_by_a_cgroup_is_not_idle() -> None:
     """The kernel counts that as nothing at all, but the process is ready the whole time."""
-    spent = measured(Usage(0.0, 0.0), Usage(30.0, 0.3, 0.0, ready=True))
+    spent = measured(Usage(0.0, 0.0), Usage(30.0, 0.3, ready=True))
     assert spent.idle_s == 0.0
     assert overdrawn(spent, ALLOWANCE) == ""
 
 
 def test_who_sleeps_is_idle() -> None:
-    spent = measured(Usage(0.0, 0.0), Usage(3.0, 0.1), Usage(5.2, 0.1, 0.05))
+    spent = measured(Usage(0.0, 0.0), Usage(3.0, 0.1), Usage(5.2, 0.1, {7: 0.05}))
     assert spent.idle_s == pytest.approx(5.05)
     assert overdrawn(spent, ALLOWANCE).startswith("within 5 s, in which it did nothing")
 
 
 def test_an_endless_loop_is_stopped_by_its_processor_time() -> None:
-    spent = measured(Usage(0.0, 7.0), Usage(30.0, 8.1, 28.0))
+    spent = measured(Usage(0.0, 7.0), Usage(30.0, 8.1, {7: 28.0}))
     assert "within 1 s of processor time" in overdrawn(spent, ALLOWANCE)
     assert overdrawn(spent, ALLOWANCE.widened(0.1, 0.0)) == "", "20 times the reference's 0.1 s"
+
+
+def test_the_time_for_which_the_reader_itself_had_no_core_is_not_idle() -> None:
+    """It began to read at 10 s, and was stopped in the middle for 20 s. The number that it then
+    read had those 20 s in it, and the next interval has none of them.
+    """
+    first = Usage(10.0, 0.0, {7: 20.0}, read_s=20.0)
+    spent = measured(Usage(0.0, 0.0, {7: 0.0}), first, Usage(30.2, 0.1, {7: 20.1}))
+    assert spent.idle_s == pytest.approx(0.0)
+
+
+def test_what_a_thread_waited_that_has_ended_is_unknown_and_not_idle() -> None:
+    """A learner's process was ended and another one started, after 8 s of waiting."""
+    spent = measured(Usage(0.0, 0.0, {7: 50.0}), Usage(9.0, 0.5, {8: 0.5}))
+    assert spent.idle_s == 0.0
+    spent = measured(Usage(0.0, 0.0, {7: 50.0}), Usage(0.3, 0.1, {8: 0.1}))
+    assert spent.idle_s == pytest.approx(0.1), "at most the time between two looks"
 
 
 def test_without_proc_the_clock_counts() -> None:

@@ -118,14 +118,18 @@ def test_a_run_is_stopped_by_what_it_spends() -> None:
 
     allowance = Allowance(processor_s=60.0, idle_s=30.0)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        waits = Usage(9000.0, 1.0, 8990.0), Usage(9999.0, 1.0, 9989.0)
+        waits = Usage(9000.0, 1.0, {7: 8999.0}), Usage(9999.0, 1.0, {7: 9998.0})
         with pytest.raises(TooSlowError, match="within 30 s, in which it did nothing"):
-            wait_within(process, allowance, meter_of(Usage(0.0, 0.0), *waits, Usage(10_100.0, 1.0)))
+            wait_within(
+                process,
+                allowance,
+                meter_of(Usage(0.0, 0.0), *waits, Usage(10_100.0, 1.0, {7: 9998.0})),
+            )
         busy = Usage(0.0, 0.0), Usage(9.0, 61.0)
         with pytest.raises(TooSlowError, match="within 60 s of processor time"):
             wait_within(process, allowance, meter_of(*busy))
         process.communicate(b"\n")
-    spent = wait_within(process, allowance, meter_of(Usage(0.0, 0.0), Usage(9.0, 1.0, 8.0)))
+    spent = wait_within(process, allowance, meter_of(Usage(0.0, 0.0), Usage(9.0, 1.0, {7: 8.0})))
     assert spent.processor_s == 1.0
 
 

@@ -61,7 +61,7 @@ class Accounts:
         look = next(self._looks)
         if look == 3:
             self.go()
-        return Usage(60.0 * look, 0.1, 60.0 * look if self._waits else 0.0)
+        return Usage(60.0 * look, 0.1, {7: 60.0 * look if self._waits else 0.0})
 
 
 def asked(learner: Learner, accounts: Accounts) -> object:

@@ -141,7 +141,7 @@ def test_a_process_that_lived_too_short_sets_no_memory_target() -> None:
 def test_the_disk_writer_keeps_within_its_bound_and_removes_its_file(tmp_path: Path) -> None:
     noise, bound = tmp_path / "noise", 4 << 20
     process = subprocess.Popen(
-        [sys.executable, "-m", "kafka_edu.cli.soak.noise", "disk", str(noise), str(bound)],
+        [sys.executable, "-m", "kafka_edu.cli.soak.noise", str(noise), str(bound)],
         stdout=subprocess.PIPE,
         text=True,
     )
