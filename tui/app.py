@@ -62,8 +62,10 @@ FRAME_SHARE: Final = 4
 machine is busy, and keys and events come first."""
 LATE_US: Final = 1_000_000
 """Events that wait for so long are late: see LATE_FRAME_S."""
-KEY_TURNS: Final = 8
-"""A key passes through so many turns of the loop, at most, from the terminal to its action."""
+KEY_TURNS: Final = 4
+"""A key needs so many turns of the loop from the terminal to where it is known to have come."""
+TURNS_S: Final = 0.03
+"""Of a starved process a turn takes long. Then events get theirs after so much time."""
 KEY_FIRST_S: Final = 0.3
 """After a key was read, events and frames wait until it is answered, but no longer than this."""
 LEFT_OUT_SHOWN_S: Final = 10.0
@@ -71,7 +73,10 @@ LEFT_OUT_SHOWN_S: Final = 10.0
 LONGEST_TICK_US: Final = 1_000_000
 """After ctrl+z, or a night's sleep, a recording goes on where it was."""
 TAKING_US: Final = 50_000
-"""Of each frame so much time at most goes into events."""
+"""Events are taken for so long, and then keys have their turn."""
+TAKING_CPU_S: Final = 0.008
+"""They get so much processor time all the same, on a machine that gives the dashboard little."""
+LONGEST_TAKING_US: Final = 150_000
 FLOOD: Final = 500
 """So many events at once are drawn with every tick. Else every second one is enough."""
 SLICE: Final = 50
@@ -259,8 +264,11 @@ class DashboardApp(App[None]):
         On a busy machine a frame may take half a second. So it does not begin between a key and
         its answer.
         """
+        until_s = time.monotonic() + TURNS_S
         for _ in range(KEY_TURNS):
             await asyncio.sleep(0)
+            if time.monotonic() >= until_s:
+                break
         while time.monotonic() < self._key_until_s:
             await asyncio.sleep(REST_S)
 
@@ -287,19 +295,26 @@ class DashboardApp(App[None]):
 
         What is left stays with the feed: a flood of events slows the view, and not the keys.
         """
-        until = now_us() + TAKING_US
+        began, worked_s = now_us(), time.thread_time()
         taken = 0
         while True:
             envelopes = feed.drain(now, SLICE)
             taken += len(envelopes)
             self.player.take(envelopes, now)
             more = len(envelopes) == SLICE
-            if not more or now_us() >= until:
+            if not more or not self._may_take_more(now_us() - began, worked_s):
                 break
         self.model.flooded = more or taken >= FLOOD
         self.model.late_us = feed.late_us()
         self._note_left_out(feed.left_out)
         self._look_at_recording()
+
+    def _may_take_more(self, took_us: int, worked_s: float) -> bool:
+        """Return whether to take more events before keys have their turn. `worked_s` is the
+        processor time at the beginning.
+        """
+        starved = time.thread_time() - worked_s < TAKING_CPU_S
+        return took_us < (LONGEST_TAKING_US if starved else TAKING_US)
 
     def _note_left_out(self, total: Counter[str]) -> None:
         """Let the head say what was left out in the last seconds."""

@@ -12,22 +12,25 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from kafka_edu.instruments.recording import thinned
 from kafka_edu.instruments.replay import Replay
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 from kafka_edu.trace.reader import History
 
+from .event_sizes import EventSizes
 from .model import Model, Pause
 from .view_model.breakpoints import Breakpoints, Hit
 from .view_model.ticker import KEPT_FACTS
 
 KEYFRAME_EVERY_US: Final = 10_000_000
 KEYFRAME_EVERY_EVENTS: Final = 10_000
-MAX_KEYFRAMES: Final = 48
+MAX_KEYFRAMES: Final = 24
 NEAR_EVENTS: Final = 1_000
 NEAR_FRAMES: Final = 8
-TAPE_EVENTS: Final = 100_000
-"""So many events of a live cluster are held for going back: about 60 MB. Gauges are thinned."""
-GAUGES_EVERY_US: Final = 250_000
+TAPE_EVENTS: Final = 50_000
+TAPE_BYTES: Final = 32 * 1024 * 1024
+"""So much of a live cluster's events is held for going back. Gauges are thinned."""
+GAUGES_EVERY_US: Final = 500_000
 
 
 class Keyframe:
@@ -109,7 +112,9 @@ class Player:
         self._head = model
         """The model of now. While the view is paused it is another one than the view's."""
         self._keyframes = Keyframes()
-        self._sampled: dict[Source, int] = {}
+        self._tape_bytes = 0
+        self._sizes = EventSizes()
+        self._keeps = thinned(GAUGES_EVERY_US)
         self._now_us = 0
         self._paused_at = 0
         self._not_held = 0
@@ -193,6 +198,7 @@ class Player:
         self.replay, self.hit = None, None
         if self._not_held or self._from_rings:  # the tape has a hole: begin another one
             self.tape.clear()
+            self._tape_bytes = 0
             self._keyframes.clear()
             self._not_held, self._from_rings = 0, False
         self._tell()
@@ -263,6 +269,7 @@ class Player:
                 0, Keyframe(0, older[0].mono_us, Model(self.model.name).state())
             )
             self.tape[:0] = older
+            self._tape_bytes += sum(map(self._sizes.of, older))
             self._from_rings = True
             playing = self.replay.playing
             self.replay = Replay(self.tape, len(self.tape))
@@ -291,24 +298,27 @@ class Player:
         self.hit = hit
 
     def _hold(self, envelope: Envelope) -> None:
-        """Put an event on the tape; of each process four samples a second."""
-        known = EVENT_TYPES.get(envelope.name)
-        if known is not None and known.kind is Kind.GAUGE:
-            last = self._sampled.get(envelope.source, 0)
-            if envelope.mono_us != last and envelope.mono_us - last < GAUGES_EVERY_US:
-                return
-            self._sampled[envelope.source] = envelope.mono_us
-        if self.paused and len(self.tape) >= TAPE_EVENTS:
+        """Put an event on the tape; of each thing two samples a second."""
+        if not self._keeps(envelope):
+            return
+        if self.paused and self._tape_is_full:
             self._not_held += 1  # the reader looks at what is held, so the newest has no room
             return
         self.tape.append(envelope)
+        self._tape_bytes += self._sizes.of(envelope)
+
+    @property
+    def _tape_is_full(self) -> bool:
+        return len(self.tape) >= TAPE_EVENTS or self._tape_bytes >= TAPE_BYTES
 
     def _trim(self) -> None:
         """Drop the oldest events up to a keyframe, unless somebody looks at them."""
-        if self.paused or len(self.tape) <= TAPE_EVENTS:
+        if self.paused or not self._tape_is_full:
             return
-        at = next((f.index for f in self._keyframes.frames if f.index >= TAPE_EVENTS // 4), 0)
+        count = len(self.tape)
+        at = next((f.index for f in self._keyframes.frames if f.index >= count // 4), 0)
         del self.tape[:at]
+        self._tape_bytes = self._tape_bytes * len(self.tape) // count
         self._keyframes.forget(at)
 
     def _keyframe_of_tape(self, envelope: Envelope) -> None:

@@ -16,12 +16,15 @@ from typing import Final
 
 from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Envelope, Kind, Source
 from kafka_edu.trace.events.trace import Gap
+from kafka_edu.trace.gauge_choice import Thing, thing_of_event
 from kafka_edu.trace.reader import LeftOut, merge, order, read_recording
 from kafka_edu.trace.recording_file import open_events, readable_part
 from kafka_edu.trace.wire_format import Decoder, TraceFormatError, encode, encode_header
 
 FLUSH_EVERY_S: Final = 1.0
 """So much is lost at most when the recording process is killed."""
+MOST_THINGS: Final = 10_000
+THING_FORGOTTEN_US: Final = 10_000_000
 LINES_AT_ONCE: Final = 256
 """So many are written and flushed together. When the disk is full, the last ones are lost."""
 WAKE_BYTES: Final = 256 * 1024
@@ -69,17 +72,27 @@ def cluster_of(path: Path) -> str:
 
 def thinned(every_us: int) -> Callable[[Envelope], bool]:
     """Return whether to keep an event: all facts and snapshots, and of the gauges of each process
-    one set in `every_us`.
+    one set in `every_us`. A thing that was in no set for so long is kept too, because most things
+    are sampled more seldom.
     """
     kept: dict[Source, int] = {}
+    of_things: dict[tuple[Source, Thing], int] = {}
 
     def keep(envelope: Envelope) -> bool:
-        if envelope.name not in EVENT_TYPES or EVENT_TYPES[envelope.name].kind is not Kind.GAUGE:
+        known = EVENT_TYPES.get(envelope.name)
+        if known is None or known.kind is not Kind.GAUGE:
             return True
-        last = kept.get(envelope.source, 0)
-        if envelope.mono_us != last and envelope.mono_us - last < every_us:
+        source, now_us = envelope.source, envelope.mono_us
+        thing = source, thing_of_event(envelope.event)
+        last = kept.get(source, 0)
+        if now_us == last or now_us - last >= every_us:
+            kept[source] = now_us
+        elif now_us - of_things.setdefault(thing, now_us) < every_us:
             return False
-        kept[envelope.source] = envelope.mono_us
+        if len(of_things) >= MOST_THINGS:
+            for old in [one for one, at in of_things.items() if now_us - at > THING_FORGOTTEN_US]:
+                del of_things[old]
+        of_things[thing] = now_us
         return True
 
     return keep

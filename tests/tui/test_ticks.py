@@ -79,6 +79,7 @@ def test_a_tick_takes_events_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) 
         return clock
 
     monkeypatch.setattr(app_module, "now_us", later)
+    monkeypatch.setattr(app_module, "TAKING_CPU_S", 0.0)
     log: list[str] = []
 
     async def run() -> None:

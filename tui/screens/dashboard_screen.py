@@ -5,7 +5,7 @@ from typing import ClassVar, Final, Protocol, runtime_checkable
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Footer, Label
+from textual.widgets import Label
 
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.instruments.trace_feed import now_us
@@ -15,6 +15,7 @@ from ..model import Model
 from ..subjects import Subject
 from ..widgets.drawn import Lines
 from ..widgets.jump_strip import JumpStrip
+from ..widgets.keys_footer import KeysFooter
 from ..widgets.load_line import LoadLine
 from ..widgets.motion_strip import MotionStrip
 from ..widgets.status_line import StatusLine
@@ -104,7 +105,7 @@ class DashboardScreen(Screen[None]):
         yield from self.foot()
         yield self.acts
         yield JumpStrip(self.model, self.declaration)
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeysFooter()
 
     def body(self) -> ComposeResult:
         """Yield the widgets between head and footer."""
