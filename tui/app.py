@@ -33,6 +33,7 @@ from kafka_edu.trace.event import Envelope, Level
 
 from .ascii import AsciiFilter
 from .commands import DashboardCommands
+from .in_chinese import ChineseFilter, names_like_terms
 from .load_process import LoadProcess
 from .model import Model
 from .palette import THEMES
@@ -179,7 +180,8 @@ class DashboardApp(App[None]):
         self.declarations = DECLARATIONS
         """All screens, for the line of jump keys."""
         self.chinese = False
-        """Whether titles are in Chinese."""
+        """Whether the words of the glossary are in Chinese."""
+        self._chinese_filter = ChineseFilter()
         self.filter_words: tuple[str, ...] = ()
         """The text that a line of a list must hold to be shown."""
         self._light = light
@@ -352,8 +354,14 @@ class DashboardApp(App[None]):
             self.notify(failure, title="the load has ended", severity="error", timeout=10)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return Textual's own filters (NO_COLOR), and ours for terminals without Unicode."""
-        return [*super().get_line_filters(), *([self.ascii_filter] * self.ascii_filter.enabled)]
+        """Return Textual's own filters (NO_COLOR), and ours: for Chinese words, and for terminals
+        without Unicode.
+        """
+        return [
+            *super().get_line_filters(),
+            *([self._chinese_filter] * self.chinese),
+            *([self.ascii_filter] * self.ascii_filter.enabled),
+        ]
 
     def is_complete(self) -> bool:
         """Return whether each process of the live cluster has sent its first events."""
@@ -361,8 +369,18 @@ class DashboardApp(App[None]):
 
     def look(self) -> None:
         """Let the present screen draw what has changed."""
+        if self.chinese:
+            self._keep_names()
         if (screen := self.shown_screen()) is not None:
             screen.tick()
+
+    def _keep_names(self) -> None:
+        """Let names that look like terms stay English, also those that came later."""
+        names = names_like_terms(self.model.names())
+        if not names <= self._chinese_filter.names:
+            # A new filter, because lines remember what a filter has made of them.
+            self._chinese_filter = ChineseFilter(names)
+            self.refresh_css(animate=False)
 
     def shown_screen(self) -> DashboardScreen | None:
         """Return the screen that is shown, or that a window covers."""
@@ -407,12 +425,18 @@ class DashboardApp(App[None]):
             screen.acts.confirm("a load begins: 500 records a second to the topic 'load'")
 
     def action_glossary(self) -> None:
-        """Switch the titles between English and Chinese."""
+        """Switch the words of the glossary between English and Chinese, on all screens."""
+        screen = self.shown_screen()
+        if self.ascii_filter.enabled:
+            if screen is not None:
+                screen.acts.refuse("Chinese words need a terminal with Unicode, without --ascii")
+            return
         self.chinese = not self.chinese
         now, other = ("Chinese", "English") if self.chinese else ("English", "Chinese")
-        if (screen := self.shown_screen()) is not None:
-            screen.acts.confirm(f"the titles are in {now} now; g switches to {other}")
+        if screen is not None:
+            screen.acts.confirm(f"the words are in {now} now; g switches to {other}")
         self.look()
+        self.refresh_css(animate=False)
 
     async def on_event(self, event: Event) -> None:
         """Note when a key was read from the terminal: it comes before events and frames."""

@@ -53,7 +53,7 @@ class DashboardCommands(Provider):
             )
         yield _Entry("about: what does this show?", app.action_about_screen, "key ?")
         yield _Entry("words: English and Chinese · 术语", app.show_words, "each with its meaning")
-        yield _Entry("titles: English or Chinese · 中文", app.action_glossary, "key g")
+        yield _Entry("words: English or Chinese · 中文", app.action_glossary, "key g")
         yield _Entry("filter: only lines with these words", app.action_filter, "key /")
         yield _Entry("sort: by the next column", app.action_sort_lines, "key S; R turns it round")
         yield _Entry("theme: light or dark", app.action_dark, "key d")

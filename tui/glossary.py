@@ -12,7 +12,15 @@ class Term(NamedTuple):
 
     english: str
     chinese: str
+    """The word of the books, with the English one behind it where they have it so."""
+    short: str
+    """The word where there is no room for more."""
     means: str
+
+    @property
+    def word(self) -> str:
+        """Return the Chinese word alone, without the English one in parentheses."""
+        return self.chinese.partition("（")[0]
 
 
 @cache
@@ -20,19 +28,37 @@ def terms() -> tuple[Term, ...]:
     """Return all terms, in the order of the file."""
     text = files(__package__ or "tui").joinpath("glossary.toml")
     found = tomllib.loads(text.read_text(encoding="utf-8"))["term"]
-    return tuple(Term(each["english"], each["chinese"], each["means"]) for each in found)
+    return tuple(
+        Term(
+            each["english"],
+            each["chinese"],
+            each.get("short", each["chinese"].partition("（")[0]),
+            each["means"],
+        )
+        for each in found
+    )
 
 
-def chinese_of(english: str) -> str:
+def chinese_of(english: str, short: bool = False) -> str:
     """Return the Chinese word for a term, or the term itself if the file does not have it."""
     wanted = english.lower()
-    return next((term.chinese for term in terms() if term.english.lower() == wanted), english)
+    found = next((term for term in terms() if term.english.lower() == wanted), None)
+    return english if found is None else found.short if short else found.word
+
+
+def forms(term: Term) -> list[str]:
+    """Return the forms of a term in a text: singular and plural."""
+    word = term.english
+    singular = word[:-1] if word.endswith("s") and not word.endswith("is") else word
+    if singular.endswith("y") and not singular.endswith(("ay", "ey", "oy")):
+        return [singular, f"{singular[:-1]}ies"]
+    return [singular, f"{singular}es" if singular.endswith(("ch", "x")) else f"{singular}s"]
 
 
 def terms_in(text: str) -> list[Term]:
     """Return the terms that a text uses, in the order of the file; plurals count."""
-    found = []
-    for term in terms():
-        if re.search(rf"\b{re.escape(term.english)}(s|es)?\b", text, re.IGNORECASE):
-            found.append(term)
-    return found
+    return [
+        term
+        for term in terms()
+        if re.search(rf"\b(?:{'|'.join(map(re.escape, forms(term)))})\b", text, re.IGNORECASE)
+    ]

@@ -12,7 +12,8 @@ def page() -> str:
     head = (
         "# Words in two languages\n\n"
         "The terms of the books ([the reading order](reading.md)) in English and in Chinese. The\n"
-        "dashboard shows the Chinese words at the key `g`; `?` explains those of a screen.\n\n"
+        "dashboard shows the Chinese words at the key `g`, on every screen; `?` explains those of\n"
+        "a screen.\n\n"
         "Generated from `tui/glossary.toml` by `python -m tui.glossary_page docs/glossary.md`.\n\n"
         "| English | 中文 | what it means |\n| --- | --- | --- |\n"
     )

@@ -100,6 +100,11 @@ class Model:
             self.wire.apply(envelope)
             self.ticker.apply(envelope)
 
+    def names(self) -> set[str]:
+        """Return the names of all topics and groups that are known. O(partitions)."""
+        topics = {key.topic for key in self.cluster.partitions.by_key}
+        return {self.name, *topics, *self.groups.told.groups}
+
     def advance(self, now_us: int) -> None:
         """Move time forward without an event."""
         self.cluster.advance(now_us)

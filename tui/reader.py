@@ -12,7 +12,7 @@ class Reader(Protocol):
     """The choices of the person who reads. DashboardApp holds them."""
 
     chinese: bool
-    """Whether titles are in Chinese."""
+    """Whether the words of the glossary are in Chinese."""
     filter_words: tuple[str, ...]
     """The text that a line of a list must hold to be shown."""
     declarations: tuple[ScreenDeclaration, ...]

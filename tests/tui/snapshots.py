@@ -35,7 +35,7 @@ def _strips(app: DashboardApp) -> list[list[Segment]]:
     return [list(strip) for strip in app.screen._compositor.render_strips()]
 
 
-def _text(app: DashboardApp) -> str:
+def text_of(app: DashboardApp) -> str:
     return "\n".join("".join(part.text for part in strip).rstrip() for strip in _strips(app))
 
 
@@ -57,13 +57,13 @@ def _colours(app: DashboardApp) -> str:
     return "\n".join([*rows, "", *legend])
 
 
-async def _settled(app: DashboardApp, pilot: Pilot[None]) -> None:
+async def settled(app: DashboardApp, pilot: Pilot[None]) -> None:
     """Wait until nothing of the screen changes any more: a list scrolls some looks later."""
     before, same = "", 0
     for _ in range(100):
         app.look()
         await pilot.pause()
-        now = _text(app)
+        now = text_of(app)
         same = same + 1 if now == before else 0
         if same >= 3 and app.screen.query("FooterKey"):
             return
@@ -80,24 +80,24 @@ async def _draw(screen: str) -> dict[tuple[int, int], str]:
         await pilot.pause()
         for size in SIZES:
             await pilot.resize_terminal(*size)
-            await _settled(app, pilot)
-            parts = [("dark", _text(app))]
+            await settled(app, pilot)
+            parts = [("dark", text_of(app))]
             if size == COLOURED:
                 parts.append(("colours, dark", _colours(app)))
                 app.action_dark()
-                await _settled(app, pilot)
-                if _text(app) != parts[0][1]:
-                    parts.append(("light", _text(app)))
+                await settled(app, pilot)
+                if text_of(app) != parts[0][1]:
+                    parts.append(("light", text_of(app)))
                 parts.append(("colours, light", _colours(app)))
                 app.action_dark()
-                await _settled(app, pilot)
+                await settled(app, pilot)
             app.ascii_filter.enabled = True
             app.refresh_css(animate=False)
-            await _settled(app, pilot)
-            parts.append(("ascii", _text(app)))
+            await settled(app, pilot)
+            parts.append(("ascii", text_of(app)))
             app.ascii_filter.enabled = False
             app.refresh_css(animate=False)
-            await _settled(app, pilot)
+            await settled(app, pilot)
             drawn[size] = "".join(f"== {name} ==\n{text}\n" for name, text in parts)
     return drawn
 

@@ -13,10 +13,15 @@ from textual.widgets.option_list import Option
 from kafka_edu.trace.event import EVENT_TYPES, meaning
 
 from ..glossary import terms_in
+from ..in_chinese import Verbatim
 from ..subjects import Subject
 from ..widgets.drawn import Lines
 from .declaration import ScreenDeclaration
 from .source_screen import SourceScreen
+
+
+class _Classes(Verbatim, OptionList):
+    """Names of classes and modules."""
 
 
 class AboutScreen(ModalScreen[None]):
@@ -47,7 +52,7 @@ class AboutScreen(ModalScreen[None]):
             with VerticalScroll(can_focus=False):
                 yield Static(self._words())
             yield Label("Behind it stand (enter or o opens one):", markup=False)
-            yield OptionList(
+            yield _Classes(
                 *(
                     Option(
                         Text.assemble(

@@ -10,6 +10,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Label, Static
 
 from ..glossary import terms
+from ..in_chinese import Verbatim
+
+
+class _Words(Verbatim, Static):
+    """The terms in both languages."""
 
 
 class GlossaryScreen(ModalScreen[None]):
@@ -23,7 +28,7 @@ class GlossaryScreen(ModalScreen[None]):
         with Vertical(classes="box"):
             yield Label("Words · 术语", classes="title", markup=False)
             with VerticalScroll():
-                yield Static(self._words())
+                yield _Words(self._words())
         yield Footer(compact=True, show_command_palette=False)
 
     def _words(self) -> Text:

@@ -12,7 +12,12 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Label, Static
 
+from ..in_chinese import Verbatim
 from ..subjects import Source
+
+
+class _Code(Verbatim, Static):
+    """The text of a module."""
 
 
 class SourceScreen(ModalScreen[None]):
@@ -37,7 +42,7 @@ class SourceScreen(ModalScreen[None]):
                 markup=False,
             )
             with VerticalScroll():
-                yield Static(
+                yield _Code(
                     Syntax(
                         code, "python", line_numbers=True, theme=theme, background_color="default"
                     )

@@ -21,7 +21,11 @@ class JumpStrip(Drawn):
         reader = reader_of(self)
         screens = reader.declarations
         room = self.size.width - 2 - sum(len(each.key) + 2 for each in screens)
-        titles = [chinese_of(each.title) if reader.chinese else each.title for each in screens]
+        titles = [each.title for each in screens]
+        if reader.chinese:
+            titles = [chinese_of(title) for title in titles]
+            if sum(map(cell_len, titles)) > room:
+                titles = [chinese_of(each.title, short=True) for each in screens]
         most = max(map(cell_len, titles))
         while most > 2 and sum(min(cell_len(title), most) for title in titles) > room:
             most -= 1

@@ -11,6 +11,7 @@ from kafka_edu.instruments.wire.capture import title_of
 from kafka_edu.instruments.wire.render import verdict
 from kafka_edu.protocol.capture_format import CapturedFrame
 
+from ..in_chinese import Verbatim
 from ..model import Model
 from ..subjects import WIRE_BYTES, WIRE_FRAMES, WIRE_TREE
 from ..view_model.figures import duration
@@ -196,7 +197,7 @@ class FrameLines(_Revealed):
         return line
 
 
-class TreeLines(_Revealed):
+class TreeLines(Verbatim, _Revealed):
     """The chosen frame as a tree. The cursor names a field, and its bytes light up."""
 
     subject = WIRE_TREE
@@ -336,7 +337,7 @@ class HexLines(_Revealed):
         return colours.dim if dim else ""
 
 
-class FieldDetail(Drawn):
+class FieldDetail(Verbatim, Drawn):
     """The field under the cursor: where it lies, which versions have it, what it is for."""
 
     subject = WIRE_TREE

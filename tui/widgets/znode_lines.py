@@ -8,6 +8,7 @@ from textual.binding import Binding, BindingType
 
 from kafka_edu.common.words import plural
 
+from ..in_chinese import Verbatim
 from ..model import Model
 from ..subjects import ZNODES
 from ..view_model.figures import count, duration
@@ -68,7 +69,7 @@ def unfolded(data: str) -> list[str]:
     return [f"{key:<{width}}  {plain(each)}" for key, each in value.items()]
 
 
-class ZnodeLines(Lines):
+class ZnodeLines(Verbatim, Lines):
     """One line for each znode that is open. Only lines in view are drawn."""
 
     subject = ZNODES
@@ -184,7 +185,7 @@ class ZnodeLines(Lines):
         return ink(" ").append(f"({count(len(node.children))})", style)
 
 
-class ZnodeDetail(Drawn):
+class ZnodeDetail(Verbatim, Drawn):
     """One znode: its path, version, owner, watchers, and its data. It is the one under the cursor;
     at the root, the one that changed last.
     """
