@@ -33,10 +33,10 @@ from kafka_edu.common.java import Java, NoJavaError, find_java
 from kafka_edu.common.package_group import how_to_install
 from kafka_edu.spark.notices import notice_in
 from kafka_edu.spark.source_errors import SourceError
+from kafka_edu.spark.start_limit import StartLimit
 
 #: The oldest Java that Spark 4 runs on.
 OLDEST_JAVA: Final = 17
-START_TIMEOUT_S: Final = 120.0
 STOP_TIMEOUT_S: Final = 20.0
 KEPT_LINES: Final = 200
 LAUNCHER: Final = "org.apache.spark.launcher.Main"
@@ -179,14 +179,14 @@ def start_java_gateway(*, with_home: bool = True, jars: Sequence[Path] = ()) -> 
         os.close(kept)
         assert process.stdout is not None
         output = _Output(process.stdout)
-        deadline = time.monotonic() + START_TIMEOUT_S
+        limit = StartLimit([process.pid])
         try:
             while not where.exists():  # the JVM writes another file and renames it
-                if time.monotonic() > deadline:
+                if limit.is_over():
                     raise SparkStartError(
-                        f"Spark's JVM ({java.program}) did not start within"
-                        f" {START_TIMEOUT_S:.0f} s: this machine is too busy, or has too little"
-                        " memory. Close other programs, then start the command again"
+                        f"Spark's JVM ({java.program}) has used up its time and did not start: it"
+                        " hangs, or this machine has too little memory. Close other programs, then"
+                        " start the command again"
                     )
                 if process.poll() is not None:
                     raise SparkStartError(

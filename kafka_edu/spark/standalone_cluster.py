@@ -38,8 +38,8 @@ from kafka_edu.spark.java_gateway import (
     launcher_command,
     spark_environment,
 )
+from kafka_edu.spark.start_limit import StartLimit
 
-START_TIMEOUT_S: Final = 180.0
 STOP_TIMEOUT_S: Final = 15.0
 NEEDED_MODULE: Final = "jdk.incubator.vector"
 MASTER_CLASS: Final = "org.apache.spark.deploy.master.Master"
@@ -191,10 +191,10 @@ class StandaloneCluster:
             )
 
     def _wait_for_workers(self, count: int) -> None:
-        deadline = time.monotonic() + START_TIMEOUT_S
+        limit = StartLimit(process.pid for process in self._processes.values())
         while (state := self._state()) is None or state["aliveworkers"] < count:
             for name, process in self._processes.items():
-                if process.poll() is not None or time.monotonic() > deadline:
+                if process.poll() is not None or limit.is_over():
                     raise SparkStartError(
                         f"Spark's {name} did not start: {self._said(name)}. Its Java is"
                         f" {self._command[0]}."

@@ -1,0 +1,40 @@
+"""The time that programs may take to start, on a machine that may be busy.
+
+A JVM starts in a second, or in minutes if it hardly gets a core. So its start fails when it has
+used much processor time, or has done nothing for long although it could have run; see
+`busy_machine`. Where the system does not say, the clock counts.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from kafka_edu.common.busy_machine import Allowance, Meter, overdrawn
+
+ALLOWANCE: Final = Allowance(processor_s=180.0, idle_s=90.0, clock_s=180.0)
+_LOOK_EVERY_S: Final = 1.0
+
+
+class StartLimit:
+    """Says whether all of these programs have used up their time. One may wait for another."""
+
+    def __init__(
+        self,
+        pids: Iterable[int],
+        allowance: Allowance = ALLOWANCE,
+        *,
+        meter_of: Callable[[int], Meter] = Meter,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._allowance = allowance
+        self._meters = [meter_of(pid) for pid in pids]
+        self._clock_s = clock_s
+        self._look_at_s = clock_s() + _LOOK_EVERY_S
+
+    def is_over(self) -> bool:
+        """Return whether to give up. It looks once a second, because a look reads all of /proc."""
+        if self._clock_s() < self._look_at_s:
+            return False
+        self._look_at_s = self._clock_s() + _LOOK_EVERY_S
+        spent = [meter.look() for meter in self._meters]
+        return all(overdrawn(each, self._allowance) for each in spent)
