@@ -12,7 +12,7 @@ from typing import Final
 from kafka_edu.common.busy_machine import Allowance, Meter, overdrawn
 
 ALLOWANCE: Final = Allowance(processor_s=180.0, idle_s=90.0, clock_s=180.0)
-_LOOK_EVERY_S: Final = 1.0
+_LOOK_EVERY_S: Final = 0.5
 
 
 class StartLimit:
@@ -32,7 +32,7 @@ class StartLimit:
         self._look_at_s = clock_s() + _LOOK_EVERY_S
 
     def is_over(self) -> bool:
-        """Return whether to give up. It looks once a second, because a look reads all of /proc."""
+        """Return whether to give up. It looks twice a second, because a look reads all of /proc."""
         if self._clock_s() < self._look_at_s:
             return False
         self._look_at_s = self._clock_s() + _LOOK_EVERY_S

@@ -12,7 +12,7 @@ class Machine:
     """Two programs, a clock, and what they have used."""
 
     def __init__(self) -> None:
-        self.usage = {1: Usage(0.0, 0.0), 2: Usage(0.0, 0.0)}
+        self.usage = {pid: Usage(0.0, 0.0, {pid: 0.0}) for pid in (1, 2)}
 
     def passes(
         self, seconds: float, processor_s: float | None = 0.0, waited_s: float = 0.0, pid: int = 1
@@ -22,7 +22,7 @@ class Machine:
             used = was.processor_s
             if each == pid and processor_s is not None and used is not None:
                 used += processor_s
-            waited = was.waited_s + (waited_s if each == pid else 0.0)
+            waited = {each: was.waited_s[each] + (waited_s if each == pid else 0.0)}
             self.usage[each] = Usage(
                 was.clock_s + seconds, used if processor_s is not None else None, waited
             )
