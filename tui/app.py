@@ -21,6 +21,7 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from kafka_edu.common.terminal_picture import tidy
+from kafka_edu.common.time import SystemTime, Time
 from kafka_edu.common.words import plural
 from kafka_edu.instruments.backlog import BEHIND_US, HOLD_BACK_US
 from kafka_edu.instruments.look_back import look_back
@@ -82,8 +83,10 @@ FLOOD: Final = 500
 """So many events at once are drawn with every tick. Else every second one is enough."""
 SLICE: Final = 50
 """So many events are taken before the clock is looked at: some ms of processor time."""
-#: How long a picture of a live cluster waits for the first events of its processes.
-LINK_TIMEOUT_S: Final = 10.0
+#: How long a picture of a live cluster waits for the first events of its processes. One that is
+#: paused sends none.
+LINK_TIMEOUT_S: Final = 4.0
+FOOTER_TIMEOUT_S: Final = 2.0
 
 
 def next_due(due_s: float, now_s: float, beat_s: float = TICK_S) -> float:
@@ -632,21 +635,31 @@ async def picture(
 
 
 async def live_picture(
-    app: DashboardApp, watch_s: float, screen: str, size: tuple[int, int], light: bool
+    app: DashboardApp,
+    watch_s: float,
+    screen: str,
+    size: tuple[int, int],
+    light: bool,
+    time: Time | None = None,
 ) -> str:
     """Watch the app's live cluster, then return the dashboard as an SVG, without a terminal.
 
     The picture is drawn `watch_s` seconds after each process has sent its first events, or
     `LINK_TIMEOUT_S` later if one never does.
     """
+    clock = time or SystemTime()
     async with app.run_test(size=size) as pilot:
-        for _ in range(int(LINK_TIMEOUT_S / TICK_S)):
-            if app.is_complete():
-                break
-            await pilot.pause(TICK_S)
-        await pilot.pause(watch_s)
+        await _until(app.is_complete, clock, LINK_TIMEOUT_S)
+        await clock.sleep(watch_s * 1000)
         app.tick()
         return await _draw(app, pilot, screen, light)
+
+
+async def _until(done: Callable[[], bool], time: Time, limit_s: float) -> None:
+    """Wait until it is done, or this time is over: on a busy machine a look takes long too."""
+    end_ms = time.hi_res_clock_ms() + limit_s * 1000
+    while not done() and time.hi_res_clock_ms() < end_ms:
+        await time.sleep(TICK_S * 1000)
 
 
 async def _draw(app: DashboardApp, pilot: Pilot[None], screen: str, light: bool) -> str:
@@ -656,10 +669,8 @@ async def _draw(app: DashboardApp, pilot: Pilot[None], screen: str, light: bool)
         app.action_dark()
     await pilot.pause()
     app.look()
-    for _ in range(50):  # the footer appears by itself, a moment later
-        await pilot.pause(0.1)
-        if app.screen.query("FooterKey"):
-            break
+    # The footer appears by itself, a moment later.
+    await _until(lambda: bool(app.screen.query("FooterKey")), SystemTime(), FOOTER_TIMEOUT_S)
     app.look()
     await pilot.pause()
     return tidy(app.export_screenshot(title="kafka-edu dashboard"))
