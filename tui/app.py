@@ -68,7 +68,7 @@ KEY_TURNS: Final = 4
 """A key needs so many turns of the loop from the terminal to where it is known to have come."""
 TURNS_S: Final = 0.03
 """Of a starved process a turn takes long. Then events get theirs after so much time."""
-KEY_FIRST_S: Final = 0.3
+KEY_FIRST_S: Final = 0.6
 """After a key was read, events and frames wait until it is answered, but no longer than this."""
 LEFT_OUT_SHOWN_S: Final = 10.0
 """For so long the head says what was left out."""

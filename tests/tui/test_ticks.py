@@ -8,6 +8,7 @@ from textual.events import Event as TextualEvent
 from textual.events import Key
 from textual.worker import Worker
 
+from kafka_edu.instruments.backlog import BEHIND_US
 from kafka_edu.trace.event import SUPERVISOR, Envelope
 from kafka_edu.trace.events.supervisor import ActionAsked
 from tests.tui.paused_app import shown
@@ -125,6 +126,45 @@ def test_a_key_is_answered_before_the_next_events(monkeypatch: pytest.MonkeyPatc
     for read, answer in zip(reads, answers, strict=True):
         assert log.index(answer) == log.index(read) + 1, "no events in between"
     assert log.count("events") > len(keys), "and yet events go on"
+
+
+class LateFeed(SilentFeed):
+    """Events that are late until somebody wants to see now."""
+
+    def __init__(self) -> None:
+        self.late = BEHIND_US + 1
+
+    def late_us(self) -> int:
+        return self.late
+
+    def to_now(self) -> None:
+        self.late = 0
+
+
+def test_z_leads_to_now_when_events_are_late_too() -> None:
+    async def run() -> None:
+        feed = LateFeed()
+        app = DashboardApp("demo", feed=feed)
+        async with app.run_test() as pilot:
+            app.take_events()
+            await pilot.press("z")
+            assert feed.late == 0
+
+    asyncio.run(run())
+
+
+def test_the_head_says_what_was_left_out() -> None:
+    async def run() -> None:
+        feed = SilentFeed()
+        app = DashboardApp("demo", feed=feed)
+        async with app.run_test(size=(120, 40)):
+            app.take_events()
+            feed.left_out.update(WheelSampled=1_240, RequestDequeued=30, ActionAsked=1)
+            app.take_events()
+            assert "left out 1,240 samples, 30 hops, 1 fact" in shown(app)
+            feed.left_out.clear()
+
+    asyncio.run(run())
 
 
 def test_ticks_end_with_the_application() -> None:
