@@ -116,7 +116,9 @@ class ClusterActs:
         except TimeoutError as error:
             raise ActionRefused(self._no_answer(str(error) or "nobody answers")) from None
         except OSError as error:
-            raise ActionRefused(self._no_answer(cause_of(error))) from error
+            raise ActionRefused(
+                self._no_answer(f"a broker cannot be reached ({cause_of(error)})")
+            ) from error
 
     def _end_early(self, limit: asyncio.Timeout) -> None:
         """End an act that probably waits for a process that does not run."""
@@ -155,23 +157,27 @@ class ClusterActs:
             raise ActionRefused(trouble)
 
     def _reachable(self) -> str:
-        """Return the addresses of the brokers that run. Raises ActionRefused if none does."""
-        found = [
-            server
-            for broker, server in self._servers.items()
-            if self._state_of(broker) is ProcessState.RUNNING
-        ]
-        if not found:
+        """Return the addresses of the brokers that run, last those that are cut off from ZooKeeper.
+        Raises ActionRefused if none runs.
+        """
+        running = [b for b in self._servers if self._state_of(b) is ProcessState.RUNNING]
+        if not running:
             raise ActionRefused(self._no_answer("no broker runs"))
-        return ",".join(found)
+        return ",".join(self._servers[b] for b in sorted(running, key=self._is_cut_off))
+
+    def _is_cut_off(self, broker: int) -> bool:
+        return self.links.get(Link(broker, side="zookeeper"), WHOLE).cut
+
+    def _has_zookeeper(self, broker: int) -> None:
+        """Raises ActionRefused if a broker is cut off from ZooKeeper."""
+        if self._is_cut_off(broker):
+            raise ActionRefused(f"the link {Link(broker, side='zookeeper')} is cut: heal it first")
 
     async def _act(self, name: str, request: Request) -> str:
         match name:
             case "expire-session":
                 broker = self._broker(request, "broker")
-                to_zookeeper = Link(broker, side="zookeeper")
-                if self.links.get(to_zookeeper, WHOLE).cut:
-                    raise ActionRefused(f"the link {to_zookeeper} is cut: heal it first")
+                self._has_zookeeper(broker)
                 answer = await self._control(broker, {"control": name})
                 return f"the session {_session(answer)} of broker {broker} has ended"
             case "delete-controller":
@@ -191,6 +197,7 @@ class ClusterActs:
             case "broker-config":
                 broker = self._broker(request, "broker")
                 self._runs(broker)
+                self._has_zookeeper(broker)
                 return await self._configure(4, str(broker), f"broker {broker}", request)
             case "capture":
                 return await self._capture(_text(request, "clients"))
@@ -273,7 +280,9 @@ class ClusterActs:
                 if error is Errors.NONE:
                     elected.append(name)
                 elif error is not Errors.ELECTION_NOT_NEEDED:
-                    refused.append(f"{name}: {error.name}")
+                    refused.append(
+                        f"{name}: {result.error_message or error.message} ({error.name})"
+                    )
         if refused:
             raise ActionRefused("; ".join(refused[:3]))
         if not elected:

@@ -338,10 +338,21 @@ def test_without_zookeeper_an_act_that_needs_it_is_refused_at_once(
     assert brokers.controls == []
 
 
-def test_a_session_is_not_ended_over_a_link_that_is_cut(brokers: Brokers) -> None:
+@pytest.mark.parametrize("name", ["expire-session", "broker-config"])
+def test_a_broker_that_is_cut_off_from_zookeeper_is_not_asked_to_change_anything_there(
+    brokers: Brokers, name: str
+) -> None:
     brokers.acts.links[Link(0, side="zookeeper")] = CUT
-    said = asyncio.run(brokers.refused("expire-session"))
+    said = asyncio.run(brokers.refused(name))
     assert said == "the link between broker 0 and ZooKeeper is cut: heal it first"
+    assert brokers.controls == []
+
+
+def test_a_broker_that_is_not_cut_off_is_asked_first(brokers: Brokers) -> None:
+    brokers.acts._servers = {0: "a:1", 1: "b:1"}
+    assert brokers.acts._reachable() == "a:1,b:1"
+    brokers.acts.links[Link(0, side="zookeeper")] = CUT
+    assert brokers.acts._reachable() == "b:1,a:1"
 
 
 def test_a_broker_that_does_not_run_is_not_configured(brokers: Brokers) -> None:
