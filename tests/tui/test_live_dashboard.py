@@ -67,8 +67,12 @@ class Terminal:
 
 
 @contextmanager
-def dashboard_of(cluster: str, tmp_path: Path, rows: int) -> Iterator[Terminal]:
-    """Run the dashboard of a cluster whose home is below `tmp_path`, in a terminal."""
+def dashboard_of(
+    cluster: str, tmp_path: Path, rows: int, *options: str, then: str = ""
+) -> Iterator[Terminal]:
+    """Run the dashboard of a cluster whose home is below `tmp_path`, in a terminal. `then` is a
+    command of the shell that runs after it.
+    """
     environment = {
         **os.environ,
         "KAFKA_EDU_HOME": str(tmp_path / "home"),
@@ -76,8 +80,10 @@ def dashboard_of(cluster: str, tmp_path: Path, rows: int) -> Iterator[Terminal]:
         "TERM": "xterm-256color",
         "LC_ALL": "C.UTF-8",
     }
-    command = shlex.join([sys.executable, "-m", "kafka_edu", "dashboard", "--cluster", cluster])
-    terminal = Terminal(tmp_path / "tmux", 120, rows, command, environment)
+    command = shlex.join(
+        [sys.executable, "-m", "kafka_edu", "dashboard", "--cluster", cluster, *options]
+    )
+    terminal = Terminal(tmp_path / "tmux", 120, rows, command + then, environment)
     try:
         yield terminal
     finally:
@@ -136,3 +142,19 @@ def test_a_broker_is_killed_and_started_again_by_keys(cluster: Cluster, terminal
         lambda s: "purgatory, broker" in s and "level 1" in s, "the wheels of a live broker"
     )
     terminal.keys("q")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_recording_on_a_full_disk_is_said_once_and_the_dashboard_goes_on(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    words = "it cannot be written (No space left on device)"
+    with dashboard_of(NAME, tmp_path, 36, "--record", "/dev/full", then="; sleep 600") as terminal:
+        terminal.wait_for(lambda s: "the recording /dev/full" in s, "that it has ended")
+        terminal.keys("2")
+        terminal.wait_for(lambda s: "purgatory, broker" in s, "another screen")
+        terminal.keys("q")
+        said = terminal.wait_for(
+            lambda s: words in " ".join(s.split()) and "purgatory" not in s, "one line at the end"
+        )
+        assert "Traceback" not in said
