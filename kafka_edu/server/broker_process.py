@@ -118,7 +118,7 @@ class BrokerProcess:
         self._ring = RingSink(LAST_EVENTS)
         self._tracer.add_sink(self._ring, "the ring of last events")
         repairs = Repairs()
-        self._tracer.add_sink(repairs)
+        self._tracer.add_sink(repairs, "the list of repairs")
         self._tracer.on_snapshot(repairs.snapshot)
         troubles = Troubles(self._time)
         self._tracer.add_sink(troubles, "the list of troubles")

@@ -165,28 +165,61 @@ def test_an_event_without_a_sentence_is_an_error_not_a_dump() -> None:
     ("event", "line"),
     [
         (
-            LogTruncated("x", 7, from_offset=1_200, to_offset=1_064, bytes=9_800, fully=False),
+            LogTruncated(
+                topic="x", partition=7, from_offset=1_200, to_offset=1_064, bytes=9_800, fully=False
+            ),
             "cuts the log of x-7 back 1,200 → 1,064, 9,800 bytes",
         ),
         (
-            LogTruncated("x", 7, from_offset=1_200, to_offset=40, bytes=9_800, fully=True),
+            LogTruncated(
+                topic="x", partition=7, from_offset=1_200, to_offset=40, bytes=9_800, fully=True
+            ),
             "empties the log of x-7 (9,800 bytes); it begins again at 40",
         ),
         (
-            TransactionStateChanged("pay-1", 4000, 2, "Ongoing", "PrepareCommit", ("x-7",), 3),
+            TransactionStateChanged(
+                transactional_id="pay-1",
+                producer_id=4000,
+                producer_epoch=2,
+                before="Ongoing",
+                after="PrepareCommit",
+                partitions=("x-7",),
+                coordinator_epoch=3,
+            ),
             "transaction of pay-1 with x-7: Ongoing → PrepareCommit (producer 4000, epoch 2)",
         ),
         (
-            ProducerFenced("pay-1", 4000, 2, 3, "AddPartitionsToTxn"),
+            ProducerFenced(
+                transactional_id="pay-1",
+                producer_id=4000,
+                producer_epoch=2,
+                current_epoch=3,
+                asked="AddPartitionsToTxn",
+            ),
             "refuses AddPartitionsToTxn of an old producer with id pay-1, because its epoch 2 is"
             " over: the current one is 3",
         ),
         (
-            RequestFailed("127.0.0.1:9092-127.0.0.1:5-0", 9, 3, 8, "KeyError('web')"),
+            RequestFailed(
+                connection_id="127.0.0.1:9092-127.0.0.1:5-0",
+                correlation_id=9,
+                api_key=3,
+                api_version=8,
+                error="KeyError('web')",
+            ),
             "✕ failed to handle Metadata v8 #9, because KeyError('web')",
         ),
         (
-            TimerTaskDemoted("produce", "web-0 #88", 350, 10, 2, 17, 1, 10),
+            TimerTaskDemoted(
+                timer="produce",
+                task="web-0 #88",
+                deadline_ms=350,
+                left_ms=10,
+                from_level=2,
+                from_slot=17,
+                level=1,
+                slot=10,
+            ),
             "timer produce: web-0 #88 comes down from slot 17 of level 2 to slot 10 of level 1,"
             " because 10 ms are left",
         ),

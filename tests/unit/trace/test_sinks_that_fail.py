@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -18,8 +18,10 @@ from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import MockTime
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.replication.isr_state import IsrState
+from kafka_edu.server.repairs import Repairs
 from kafka_edu.server.troubles import Troubles
 from kafka_edu.trace.event import Envelope, Event, Level, Source
+from kafka_edu.trace.events.log import CheckpointUnreadable
 from kafka_edu.trace.events.proxy import ProxyStarted
 from kafka_edu.trace.events.server import SessionLost
 from kafka_edu.trace.events.trace import EventConnectionFailed, SampleFailed, SinkFailed
@@ -170,6 +172,13 @@ def _troubles(trace: Tracer) -> Sink:
     return troubles
 
 
+def _repairs(trace: Tracer) -> Sink:
+    repairs = Repairs()
+    repairs._last = None  # type: ignore[assignment]  # any bug
+    trace.add_sink(repairs)
+    return repairs
+
+
 def _terminal(trace: Tracer) -> Sink:
     def say(_: str) -> None:
         raise BrokenPipeError(32, "Broken pipe")
@@ -179,14 +188,21 @@ def _terminal(trace: Tracer) -> Sink:
     return sink
 
 
-@pytest.mark.parametrize("make", [_file, _subscriber, _ring, _last_events, _troubles, _terminal])
+#: Events that a sink looks at which leaves out others.
+LOOKED_AT: Final[dict[Callable[[Tracer], Sink], Event]] = {
+    _terminal: ProxyStarted(listener="x", targets=(), routes=()),
+    _repairs: CheckpointUnreadable(log_dir="/d", file="f", reason="it is empty"),
+}
+
+
+@pytest.mark.parametrize(
+    "make", [_file, _subscriber, _ring, _last_events, _troubles, _repairs, _terminal]
+)
 def test_each_sink_of_ours_is_removed_when_it_fails(make: Callable[[Tracer], Sink]) -> None:
     trace, witness = tracer()
     sink = make(trace)
     trace.add_sink(witness)
-    event: Event = (
-        ProxyStarted(listener="x", targets=(), routes=()) if make is _terminal else lost(7)
-    )
+    event = LOOKED_AT.get(make, lost(7))
     trace(event)
     told = _told(witness)
     assert told[0] == event
@@ -213,6 +229,7 @@ def test_the_classes_above_are_all_that_are_attached_to_a_tracer() -> None:
     assert found == {
         "Block(NamedTuple)",
         "FileSink",
+        "Repairs",
         "RingSink",
         "Sink(Protocol)",
         "Subscriber",
