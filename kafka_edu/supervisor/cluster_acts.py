@@ -412,8 +412,11 @@ class ClusterActs:
                     healed.append((broker, other))
                 case ProcessState.PAUSED if link in self.links:
                     paused.append((broker, other))
+        was_hidden = link in self.hidden
         said = self._record(link, WHOLE, hidden)
         self._paused_ends.update(dict.fromkeys(paused, hidden))
+        if was_hidden:
+            return said  # as for a link without a fault
         later = [f"broker {end[0]} is paused and heals its end when resumed" for end in paused]
         return "; ".join([said, *later])
 

@@ -107,12 +107,13 @@ def test_a_hidden_fault_is_told_to_nobody_until_somebody_acts_on_that_link(
 
     monkeypatch.setattr(ClusterActs, "_control", control)
     changes: list[tuple[Link, LinkFault]] = []
+    states: dict[int, ProcessState] = {}
     acts = ClusterActs(
         ClusterFolder(tmp_path),
         {},
         "",
         {0: (9092,), 1: (9093,), 2: (9094,)},
-        lambda _: ProcessState.RUNNING,
+        lambda broker: states.get(broker, ProcessState.RUNNING),
         lambda link, fault: changes.append((link, fault)),
         None,
     )
@@ -138,6 +139,15 @@ def test_a_hidden_fault_is_told_to_nobody_until_somebody_acts_on_that_link(
     assert changes[-1] == (link, WHOLE)
     asyncio.run(acts.act("cut-link", ends))
     assert acts.known_links()[link] == CUT, "what the learner does is no secret"
+
+    states[0] = ProcessState.PAUSED
+    whole = asyncio.run(acts.act("heal-link", {"broker": 0, "other": 2}))
+    states.clear()
+    asyncio.run(acts.act("cut-link", {"broker": 0, "other": 2, "hidden": True}))
+    states[0] = ProcessState.PAUSED
+    assert asyncio.run(acts.act("heal-link", {"broker": 0, "other": 2})) == whole, (
+        "the answer does not tell a link that was cut from one that was not"
+    )
 
 
 def test_a_link_covers_the_control_plane_whose_port_stands_in_the_brokers_znode(
