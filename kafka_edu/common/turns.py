@@ -32,15 +32,42 @@ def at_once(steps: Steps[T]) -> T:
             return result
 
 
+class Turn:
+    """The time for which a task may go on before others get their turn. The task calls `pause`
+    between its steps. Owned by one task.
+
+    When the task waits for something else, its next turn begins. So the loop is asked to note that
+    it has gone round.
+    """
+
+    def __init__(self, time: Time) -> None:
+        self._time = time
+        self._began = 0
+        self._over = True
+
+    async def pause(self) -> None:
+        """Let other tasks run if the budget of this turn is used up. Otherwise this returns at
+        once.
+        """
+        now = self._time.nanoseconds()
+        if not self._over and now - self._began >= TURN_BUDGET_MS * 1_000_000:
+            await asyncio.sleep(0)
+            now = self._time.nanoseconds()
+        if self._over:
+            self._over, self._began = False, now
+            asyncio.get_running_loop().call_soon(self._end)
+
+    def _end(self) -> None:
+        self._over = True
+
+
 async def in_turns(steps: Steps[T], time: Time) -> T:
     """Do all steps, at most TURN_BUDGET_MS of them a turn of the loop, and return the result."""
-    began = time.nanoseconds()
+    turn = Turn(time)
     while True:
         try:
             next(steps)
         except StopIteration as done:
             result: T = done.value
             return result
-        if time.nanoseconds() - began >= TURN_BUDGET_MS * 1_000_000:
-            await asyncio.sleep(0)
-            began = time.nanoseconds()
+        await turn.pause()

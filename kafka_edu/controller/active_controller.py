@@ -17,7 +17,9 @@ from typing import Final, NamedTuple
 from kafka_edu.cluster.broker import Broker
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.turns import Turn
 from kafka_edu.controller.controller_brokers_request_batch import ControllerBrokersRequestBatch
 from kafka_edu.controller.controller_channel_manager import ControllerChannels
 from kafka_edu.controller.controller_context import ControllerContext, PartitionAndReplica
@@ -94,6 +96,7 @@ class ActiveController:
         zk: KafkaZkClient,
         channels: ControllerChannels,
         random: Random,
+        time: Time,
         tell: Callable[[Event], int] | None,
     ) -> None:
         self._config = config
@@ -110,10 +113,11 @@ class ActiveController:
             config.inter_broker_listener_name,
             channels.send_request,
         )
+        turn = Turn(time)
         self._partitions = ZkPartitionStateMachine(
-            context, zk, batch, lambda: self._unclean_by_default, tell
+            context, zk, batch, lambda: self._unclean_by_default, turn, tell
         )
-        self._replicas = ZkReplicaStateMachine(context, zk, batch, tell)
+        self._replicas = ZkReplicaStateMachine(context, zk, batch, turn, tell)
         self._deletions = TopicDeletionManager(
             config.delete_topic_enable, context, zk, self._partitions, self._replicas, batch, tell
         )

@@ -550,6 +550,7 @@ class KafkaController:
             self._zk,
             self._channels,
             self._random,
+            self._time,
             self._tell,
         )
         if self._config.auto_leader_rebalance_enable:

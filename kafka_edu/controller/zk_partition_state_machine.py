@@ -5,7 +5,8 @@
 order of the steps: check the table, decide, write the state znodes by version, update the context,
 send requests to the brokers. Another broker may have written a state znode, for example a leader
 that changes its ISR; `leadership_update` handles that. Every step is done for all partitions at
-once. Next hop: ControllerBrokersRequestBatch.
+once. A step of many partitions pauses, so that the broker serves others in between. Next hop:
+ControllerBrokersRequestBatch.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -18,6 +19,7 @@ from kafka_edu.cluster.leader_and_isr import (
     LeaderIsrAndControllerEpoch,
 )
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.turns import Turn
 from kafka_edu.controller.controller_brokers_request_batch import ControllerBrokersRequestBatch
 from kafka_edu.controller.controller_context import ControllerContext
 from kafka_edu.controller.leader_election import (
@@ -50,12 +52,14 @@ class ZkPartitionStateMachine:
         zk: KafkaZkClient,
         batch: ControllerBrokersRequestBatch,
         unclean_leader_election_enable: Callable[[], bool],
+        turn: Turn,
         tell: Callable[[Event], int] | None,
     ) -> None:
         self._context = context
         self._zk = zk
         self._batch = batch
         self._unclean_leader_election_enable = unclean_leader_election_enable
+        self._turn = turn
         self._tell = tell
 
     async def startup(self) -> None:
@@ -72,6 +76,7 @@ class ZkPartitionStateMachine:
             else:
                 state = PartitionState.OFFLINE
             self._context.put_partition_state(tp, state, "this is its state in ZooKeeper")
+            await self._turn.pause()
         await self.trigger_online_partition_state_change("the controller started")
 
     async def trigger_online_partition_state_change(
@@ -136,6 +141,7 @@ class ZkPartitionStateMachine:
         if target is not PartitionState.ONLINE:
             for tp in valid:
                 self._context.put_partition_state(tp, target, reason)
+                await self._turn.pause()
             return valid
         new = [tp for tp in valid if self._context.partition_state(tp) is PartitionState.NEW]
         arrived = await self._initialize_leader_and_isr(new) if new else []
@@ -145,6 +151,7 @@ class ZkPartitionStateMachine:
         arrived += await self._elect_leaders(existing, strategy, allow_unclean) if existing else []
         for tp in arrived:
             self._context.put_partition_state(tp, PartitionState.ONLINE, reason)
+            await self._turn.pause()
         return arrived
 
     async def _initialize_leader_and_isr(
@@ -170,9 +177,11 @@ class ZkPartitionStateMachine:
                     tp, ElectionStrategy.OFFLINE_PARTITION, (), (), first_leader(replicas, ())
                 )
         arrived = []
-        for tp, error in (
-            await self._zk.create_topic_partition_states(states, self._context.epoch_zk_version)
-        ).items():
+        created = await self._zk.create_topic_partition_states(
+            states, self._context.epoch_zk_version
+        )
+        for tp, error in created.items():
+            await self._turn.pause()
             if error is not None:
                 self._refuse(tp, PartitionState.ONLINE, str(error))
                 continue
@@ -225,6 +234,7 @@ class ZkPartitionStateMachine:
             for tp, error in failed.items():
                 self._refuse(tp, PartitionState.ONLINE, str(error))
             for tp, state in written.items():
+                await self._turn.pause()
                 self._lead(tp, strategy, states[tp], state, live[tp], tp.topic in unclean)
                 self._batch.add_leader_and_isr_request(live[tp], tp, state, is_new=False)
             arrived += written

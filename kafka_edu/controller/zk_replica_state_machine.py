@@ -10,13 +10,15 @@ transitions do this:
     → DeletionStarted  send StopReplica with delete
     → NonExistent      remove the replica from the assignment
 
-The other transitions only change the state.
+The other transitions only change the state. A step of many replicas pauses, so that the broker
+serves others in between.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 
 from kafka_edu.cluster.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.turns import Turn
 from kafka_edu.controller.controller_brokers_request_batch import ControllerBrokersRequestBatch
 from kafka_edu.controller.controller_context import ControllerContext, PartitionAndReplica
 from kafka_edu.controller.leadership_update import LeadershipUpdate
@@ -35,11 +37,13 @@ class ZkReplicaStateMachine:
         context: ControllerContext,
         zk: KafkaZkClient,
         batch: ControllerBrokersRequestBatch,
+        turn: Turn,
         tell: Callable[[Event], int] | None,
     ) -> None:
         self._context = context
         self._zk = zk
         self._batch = batch
+        self._turn = turn
         self._tell = tell
 
     async def startup(self) -> None:
@@ -58,6 +62,7 @@ class ZkReplicaStateMachine:
                     replica, ReplicaState.DELETION_INELIGIBLE, "its broker is dead"
                 )
                 offline.append(replica)
+            await self._turn.pause()
         await self.handle_state_changes(online, ReplicaState.ONLINE, "the controller started")
         await self.handle_state_changes(offline, ReplicaState.OFFLINE, "the controller started")
 
@@ -101,6 +106,7 @@ class ZkReplicaStateMachine:
             case ReplicaState.ONLINE:
                 for replica in valid:
                     self._become_online(replica)
+                    await self._turn.pause()
             case ReplicaState.OFFLINE:
                 await self._become_offline(broker_id, valid, reason)
                 return
@@ -109,11 +115,14 @@ class ZkReplicaStateMachine:
                     self._batch.add_stop_replica_request(
                         [broker_id], replica.topic_partition, delete=True
                     )
+                    await self._turn.pause()
             case ReplicaState.NON_EXISTENT:
                 for replica in valid:
                     self._leave_assignment(replica)
+                    await self._turn.pause()
         for replica in valid:
             self._context.put_replica_state(replica, target, reason)
+            await self._turn.pause()
 
     def _become_new(self, replica: PartitionAndReplica) -> bool:
         tp, broker_id = replica
@@ -137,6 +146,7 @@ class ZkReplicaStateMachine:
         context = self._context
         for replica in replicas:
             self._batch.add_stop_replica_request([broker_id], replica.topic_partition, delete=False)
+            await self._turn.pause()
         led = [
             replica.topic_partition
             for replica in replicas
@@ -150,12 +160,14 @@ class ZkReplicaStateMachine:
                     if replica != broker_id
                 ]
                 self._batch.add_leader_and_isr_request(others, tp, state, is_new=False)
+            await self._turn.pause()
         for replica in replicas:
             if context.partition_leadership_info(replica.topic_partition) is None:
                 self._batch.add_update_metadata_request(
                     context.live_or_shutting_down_broker_ids, [replica.topic_partition]
                 )
             context.put_replica_state(replica, ReplicaState.OFFLINE, reason)
+            await self._turn.pause()
 
     async def _remove_replicas_from_isr(
         self, broker_id: int, partitions: Sequence[TopicPartition]
@@ -179,6 +191,7 @@ class ZkReplicaStateMachine:
             for tp, error in failed.items():
                 self._refuse(PartitionAndReplica(tp, broker_id), ReplicaState.OFFLINE, str(error))
             for tp, state in written.items():
+                await self._turn.pause()
                 context.put_partition_leadership_info(tp, state)
                 if self._tell:
                     leader, leader_epoch, isr, zk_version = state.leader_and_isr

@@ -250,7 +250,7 @@ def test_work_in_turns_pauses_when_its_time_is_over_and_returns_its_result() -> 
         return await task
 
     assert asyncio.run(scenario()) == "done"
-    assert [turn for turn in turns if turn] == [12, 12, 12, 4]
+    assert [turn for turn in turns if turn] == [16, 12, 12]
     assert at_once(work()) == "done"
 
 
