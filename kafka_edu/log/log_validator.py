@@ -142,7 +142,7 @@ def validate(
         return None
     view = memoryview(records)
     rest = view[HEADER_BYTES : header.batch_length + LOG_OVERHEAD]
-    latest = header.max_timestamp
+    latest = max(header.max_timestamp, NO_TIMESTAMP)
     if (
         header.attributes & COMPRESSION_MASK
         or header.records_count <= WALK_LIMIT
@@ -313,7 +313,8 @@ def _look_inside(
     """Unpack the batch, and walk its records if there is a reason. Return a new batch if the topic
     wants another codec, else the latest time of the records.
 
-    Where the records are not walked, the header is believed.
+    Where the records are not walked, the header is believed. As in Kafka, times below -1 do not
+    count: the latest time is then -1, which means none.
     """
     codec = header.compression
     body = decompress(codec, rest) if codec else bytes(rest)
@@ -321,7 +322,7 @@ def _look_inside(
     other_codec = wanted is not None and wanted is not codec and not header.attributes & CONTROL_BIT
     checked = config.compact or config.message_timestamp_difference_max_ms != MAX_LONG
     if not (checked or other_codec or header.records_count <= WALK_LIMIT):
-        return header.max_timestamp
+        return max(header.max_timestamp, NO_TIMESTAMP)
     records = decode_records(body, header.records_count, 0, header.base_timestamp)
     if checked:
         _check_records(records, config, now_ms)
@@ -331,7 +332,7 @@ def _look_inside(
                 Errors.UNKNOWN_SERVER_ERROR,
                 "the records of a compressed batch are not numbered 0, 1, 2 …",
             )
-        return max([record.timestamp for record in records])
+        return max([NO_TIMESTAMP, *[record.timestamp for record in records]])
     return _rebuilt(
         [r._replace(offset=i) for i, r in enumerate(records)], wanted, header, config, now_ms
     )

@@ -1,6 +1,8 @@
 """meta.properties: the owner of a log dir, and the sources of broker ids (Kafka:
 BrokerMetadataCheckpoint.scala; book §6.5.1).
 
+    #
+    #Thu Nov 26 01:33:44 UTC 2026         # when it was written, as Java's Properties say it
     version=0
     broker.id=1
     cluster.id=vPeOCWypqUOSepEvx0cbog     # since 2.4; Kafka 2.0 does not write it and ignores it
@@ -13,6 +15,7 @@ does not start.
 
 import posixpath
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -93,12 +96,15 @@ class BrokerMetadataCheckpoint:
         cluster_id = settings.get("cluster.id")
         return BrokerMetadata(broker_id, cluster_id.value if cluster_id else None)
 
-    def write(self, metadata: BrokerMetadata) -> None:
+    def write(self, metadata: BrokerMetadata, now_ms: int) -> None:
+        """Replace the file. `now_ms` is the wall clock. Raises OSError."""
+        written = datetime.fromtimestamp(now_ms / 1000, UTC)
         settings = {"version": "0", "broker.id": str(metadata.broker_id)}
         if metadata.cluster_id is not None:
             settings["cluster.id"] = metadata.cluster_id
         self._file_system.write_atomically(
-            self.path, format_properties(settings, "\n").encode("ascii")
+            self.path,
+            format_properties(settings, f"\n{written:%a %b %d %H:%M:%S UTC %Y}").encode("ascii"),
         )
 
 

@@ -491,7 +491,7 @@ class KafkaServer:
             checkpoint = BrokerMetadataCheckpoint(log_dir, self._file_system)
             try:
                 if checkpoint.read() != metadata:
-                    checkpoint.write(metadata)
+                    checkpoint.write(metadata, self._time.milliseconds())
             except OSError as error:
                 log_manager.handle_log_dir_failure(log_dir, error)
 

@@ -33,10 +33,14 @@ def settle(
 def test_written_in_kafkas_format_and_read_back(tmp_path: Path) -> None:
     checkpoint = BrokerMetadataCheckpoint(str(tmp_path), OsFileSystem())
     assert checkpoint.read() is None
-    checkpoint.write(BrokerMetadata(7, "abc"))
-    lines = (tmp_path / "meta.properties").read_text().splitlines()
-    assert lines[1:] == ["version=0", "broker.id=7", "cluster.id=abc"]
-    assert lines[0].startswith("#")
+    checkpoint.write(BrokerMetadata(7, "abc"), 1_535_423_465_000)
+    assert (tmp_path / "meta.properties").read_text().splitlines() == [
+        "#",
+        "#Tue Aug 28 02:31:05 UTC 2018",
+        "version=0",
+        "broker.id=7",
+        "cluster.id=abc",
+    ]
     assert checkpoint.read() == BrokerMetadata(7, "abc")
 
 
