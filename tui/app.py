@@ -153,7 +153,7 @@ class DashboardApp(App[None]):
         Binding("greater_than_sign", "wind(5000)", "wind on", show=False),
         Binding("less_than_sign", "wind(-5000)", "wind back", show=False),
         Binding("z", "now", "to now"),
-        Binding("m", "motion", "motion", show=False),
+        Binding("m", "motion", "slow"),
         Binding("b", "breakpoints", "stops"),
         Binding("g", "glossary", "中文", show=False),
         Binding("escape", "clear_filter", "all lines", key_display="esc"),

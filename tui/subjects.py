@@ -384,10 +384,10 @@ WIRE_BYTES = Subject(
 )
 MOTION = Subject(
     "Slow motion",
-    "One sampled produce request on its way, or one timer task coming down the levels. Each"
-    " station is an event that happened, found by the links from the answer back to the request."
-    " The numbers below are its true times. Only the pace is made up: the head says how much it is"
-    " slowed. While it is on, the brokers send every hop.",
+    "One sampled produce request on its way, a lane for each process, on an axis of time to scale;"
+    " or one timer task coming down the levels. Each mark is an event that happened, at its true"
+    " time. Only the pace is made up: the head says how much it is slowed. While it is on, the"
+    " brokers send every hop.",
     MOTION_EVENTS,
     (
         Source("trace.reader", "History"),

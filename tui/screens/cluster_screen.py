@@ -19,7 +19,7 @@ from .declaration import ScreenDeclaration
 
 _FIXED_ROWS = 2 + 6 + 2 + 3 + 1
 """Head, cards, the partitions' head and legend, acts, screens and keys, the time line's border."""
-_MOTION_ROWS = 5
+_MOTION_ROWS = 8
 
 
 class ClusterScreen(DashboardScreen):

@@ -11,8 +11,10 @@ from typing import Final, NamedTuple
 
 from kafka_edu.instruments.sentences import teller
 from kafka_edu.trace.event import Envelope, Source
-from kafka_edu.trace.events import network, purgatory, replication, server, timer
+from kafka_edu.trace.events import log, network, purgatory, replication, server, timer
 from kafka_edu.trace.reader import History, order
+
+from .motion_lanes import Lanes, brings, lanes_of
 
 SHOWN_US: Final = 6_000_000
 """About so long a journey takes on the screen."""
@@ -26,6 +28,7 @@ MOTION_EVENTS: Final = (
     replication.FollowerFetched,
     replication.HighWatermarkAdvanced,
     purgatory.OperationCompleted,
+    log.SegmentRead,
     network.ResponseSent,
     timer.TimerTaskAdded,
     timer.TimerTaskDemoted,
@@ -34,10 +37,20 @@ MOTION_EVENTS: Final = (
 )
 FACTORS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
 _PRODUCE: Final = 0
+_APPENDED: Final = replication.ProduceAppended
 _STEPS: Final = 200
 _MARGIN_US: Final = 2_000
 _KEPT_TASKS: Final = 256
 _KEPT_STATIONS: Final = 12
+_KEPT_RECENT: Final = 1024
+_READER_US: Final = 50_000
+"""So long after the answer a consumer may still get the record, to be part of the picture."""
+_OF_LANES: Final = (
+    replication.FollowerAppended,
+    replication.FollowerFetched,
+    replication.HighWatermarkAdvanced,
+    log.SegmentRead,
+)
 
 
 class Station(NamedTuple):
@@ -58,9 +71,13 @@ class Journey(NamedTuple):
     stations: tuple[Station, ...]
     of: int
     """So many of the kind passed since the last sample."""
+    lanes: Lanes | None = None
+    """The way to scale, of a record."""
 
     @property
     def length_us(self) -> int:
+        if self.lanes is not None:
+            return self.lanes.length_us
         return self.stations[-1].at_us - self.stations[0].at_us
 
     @property
@@ -140,12 +157,17 @@ class MotionView:
         self.elapsed_us = 0
         """Real time since the journey was begun to be shown."""
         self._passed = {"produce requests": 0, "timer tasks": 0}
+        self._recent: deque[Envelope] = deque(maxlen=_KEPT_RECENT)
+        self._answered: list[Station] = []
+        """The stations of the sampled record, while a consumer may still get it."""
         self._tasks: OrderedDict[tuple[Source, str, str, int], list[Station]] = OrderedDict()
 
     def switch(self, on: bool) -> None:
         """Turn it on or off. What was on its way is forgotten."""
         self.on, self.journey, self.elapsed_us = on, None, 0
         self._tasks.clear()
+        self._recent.clear()
+        self._answered = []
         self._passed = dict.fromkeys(self._passed, 0)
 
     @property
@@ -183,11 +205,16 @@ class MotionView:
         """Take one event that the history has. O(1); O(causes) for the one that is sampled."""
         if not self.on:
             return
+        if isinstance(envelope.event, _OF_LANES):
+            self._recent.append(envelope)
+        if self._answered:
+            self._await_reader(envelope, history)
         match envelope.event:
             case network.ResponseSent(api_key=key) if key == _PRODUCE:
                 self._passed["produce requests"] += 1
-                if self.finished and not (self.tasks_first and self._passed["timer tasks"]):
-                    self._begin("record", "produce requests", record_stations(history, envelope))
+                wanted = not (self.tasks_first and self._passed["timer tasks"])
+                if self.finished and not self._answered and wanted:
+                    self._answered = record_stations(history, envelope)
             case timer.TimerTaskAdded() as e:
                 self._task(envelope, e.timer, e.task, e.deadline_ms, f"level {e.level} [{e.slot}]")
             case timer.TimerTaskDemoted() as e:
@@ -198,6 +225,24 @@ class MotionView:
                 self._task(envelope, e.timer, e.task, e.deadline_ms, "cancelled", ends=True)
             case _:
                 pass
+
+    def _await_reader(self, envelope: Envelope, history: History) -> None:
+        """Begin the journey when a consumer has the record, or has not got it for long."""
+        stations = self._answered
+        record = next(s for s in stations if isinstance(s.envelope.event, _APPENDED))
+        assert isinstance(record.envelope.event, _APPENDED)
+        reads = brings(history, envelope, self._recent, record.envelope.event)
+        if not reads and envelope.mono_us <= stations[-1].at_us + _READER_US:
+            return
+        self._answered = []
+        lanes = lanes_of(
+            stations[0].envelope,
+            record.envelope,
+            stations[-1].envelope,
+            sorted(self._recent, key=order),
+            envelope if reads else None,
+        )
+        self._begin("record", "produce requests", stations, lanes)
 
     def _task(
         self,
@@ -221,26 +266,24 @@ class MotionView:
                 what = f"task {task} of {name}, {teller(envelope.source)}"
                 self._begin(what, "timer tasks", stations)
 
-    def _begin(self, what: str, kind: str, stations: list[Station]) -> None:
+    def _begin(
+        self, what: str, kind: str, stations: list[Station], lanes: Lanes | None = None
+    ) -> None:
         if len(stations) < 2:
             return
         if kind == "produce requests":
             what = _record_words(stations)
         if len(stations) > _KEPT_STATIONS:
             stations = [*stations[: _KEPT_STATIONS - 1], stations[-1]]
-        self.journey = Journey(what, kind, tuple(stations), self._passed[kind])
+        self.journey = Journey(what, kind, tuple(stations), self._passed[kind], lanes)
         self._passed[kind] = 0
         self.elapsed_us = 0
 
 
 def _record_words(stations: list[Station]) -> str:
-    client, where = "", ""
+    """Name the record: `web-0 @1,262`."""
     for station in stations:
         match station.envelope.event:
-            case network.RequestReceived(client_id=name):
-                client = name
             case replication.ProduceAppended(topic=topic, partition=partition, first_offset=first):
-                where = f"{topic}-{partition} offset {first:,}"
-            case _:
-                pass
-    return f"a produce of {client or 'a client'} to {where}"
+                return f"{topic}-{partition} @{first:,}"
+    return "a record"

@@ -1,4 +1,4 @@
-"""Slow motion (`m`): one sampled record or timer task travels from station to station."""
+"""Slow motion (`m`): one sampled record on its way to scale, or one timer task on its way down."""
 
 from typing import Final
 
@@ -8,18 +8,33 @@ from kafka_edu.instruments.sentences import teller
 
 from ..subjects import MOTION
 from ..view_model.figures import duration
+from ..view_model.motion_lanes import Lane, Lanes, axis, column
 from ..view_model.motion_view import Journey
 from .drawn import Drawn, ink, stacked
 
 _PASSED, _AHEAD, _MARK, _STOP, _NEXT = "━", "─", "◆", "●", "○"
+_BOX: Final = "■"
 _SESSION_BAR: Final = 20
+_NAME: Final = 20
+"""The columns of a lane's name, at most."""
+_LABEL: Final = 12
+"""The columns behind the axis, where the label of the last mark has room."""
 _LEAST: Final = 6
 
 
 class MotionStrip(Drawn):
-    """Four lines: what it is and how much it is slowed, the stations, the way, the true times."""
+    """The head says what it is and how much it is slowed. Below it a record has an axis and a lane
+    for each process; a task has its stations, the way, and the true times.
+    """
 
     subject = MOTION
+
+    def tick(self) -> None:
+        """Take as many rows as there are lanes, and one for the border."""
+        rows = self.draw().plain.count("\n") + 2
+        if self.styles.height is None or self.styles.height.value != rows:
+            self.styles.height = rows
+        super().tick()
 
     def draw(self) -> Text:
         motion, colours = self.model.motion, self.palette
@@ -45,6 +60,8 @@ class MotionStrip(Drawn):
         head.append(
             f"   {_exact(motion.at_us)} of {_exact(journey.length_us)} in all", style=colours.dim
         )
+        if journey.lanes is not None:
+            return [head, *self._lanes(journey.lanes)]
         stations = journey.stations
         cell = max((self.size.width - 1) // len(stations), _LEAST)
         last, part = motion.place()
@@ -70,6 +87,31 @@ class MotionStrip(Drawn):
             times.append(since[: cell - 1].ljust(cell), style="" if reached else colours.dim)
         return [head, names, way, times]
 
+    def _lanes(self, lanes: Lanes) -> list[Text]:
+        """Return the axis and the lanes. What is still to come is dim."""
+        names = [_lane_name(lane) for lane in lanes.lanes]
+        gutter = min(max(map(len, names)) + 1, _NAME)
+        width = max(self.size.width - gutter, 20)
+        grid = lane_grid(lanes, width)
+        colours, now_us = self.palette, self.model.motion.at_us
+        now = column(now_us, lanes.length_us, width - _LABEL)
+        if now_us >= lanes.length_us:
+            now = width
+        travelling = {
+            move.ends.lane for move in lanes.moves if move.begins.at_us <= now_us < move.ends.at_us
+        }
+        lines = [ink(" " * gutter + axis(lanes.length_us, width - _LABEL), colours.dim)]
+        for at, (lane, name, row) in enumerate(zip(lanes.lanes, names, grid, strict=True)):
+            colour = colours.broker(lane.source.broker if lane.source else None)
+            line = ink(name[: gutter - 1].ljust(gutter), f"bold {colour}")
+            done = "".join(row[: now + 1])
+            if at in travelling:
+                line.append(done[:-1], colour).append(_MARK, f"bold {colours.warning}")
+            else:
+                line.append(done, colour)
+            lines.append(line.append("".join(row[now + 1 :]), colours.dim))
+        return lines
+
     def _session(self) -> list[Text]:
         """Count down the session that is nearest to its end, if it has lost its connection."""
         colours, zookeeper = self.palette, self.model.zookeeper
@@ -93,6 +135,48 @@ class MotionStrip(Drawn):
         line.append("▕" + "█" * full + " " * (_SESSION_BAR - full) + "▏", style=colours.warning)
         line.append(f" ends in {duration(left)} (not slowed)", style="bold")
         return [line]
+
+
+def _lane_name(lane: Lane) -> str:
+    if lane.source is None:
+        return lane.name
+    return f"{lane.source} {'●' if lane.name == 'leads' else '○'}"
+
+
+def lane_grid(lanes: Lanes, width: int) -> list[list[str]]:
+    """Return the characters of each lane: moves, marks at their columns, and labels where there is
+    room. A move leaves its mark, goes straight to the other lane, and then along with time.
+    """
+    grid = [[" "] * width for _ in lanes.lanes]
+
+    def place(us: int) -> int:
+        return column(us, lanes.length_us, width - _LABEL)
+
+    for move in lanes.moves:
+        begins, ends = place(move.begins.at_us), place(move.ends.at_us)
+        down = move.ends.lane > move.begins.lane
+        for lane in range(*sorted((move.begins.lane, move.ends.lane)))[1:]:
+            if grid[lane][begins] == " ":
+                grid[lane][begins] = "│"
+        row = grid[move.ends.lane]
+        if ends > begins:
+            row[begins] = "└" if down else "┌"
+            row[begins + 1 : ends] = "─" * (ends - begins - 1)
+            if ends - 1 > begins:
+                row[ends - 1] = "▶"
+    for mark in lanes.marks:
+        grid[mark.lane][place(mark.at_us)] = _BOX
+    for mark in lanes.marks:
+        row, at = grid[mark.lane], place(mark.at_us)
+        room = next((i for i in range(at + 1, width) if row[i] != " "), width + 1) - at - 3
+        before = at - 1 - max((i for i in range(at) if row[i] != " "), default=-2)
+        if room >= len(mark.label):
+            row[at + 2 : at + 2 + len(mark.label)] = mark.label
+        elif before > len(mark.label) + 1:
+            row[at - 1 - len(mark.label) : at - 1] = mark.label
+        elif room > _LEAST:
+            row[at + 2 : at + 2 + room] = mark.label[: room - 1] + "…"
+    return grid
 
 
 def _exact(us: int) -> str:
