@@ -27,8 +27,8 @@ KEYFRAME_EVERY_EVENTS: Final = 10_000
 MAX_KEYFRAMES: Final = 24
 NEAR_EVENTS: Final = 1_000
 NEAR_FRAMES: Final = 8
-TAPE_EVENTS: Final = 50_000
-TAPE_BYTES: Final = 32 * 1024 * 1024
+TAPE_EVENTS: Final = 40_000
+TAPE_BYTES: Final = 24 * 1024 * 1024
 """So much of a live cluster's events is held for going back. Gauges are thinned."""
 GAUGES_EVERY_US: Final = 500_000
 
