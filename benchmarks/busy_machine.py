@@ -1,0 +1,422 @@
+"""`kafka-edu bench busy-machine`: the whole thing on 30 % of one core, next to the same run alone.
+
+The whole thing: three brokers, their ZooKeeper and supervisor, a load of 200 records a second, the
+dashboard in a terminal, and then the first lesson with the presenter, in the dashboard too. All of
+it is started inside the squeeze (`squeeze`) and stays there.
+
+    share         of one core, that all its processes had. A run above 35 % is void: it was not
+                  squeezed. Other programs may make it less than 30 %
+    load          records acknowledged a second
+    lateness      how long ago something happened that the picture lacks. Seen from outside it is
+                  what the status line says (nothing up to 2 s) and the time since anything was
+                  drawn. The dashboard itself says it exactly (`dashboard --report`); an older
+                  checkout does not
+    keys          from the key to the new picture, seen from outside, in the terminal. A key without
+                  an answer within 60 s counts as 60 s. `q`: until the program has ended
+    memory        the dashboard's largest resident memory
+    steps         the time of each step of the lesson, and how many were not seen within 2 minutes
+
+`--checkout FOLDER` runs the programs of another checkout, for figures before and after a change.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_edu.cli.report import Report
+from kafka_edu.common.python_process import command_line
+
+from .squeeze import NO_SQUEEZE, ShareMeter, Squeeze, squeezed
+from .watched_terminal import WatchedTerminal, lateness_said
+
+NAME = "busy-machine"
+HELP = (
+    "brokers, load, dashboard and a lesson on 30 % of one core: lateness, keys, memory, steps (five"
+    " minutes)"
+)
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+LESSON: Final = Path("chapters/ch00_first_lesson/script.toml")
+RATE: Final = 200
+VOID_SHARE: Final = 0.35
+LATE_S: Final = 3.0
+KEY_S: Final = 0.3
+QUIT_S: Final = 1.0
+MEMORY_MB: Final = 150.0
+KEY_EVERY_S: Final = 2.0
+KEY_PATIENCE_S: Final = 60.0
+PATIENCE_S: Final = 300.0
+STEP_PATIENCE_S: Final = 120.0
+"""Nobody in a class looks at one step for longer. It is missed then, and so are those after it."""
+LOOK_EVERY_S: Final = 0.5
+#: A key, and a text that only the footer of its screen has.
+KEYS: Final = (("5", "events/partitions"), ("4", "worst first"), ("7", "one more joins"))
+
+
+class RunError(Exception):
+    """The run could not be made. The message says why."""
+
+
+class Found(NamedTuple):
+    """The figures of one run; times in s."""
+
+    squeeze: str
+    share: float
+    ready_s: float
+    """How long `cluster up` took."""
+    load: float
+    """Records acknowledged a second."""
+    late_s: tuple[float, ...]
+    """Seen from outside, twice a second."""
+    late_said_s: tuple[float, ...]
+    """What the dashboard itself says, about once a second. Empty: it does not say it."""
+    keys_s: tuple[float, ...]
+    quit_s: float
+    memory_mb: float
+    steps: tuple[tuple[str, float | None], ...]
+    """Each step of the lesson, and how long it took; None if it was not seen."""
+    machine_load: float
+    """The processes of the whole machine that wanted a core, on average over a minute."""
+
+    @property
+    def missed(self) -> int:
+        return sum(seconds is None for _, seconds in self.steps)
+
+
+def quantile(values: Sequence[float], share: float) -> float | None:
+    """Return the value that this share of all values does not exceed. None of no values."""
+    ordered = sorted(values)
+    if not ordered:
+        return None
+    return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
+
+
+class Watch:
+    """Looks at a run from outside every half second, in a thread."""
+
+    def __init__(self, home: Path, squeeze: Squeeze) -> None:
+        self.meter = ShareMeter(str(home))
+        self._squeeze = squeeze
+        self._terminal: WatchedTerminal | None = None
+        self._said_s = 0.0
+        self._judges_lateness = False
+        self.late_s: list[float] = []
+        self.memory_mb = 0.0
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def begin(self, terminal: WatchedTerminal, *, judges_lateness: bool) -> None:
+        """Look at a dashboard from now on. Its memory counts in any case."""
+        self._said_s, self._judges_lateness, self._terminal = 0.0, judges_lateness, terminal
+
+    def _look(self) -> None:
+        seen_s = 0.0
+        while not self._end.wait(LOOK_EVERY_S):
+            self._squeeze.settle(self.meter.look())
+            terminal = self._terminal
+            if terminal is None or not terminal.pid:
+                continue
+            drawn_s = terminal.last_s
+            if drawn_s > seen_s:
+                said_s = lateness_said(terminal.since(seen_s))
+                self._said_s = said_s if said_s is not None else self._said_s
+                seen_s = drawn_s
+            if self._judges_lateness:
+                self.late_s.append(self._said_s + time.monotonic() - drawn_s)
+            self.memory_mb = max(self.memory_mb, rss_mb(terminal.pid))
+
+    def close(self) -> None:
+        self._end.set()
+        self._thread.join()
+
+
+def rss_mb(pid: int) -> float:
+    """Return the resident memory of a process; 0 if it is gone."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+class Run:
+    """One run of the whole thing."""
+
+    def __init__(self, tree: Path, squeeze: Squeeze, home: Path, seconds: float) -> None:
+        self._tree = tree
+        self._squeeze = squeeze
+        self._home = home
+        self._seconds = seconds
+        self._env = {
+            **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+            "KAFKA_EDU_HOME": str(home),
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+        }
+
+    def _command(self, *words: str) -> list[str]:
+        return self._squeeze.command([sys.executable, "-m", "kafka_edu", *words])
+
+    def _do(self, *words: str) -> None:
+        """Run a command to its end. Raises RunError."""
+        done = subprocess.run(
+            self._command(*words),
+            cwd=self._tree,
+            env=self._env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip().splitlines()
+            raise RunError(f"`kafka-edu {' '.join(words)}`: {said[-1] if said else 'failed'}")
+
+    @contextlib.contextmanager
+    def _cluster(self) -> Iterator[float]:
+        """Keep a cluster up, and yield how long that took."""
+        began_s = time.monotonic()
+        try:
+            self._do("cluster", "up")
+            yield time.monotonic() - began_s
+        finally:
+            with contextlib.suppress(RunError):
+                self._do("cluster", "down", "--delete")
+
+    @contextlib.contextmanager
+    def _terminal(self, *words: str) -> Iterator[WatchedTerminal]:
+        terminal = WatchedTerminal(self._command(*words), self._tree, self._env)
+        try:
+            yield terminal
+        finally:
+            terminal.close()
+
+    def found(self) -> Found:
+        """Do it all. Raises RunError."""
+        watch = Watch(self._home, self._squeeze)
+        try:
+            with self._cluster() as ready_s:
+                result = self._load_home()
+                load = subprocess.Popen(
+                    self._command("load", "--rate", f"{RATE}", "--json", str(result)),
+                    cwd=self._tree,
+                    env=self._env,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+                try:
+                    keys_s, quit_s, said = self._dashboard(watch)
+                finally:
+                    load.send_signal(2)
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        load.wait(PATIENCE_S)
+                    load.kill()
+                steps = self._lesson(watch)
+                machine_load = os.getloadavg()[0]
+        finally:
+            watch.close()
+        return Found(
+            self._squeeze.name,
+            watch.meter.share,
+            ready_s,
+            acknowledged(result),
+            tuple(watch.late_s),
+            tuple(said),
+            tuple(keys_s),
+            quit_s,
+            watch.memory_mb,
+            tuple(steps),
+            machine_load,
+        )
+
+    def _load_home(self) -> Path:
+        return self._home / "load.json"
+
+    def _dashboard(self, watch: Watch) -> tuple[list[float], float, list[float]]:
+        """Watch the load in the dashboard. Return the times of the keys and of `q`, and how late
+        the dashboard says that it was.
+        """
+        report = self._home / "report.jsonl"
+        says = "--report" in (self._tree / "tui" / "command.py").read_text(encoding="utf-8")
+        options = ["--report", str(report)] if says else []
+        began_s = time.monotonic()
+        with self._terminal("dashboard", *options) as terminal:
+            if terminal.wait_for("quit", began_s, PATIENCE_S) is None:
+                raise RunError("the dashboard drew nothing")
+            watch.begin(terminal, judges_lateness=True)
+            keys_s: list[float] = []
+            end_s = time.monotonic() + self._seconds
+            while not keys_s or time.monotonic() < end_s:
+                key, answer = KEYS[len(keys_s) % len(KEYS)]
+                took_s = terminal.time_key(key, answer, KEY_PATIENCE_S)
+                keys_s.append(KEY_PATIENCE_S if took_s is None else took_s)
+                time.sleep(KEY_EVERY_S)
+            pressed_s = terminal.press("q")
+            if terminal.wait_end(PATIENCE_S) is None:
+                raise RunError(f"the dashboard did not end within {PATIENCE_S:g} s of `q`")
+            quit_s = time.monotonic() - pressed_s
+        return keys_s, quit_s, lateness_in(report) if says else []
+
+    def _lesson(self, watch: Watch) -> list[tuple[str, float | None]]:
+        """Present the first lesson without keys, and return the time of each of its steps.
+
+        The presenter saves its place at each step, so its place is read from that file.
+        """
+        script = self._tree / LESSON
+        titles = titles_of(script)
+        entered_s: dict[int, float] = {0: time.monotonic()}
+        with self._terminal("present", str(script), "--fast", "--from-start") as terminal:
+            watch.begin(terminal, judges_lateness=False)
+            code = None
+            while code is None and time.monotonic() < max(entered_s.values()) + STEP_PATIENCE_S:
+                code = terminal.wait_end(0.05)
+                step = saved_step(self._home / "presenter")
+                if step is not None:
+                    entered_s.setdefault(step, time.monotonic())
+            entered_s[len(titles)] = time.monotonic()
+        return times_of_steps(titles, entered_s, finished=code == 0)
+
+
+def times_of_steps(
+    titles: Sequence[str], entered_s: Mapping[int, float], *, finished: bool
+) -> list[tuple[str, float | None]]:
+    """Return how long each step took, from when each was entered. The key len(titles) is the end.
+
+    If the lesson was not finished, the step that was shown last and those after it were missed.
+    """
+    reached = max((step for step in entered_s if step < len(titles)), default=0)
+    found: list[tuple[str, float | None]] = []
+    for step, title in enumerate(titles):
+        if step >= reached and not finished:
+            found.append((title, None))
+            continue
+        # A step that was passed between two looks took no time that could be seen.
+        began_s = min(at for other, at in entered_s.items() if other >= step)
+        found.append((title, min(at for other, at in entered_s.items() if other > step) - began_s))
+    return found
+
+
+def titles_of(script: Path) -> list[str]:
+    """Return the titles of the steps of a lesson."""
+    return [step["title"] for step in tomllib.loads(script.read_text(encoding="utf-8"))["step"]]
+
+
+def saved_step(folder: Path) -> int | None:
+    """Return the step of the only saved place in a folder; None if there is none yet."""
+    for path in folder.glob("*.json"):
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            return int(json.loads(path.read_text(encoding="utf-8"))["step"])
+    return None
+
+
+def lateness_in(report: Path) -> list[float]:
+    """Return the lateness in each line of a dashboard's report, in s."""
+    lines = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+    return [line["late_ms"] / 1000 for line in lines]
+
+
+def acknowledged(result: Path) -> float:
+    """Return the records a second that a load has got acknowledged. Raises RunError."""
+    try:
+        figures = json.loads(result.read_text(encoding="utf-8"))["figures"]
+    except (OSError, ValueError) as error:
+        raise RunError(f"the load has not reported: {error}") from error
+    return float(figures["acked"] / figures["seconds"])
+
+
+def run_once(tree: Path, squeeze: Squeeze, seconds: float) -> Found:
+    """Return the figures of one run in a state folder of its own. Raises RunError."""
+    with tempfile.TemporaryDirectory(prefix="kafka-edu-busy-", ignore_cleanup_errors=True) as name:
+        return Run(tree, squeeze, Path(name), seconds).found()
+
+
+def report_of(found: Mapping[str, Found]) -> Report:
+    """Return the report of runs by name; the targets are those of the run `squeezed`."""
+    report = Report(NAME)
+    for name, run in found.items():
+        report.figure(f"{name}: how", run.squeeze)
+        report.figure(f"{name}: share of one core, all processes, %", 100 * run.share)
+        report.figure(f"{name}: load average of the whole machine", run.machine_load)
+        report.figure(f"{name}: cluster up, s", run.ready_s)
+        report.figure(f"{name}: records acknowledged a second, of {RATE}", run.load)
+        for how, late_s in (("seen", run.late_s), ("said", run.late_said_s)):
+            for share in (0.5, 0.99):
+                value = quantile(late_s, share)
+                report.figure(f"{name}: lateness {how}, p{share * 100:g}, s", value)
+        report.figure(f"{name}: keys", len(run.keys_s))
+        for share in (0.5, 0.95):
+            report.figure(f"{name}: key p{share * 100:g}, s", quantile(run.keys_s, share))
+        report.figure(f"{name}: the slowest key, s", quantile(run.keys_s, 1.0))
+        report.figure(f"{name}: q, s", run.quit_s)
+        report.figure(f"{name}: the dashboard's memory, MB", run.memory_mb)
+        for number, (title, seconds) in enumerate(run.steps, 1):
+            report.figure(f"{name}: step {number}, {title}, s", seconds)
+    run = found["squeezed"]
+    report.target("share of one core, %", 100 * run.share, "<=", 100 * VOID_SHARE)
+    late_s = run.late_said_s or run.late_s
+    report.target("lateness p99, s", quantile(late_s, 0.99), "<=", LATE_S)
+    report.target("key p95, s", quantile(run.keys_s, 0.95), "<=", KEY_S)
+    report.target("q, s", run.quit_s, "<=", QUIT_S)
+    report.target("the dashboard's memory, MB", run.memory_mb, "<=", MEMORY_MB)
+    report.target("steps missed", run.missed, "==", 0)
+    return report
+
+
+def main(argv: list[str]) -> int:
+    """Run the benchmark. Return 0 when it ran, whether or not the targets hold, and 2 when it
+    cannot run here or the run is void.
+    """
+    parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument(
+        "--checkout",
+        type=Path,
+        default=ROOT,
+        metavar="FOLDER",
+        help="run the programs of this checkout (default: of this one)",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="how long the dashboard is watched in each run (default 60)",
+    )
+    parser.add_argument(
+        "--squeezed-only", action="store_true", help="leave out the run without the squeeze"
+    )
+    args = parser.parse_args(argv)
+    tree = args.checkout.resolve()
+    if not Path("/proc/self/environ").exists() or not (tree / LESSON).is_file():
+        print(f"bench {NAME} needs Linux's /proc, and a checkout with {LESSON}", file=sys.stderr)
+        return 2
+    found: dict[str, Found] = {}
+    try:
+        with squeezed() as squeeze:
+            found["squeezed"] = run_once(tree, squeeze, args.seconds)
+        if not args.squeezed_only:
+            found["alone"] = run_once(tree, NO_SQUEEZE, args.seconds)
+    except (RunError, OSError) as error:
+        print(f"bench {NAME} cannot run: {error}", file=sys.stderr)
+        return 2
+    report = report_of(found)
+    report.show()
+    if args.json:
+        report.write(args.json)
+    if found["squeezed"].share > VOID_SHARE:
+        print("the run is void, because it was not squeezed enough", file=sys.stderr)
+        return 2
+    return 0
