@@ -10,6 +10,7 @@ no promise: they may have less, or want less.
 
 import contextlib
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -111,8 +112,11 @@ def squeezed(cgroups: Path = CGROUPS) -> Iterator[Squeeze]:
 
 
 def remove_cgroup(folder: Path, pause: Callable[[float], None] = time.sleep) -> None:
-    """Remove a cgroup. Its processes have been ended, but the kernel may still count one."""
+    """Remove a cgroup. What is left in it is killed: a load, for example, whose presenter was."""
     for _ in range(100):
+        with contextlib.suppress(OSError):
+            for pid in (folder / "cgroup.procs").read_text(encoding="ascii").split():
+                os.kill(int(pid), signal.SIGKILL)
         try:
             folder.rmdir()
         except OSError:

@@ -173,6 +173,21 @@ def test_a_folder_that_is_no_cgroup_is_none(tmp_path: Path) -> None:
     remove_cgroup(tmp_path / "gone", lambda _: None)
 
 
+def test_what_is_left_in_a_cgroup_is_killed(tmp_path: Path) -> None:
+    folder = tmp_path / "bench"
+    folder.mkdir()
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        (folder / "cgroup.procs").write_text(f"{process.pid}\n", encoding="ascii")
+
+        def emptied(_: float) -> None:
+            process.wait()
+            (folder / "cgroup.procs").unlink()
+
+        remove_cgroup(folder, emptied)
+        assert process.returncode == -9
+    assert not folder.exists()
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="nothing can be pinned here")
 def test_without_cgroups_all_is_pinned_next_to_hogs(tmp_path: Path) -> None:
     with squeezed(tmp_path) as squeeze:
