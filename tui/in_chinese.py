@@ -80,7 +80,11 @@ def found_in(text: str, names: Collection[str] = NAMES) -> Iterator[re.Match[str
 
 
 class Verbatim(Widget):
-    """A widget whose lines are names and data, or have both languages: they stay as they are."""
+    """A widget whose lines are names and data, or have both languages: they stay as they are.
+
+    It is the last base of such a widget: Textual takes the first base's word for whether a widget
+    can have the focus.
+    """
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return [each for each in super().get_line_filters() if not isinstance(each, ChineseFilter)]

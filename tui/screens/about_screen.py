@@ -20,7 +20,7 @@ from .declaration import ScreenDeclaration
 from .source_screen import SourceScreen
 
 
-class _Classes(Verbatim, OptionList):
+class _Classes(OptionList, Verbatim):
     """Names of classes and modules."""
 
 

@@ -13,7 +13,7 @@ from ..glossary import terms
 from ..in_chinese import Verbatim
 
 
-class _Words(Verbatim, Static):
+class _Words(Static, Verbatim):
     """The terms in both languages."""
 
 

@@ -16,7 +16,7 @@ from ..in_chinese import Verbatim
 from ..subjects import Source
 
 
-class _Code(Verbatim, Static):
+class _Code(Static, Verbatim):
     """The text of a module."""
 
 

@@ -197,7 +197,7 @@ class FrameLines(_Revealed):
         return line
 
 
-class TreeLines(Verbatim, _Revealed):
+class TreeLines(_Revealed, Verbatim):
     """The chosen frame as a tree. The cursor names a field, and its bytes light up."""
 
     subject = WIRE_TREE
@@ -337,7 +337,7 @@ class HexLines(_Revealed):
         return colours.dim if dim else ""
 
 
-class FieldDetail(Verbatim, Drawn):
+class FieldDetail(Drawn, Verbatim):
     """The field under the cursor: where it lies, which versions have it, what it is for."""
 
     subject = WIRE_TREE

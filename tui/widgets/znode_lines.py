@@ -69,7 +69,7 @@ def unfolded(data: str) -> list[str]:
     return [f"{key:<{width}}  {plain(each)}" for key, each in value.items()]
 
 
-class ZnodeLines(Verbatim, Lines):
+class ZnodeLines(Lines, Verbatim):
     """One line for each znode that is open. Only lines in view are drawn."""
 
     subject = ZNODES
@@ -185,7 +185,7 @@ class ZnodeLines(Verbatim, Lines):
         return ink(" ").append(f"({count(len(node.children))})", style)
 
 
-class ZnodeDetail(Verbatim, Drawn):
+class ZnodeDetail(Drawn, Verbatim):
     """One znode: its path, version, owner, watchers, and its data. It is the one under the cursor;
     at the root, the one that changed last.
     """
