@@ -24,7 +24,7 @@ def rows(app: DashboardApp) -> list[list[str]]:
     found = [
         columns(row + " " * app.size.width)[: app.size.width] for row in text_of(app).splitlines()
     ]
-    for widget in app.screen.query(Verbatim):
+    for widget in (each for each in app.screen.query() if isinstance(each, Verbatim)):
         region = widget.region
         for row in found[region.y : region.bottom]:
             row[region.x : region.right] = " " * region.width
