@@ -550,7 +550,7 @@ class DashboardApp(App[None]):
         if self._reads_rings:  # the key repeats faster than the processes answer
             return
         if by_ms < 0 and self.player.at_the_beginning and self._folder is not None:
-            self._reads_rings = True
+            self._reads_rings = self.model.reads_rings = True
             self.run_worker(self._read_rings(self._folder), group="rings")
 
     async def _read_rings(self, folder: ClusterFolder) -> None:
@@ -560,7 +560,7 @@ class DashboardApp(App[None]):
         try:
             past = await look_back(folder)
         finally:
-            self._reads_rings = False
+            self._reads_rings = self.model.reads_rings = False
         count = self.player.add_rings(past.envelopes)
         words = f"{plural(count, 'fact')} from before, out of the processes' rings"
         said = ". ".join([words if count else "nothing older is remembered", *past.missing])

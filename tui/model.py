@@ -6,7 +6,7 @@ rewound.
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_edu.trace.event import Envelope
 
@@ -16,6 +16,7 @@ from .view_model.groups_view import GroupsView
 from .view_model.keyframe import copied
 from .view_model.load_view import LoadsView
 from .view_model.motion_view import MotionView
+from .view_model.partition_view import PartitionView
 from .view_model.purgatory_view import PurgatoryView
 from .view_model.replication_view import ReplicationView
 from .view_model.requests_view import RequestsView
@@ -24,7 +25,11 @@ from .view_model.wheels_view import WheelsView
 from .view_model.wire_view import WireView
 from .view_model.zookeeper_view import ZookeeperView
 
-_NO_STATE = frozenset({"name", "pause", "late_us", "flooded", "left_out", "motion", "wire"})
+NEVER: Final = -1
+"""The age of what was never sampled."""
+_NO_STATE: Final = frozenset(
+    {"name", "pause", "late_us", "flooded", "left_out", "reads_rings", "motion", "wire"}
+)
 
 
 class Pause(NamedTuple):
@@ -54,11 +59,39 @@ class Model:
         """The events of the last seconds that are not shown, because there was no time. Set by the
         app, and no part of the state.
         """
+        self.reads_rings = False
+        """Whether the processes' rings are being read for the past. Set by the app."""
         self.motion = MotionView()
         """Slow motion has a clock of its own, so it is no part of the state."""
         self.wire = WireView()
         """The captured frames. They come from files, not from events, so they stay."""
         self.reset()
+
+    def unknown(self) -> str:
+        """Say why an empty list proves nothing; empty if it proves that there is nothing."""
+        if self.reads_rings:
+            return "reading the rings of the processes"
+        return self.cluster.unknown()
+
+    def verdict(self) -> tuple[str, str]:
+        """Return the answer of the head, and its kind: `ok`, `warning` or `error`."""
+        if self.reads_rings:
+            return "warning", f"… {self.unknown()}"
+        return self.cluster.verdict(self.late_us)
+
+    def old_us(self, broker: int) -> int:
+        """Return the age of a broker's samples; 0 if they are of now. O(1)."""
+        known = self.cluster.brokers.by_id.get(broker)
+        return known.old_us(self.cluster.glow.now_us) if known is not None else 0
+
+    def age_of_offsets_us(self, p: PartitionView) -> int:
+        """Return the age of a partition's HW and LEO; 0: they are of now; NEVER: no sample of its
+        leader has said them. A fact may have, but offsets move on without facts. O(1).
+        """
+        leader = self.cluster.brokers.by_id.get(p.leader)
+        if leader is None or not leader.sampled_us:
+            return NEVER
+        return leader.old_us(self.cluster.glow.now_us)
 
     def state(self) -> dict[str, object]:
         """Return a copy of all reducers, for `restore`. O(state)."""

@@ -265,9 +265,9 @@ class Player:
         if older:
             at_us = self.replay.clock_us
             self._keyframes.forget(-len(older))
-            self._keyframes.frames.insert(
-                0, Keyframe(0, older[0].mono_us, Model(self.model.name).state())
-            )
+            unknown = Model(self.model.name)
+            unknown.cluster.facts_only = True
+            self._keyframes.frames.insert(0, Keyframe(0, older[0].mono_us, unknown.state()))
             self.tape[:0] = older
             self._tape_bytes += sum(map(self._sizes.of, older))
             self._from_rings = True

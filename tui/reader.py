@@ -4,6 +4,7 @@ from typing import Protocol, runtime_checkable
 
 from textual.widget import Widget
 
+from .model import Model
 from .screens.declaration import ScreenDeclaration
 
 
@@ -17,6 +18,8 @@ class Reader(Protocol):
     """The text that a line of a list must hold to be shown."""
     declarations: tuple[ScreenDeclaration, ...]
     """All screens, for the line of jump keys."""
+    model: Model
+    """What is known of the cluster, and what is not known yet."""
 
 
 def reader_of(widget: Widget) -> Reader:

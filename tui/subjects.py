@@ -197,8 +197,8 @@ PURGATORY = Subject(
 )
 ENDED = Subject(
     "What ended the others?",
-    "Counts by cause of the last ten seconds. The typical wait is the median, exact within a power"
-    " of two. Brokers count causes only while somebody looks. Below, one by one, are operations"
+    "Counts by cause of the last ten seconds. The typical wait is the median, at most 2 % off."
+    " Brokers count causes only while somebody looks. Below, one by one, are operations"
     " that waited longer than 100 ms against their client's will, or that a change of the cluster"
     " ended. [enter] follows the causes of one. ✓ it got what it needed, ◷ its time was over, ✗ it"
     " ended for another reason.",

@@ -16,13 +16,27 @@ BUCKETS: Final = _SUB * (32 - _SUB_BITS - 1) + 2 * _SUB
 TABLE_BITS: Final = 12
 
 
-def _computed(us: int) -> int:
-    shift = max(us.bit_length() - _SUB_BITS - 1, 0)
-    return _SUB * shift + (us >> shift)
+def bucket_at(value: int, sub_bits: int) -> int:
+    """Return the bucket of a value on a scale with 2^`sub_bits` buckets for each doubling. O(1).
+
+    With 5 sub-bits 500 is in the bucket from 496 to 503, and values below 64 have buckets of their
+    own. With 0 the scale is by powers of two.
+    """
+    shift = max(value.bit_length() - sub_bits - 1, 0)
+    return (shift << sub_bits) + (value >> shift)
+
+
+def bucket_range(bucket: int, sub_bits: int) -> tuple[int, int]:
+    """Return the first value of a bucket, and how many values it holds. O(1)."""
+    sub = 1 << sub_bits
+    if bucket < 2 * sub:
+        return bucket, 1
+    shift = (bucket >> sub_bits) - 1
+    return (sub + bucket % sub) << shift, 1 << shift
 
 
 #: The bucket of each value below 4,096 µs: one look-up for most requests.
-BUCKET_TABLE: Final = bytes(_computed(us) for us in range(1 << TABLE_BITS))
+BUCKET_TABLE: Final = bytes(bucket_at(us, _SUB_BITS) for us in range(1 << TABLE_BITS))
 
 
 def bucket_of(us: int) -> int:
@@ -37,10 +51,8 @@ def bucket_of(us: int) -> int:
 
 def value_of(bucket: int) -> int:
     """Return the middle of a bucket, in µs."""
-    if bucket < 2 * _SUB:
-        return bucket
-    shift = bucket // _SUB - 1
-    return ((_SUB + bucket % _SUB) << shift) + (1 << shift) // 2
+    first, values = bucket_range(bucket, _SUB_BITS)
+    return first + values // 2
 
 
 class Histogram:

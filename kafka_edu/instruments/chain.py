@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.instruments.event_name import event_name
 from kafka_edu.instruments.sentences import fact_text
+from kafka_edu.instruments.session_names import with_owners
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.reader import History, TreeNode, order
 
@@ -47,9 +48,9 @@ def chain_of(history: History, envelope: Envelope, most_effects: int = 20) -> Ch
     trees = history.causes_tree(envelope)
     causes: list[ChainLine] = []
     for tree in sorted(trees, key=lambda tree: _holds(tree, envelope)):
-        causes += _drawn(tree, envelope)
+        causes += _drawn(history, tree, envelope)
     root = history.effects_tree(envelope)
-    effects = list(_drawn(root, None))[1:]
+    effects = list(_drawn(history, root, None))[1:]
     main = next(tree for tree in trees if _holds(tree, envelope))
     return Chain(
         envelope=envelope,
@@ -64,7 +65,7 @@ def _holds(tree: TreeNode, envelope: Envelope) -> bool:
     return any(node.envelope is envelope for _, node in tree.walk())
 
 
-def _drawn(tree: TreeNode, last: Envelope | None) -> Iterator[ChainLine]:
+def _drawn(history: History, tree: TreeNode, last: Envelope | None) -> Iterator[ChainLine]:
     """Yield the lines of a tree. The branch that holds `last` continues the line, or else the
     longest one.
     """
@@ -81,7 +82,7 @@ def _drawn(tree: TreeNode, last: Envelope | None) -> Iterator[ChainLine]:
         yield ChainLine(
             rails=rails + mark,
             envelope=node.envelope,
-            text=fact_text(node.envelope.event),
+            text=with_owners(fact_text(node.envelope.event), history),
             also=tuple(event_name(link.cause) for link in node.parents[1:]),
             more=more,
         )

@@ -5,11 +5,14 @@ seconds. It is pure. `kafka-edu why` and the Purgatory screen both use it, so th
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from kafka_edu.common.log_histogram import bucket_range
 from kafka_edu.common.words import duration, joined, plural
 from kafka_edu.trace.events.purgatory import (
+    WAIT_SUB_BITS,
     EndedBy,
     ReplicaProgress,
     Requirement,
@@ -208,7 +211,14 @@ class Ended(NamedTuple):
     times: int
     """How many operations it has ended."""
     typical_ms: int
-    """The median of the waits, estimated within a power of two."""
+    """The median of the waits, at most 2 % off; of older recordings within a power of two."""
+
+
+Waits = Mapping[tuple[int, int], int]
+"""(the shortest wait of a bucket in ms, how many ms it holds) → operations."""
+
+
+_NONE: Final[Waits] = MappingProxyType({})
 
 
 class RecentlyEnded:
@@ -221,8 +231,8 @@ class RecentlyEnded:
     def __init__(self) -> None:
         self.counted = False
         """Whether the broker counts causes; those of older recordings do not."""
-        self._totals: dict[str, tuple[int, ...]] = {}
-        self._before: deque[tuple[int, dict[str, tuple[int, ...]]]] = deque()
+        self._totals: dict[str, Waits] = {}
+        self._before: deque[tuple[int, dict[str, Waits]]] = deque()
         """When totals grew, and what they were before; the oldest first."""
 
     def begin(self, ended: Sequence[EndedBy], now_us: int) -> None:
@@ -231,13 +241,16 @@ class RecentlyEnded:
             self.sample(ended, now_us)
             return
         self.counted = True
-        self._totals = {one.cause: one.waits for one in ended}
+        self._totals = {one.cause: _waits_of(one) for one in ended}
 
     def sample(self, ended: Sequence[EndedBy], now_us: int) -> None:
         """Take totals. Smaller totals than before come from a restarted broker."""
         self.counted = True
-        totals = {one.cause: one.waits for one in ended}
-        if any(sum(totals.get(cause, ())) < sum(waits) for cause, waits in self._totals.items()):
+        totals = {one.cause: _waits_of(one) for one in ended}
+        if any(
+            sum(totals.get(cause, _NONE).values()) < sum(waits.values())
+            for cause, waits in self._totals.items()
+        ):
             self._totals = {}
             self._before.clear()
         if not self._before or now_us - self._before[-1][0] >= WINDOW_US // 40:
@@ -257,23 +270,29 @@ class RecentlyEnded:
         before = self._before[0][1]
         found = []
         for cause, waits in self._totals.items():
-            old = before.get(cause, ())
-            new = [n - (old[i] if i < len(old) else 0) for i, n in enumerate(waits)]
-            if count := sum(new):
+            old = before.get(cause, _NONE)
+            new = {bucket: n - old.get(bucket, 0) for bucket, n in waits.items()}
+            if count := sum(new.values()):
                 found.append(Ended(cause, count, typical_ms(new)))
         return sorted(found, key=lambda one: (-one.times, one.cause))
 
 
-def typical_ms(waits: Sequence[int]) -> int:
-    """Return the median of waits that are counted by powers of two as in EndedBy.
+def _waits_of(ended: EndedBy) -> Waits:
+    """Return the waits that one cause has ended, by bucket."""
+    if ended.waits:
+        return {bucket_range(bucket, 0): n for bucket, n in enumerate(ended.waits)}
+    return {bucket_range(bucket, WAIT_SUB_BITS): n for bucket, n in ended.counts}
 
-    Waits are taken as spread evenly within their power of two: of [0, 0, 0, 0, 4], four waits from
-    8 to below 16 ms, it is 12 ms.
+
+def typical_ms(waits: Waits) -> int:
+    """Return the median of waits that are counted by bucket; 0 if there are none.
+
+    Waits are taken as spread evenly within their bucket: of four waits from 8 to below 16 ms, it is
+    12 ms.
     """
-    rank = sum(waits) / 2
-    for bucket, count in enumerate(waits):
+    rank = sum(waits.values()) / 2
+    for (shortest, length), count in sorted(waits.items()):
         if count and rank <= count:
-            low = 0 if bucket == 0 else 1 << (bucket - 1)
-            return 0 if bucket == 0 else round(low + low * rank / count)
+            return shortest if length == 1 else round(shortest + length * rank / count)
         rank -= count
     return 0

@@ -8,10 +8,12 @@ from collections.abc import Callable, Hashable, Iterator
 from heapq import nsmallest
 from typing import Final, Generic, TypeVar
 
+from kafka_edu.common.log_histogram import bucket_at
 from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
 from kafka_edu.timer.system_timer import SystemTimer
 from kafka_edu.trace.event import SLOW_MS, Event, Level
 from kafka_edu.trace.events.purgatory import (
+    WAIT_SUB_BITS,
     EndedBy,
     OperationCompleted,
     OperationsEnded,
@@ -37,8 +39,8 @@ OPERATIONS_TOLD: Final = 50
 LOOKED_FOR_MS: Final = 1000
 """Causes are counted for so long after the last gauge: somebody looks."""
 
-WAIT_BUCKETS: Final = 24
-"""Waits are counted by powers of two: the last bucket begins at 2^22 ms, over an hour."""
+LONGEST_WAIT_MS: Final = (1 << 22) - 1
+"""Longer waits, over an hour, count as so long."""
 
 CAUSES_COUNTED: Final = 50
 """The maximum number of causes that a purgatory counts. Later ones count as `other causes`."""
@@ -106,7 +108,7 @@ class DelayedOperationPurgatory(Generic[Operation]):
         self._looked = False
         """Whether somebody looks at the gauges now. Only then causes are counted in detail."""
         self._looked_ms = 0
-        self._ended: dict[str, list[int]] = {}
+        self._ended: dict[str, dict[int, int]] = {}
         """cause → the waits that it has ended, counted as in EndedBy."""
         self._ended_changed = False
         if trace is not None:
@@ -294,9 +296,10 @@ class DelayedOperationPurgatory(Generic[Operation]):
         if waits is None:
             if len(self._ended) >= CAUSES_COUNTED:
                 cause = OTHER_CAUSES
-            waits = self._ended.setdefault(cause, [0] * WAIT_BUCKETS)
-        waited_ms = max(self._now_ms() - operation.watched_ms, 0)
-        waits[min(waited_ms.bit_length(), WAIT_BUCKETS - 1)] += 1
+            waits = self._ended.setdefault(cause, {})
+        waited_ms = min(max(self._now_ms() - operation.watched_ms, 0), LONGEST_WAIT_MS)
+        bucket = bucket_at(waited_ms, WAIT_SUB_BITS)
+        waits[bucket] = waits.get(bucket, 0) + 1
         self._ended_changed = True
 
     def _waited_long(self, operation: DelayedOperation) -> bool:
@@ -390,7 +393,10 @@ class DelayedOperationPurgatory(Generic[Operation]):
     def _ends(self) -> OperationsEnded:
         return OperationsEnded(
             purgatory=self.name,
-            ended=tuple(EndedBy(cause, _without_zeros(w)) for cause, w in self._ended.items()),
+            ended=tuple(
+                EndedBy(cause, (), tuple(sorted(waits.items())))
+                for cause, waits in self._ended.items()
+            ),
         )
 
     def _snapshot(self) -> Iterator[Event]:
@@ -416,12 +422,6 @@ def _client(operation: DelayedOperation) -> str:
 
 def _correlation(operation: DelayedOperation) -> int:
     return operation.requester.correlation_id if operation.requester is not None else -1
-
-
-def _without_zeros(counts: list[int]) -> tuple[int, ...]:
-    """Return the counts up to the last one that is not zero."""
-    end = next((i for i in range(len(counts), 0, -1) if counts[i - 1]), 0)
-    return tuple(counts[:end])
 
 
 def _names(keys: tuple[Hashable, ...]) -> tuple[str, ...]:

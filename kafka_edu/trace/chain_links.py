@@ -51,7 +51,8 @@ class LinkKind(StrEnum):
     CAUSE = "cause number"
     """Within one process: the effect names the number of its cause."""
     PROCESS = "process"
-    """A process ended or was paused; ZooKeeper lost the session that it had."""
+    """A process ended or was paused; ZooKeeper lost the session that it had, or another broker got
+    no answer from it."""
     MISSED_CHANGE = "missed change"
     """A watch that was set again after a reconnect fired for a change in between."""
     WATCH = "watch"

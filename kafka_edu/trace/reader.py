@@ -33,9 +33,13 @@ from kafka_edu.trace.chain_links import (
 )
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source, SourceKind
 from kafka_edu.trace.events.client import RecordAcknowledged
-from kafka_edu.trace.events.controller import ControllerRequestSent, ZkWatchFired
+from kafka_edu.trace.events.controller import (
+    ControllerRequestFailed,
+    ControllerRequestSent,
+    ZkWatchFired,
+)
 from kafka_edu.trace.events.network import RequestReceived, ResponseSent
-from kafka_edu.trace.events.replication import FollowerAppended, ProduceAppended
+from kafka_edu.trace.events.replication import FetcherFailed, FollowerAppended, ProduceAppended
 from kafka_edu.trace.events.server import (
     BrokerRegistered,
     BrokerSnapshot,
@@ -63,6 +67,8 @@ _BROKER_ID: Final = re.compile(r"/brokers/ids/(\d+)$")
 _ALL_RULES: Final = (*RULES, ELECTION, RESPONSE)
 
 _EARLY: Final = 4
+_NEXT_ATTEMPT_US: Final = 1_000_000
+"""A fetcher tries again after replica.fetch.backoff.ms."""
 
 Ident = tuple[Source, int, int]
 """(source, its life, number): each start of a broker may count its facts from 1 again."""
@@ -260,6 +266,10 @@ class History:
         """(source, pid) → its sessions."""
         self._session_events: _Entries = defaultdict(list)
         self._process_events: _Entries = defaultdict(list)
+        self._process_acts: _Entries = defaultdict(list)
+        """(process) → its starts, pauses, resumes and ends."""
+        self._unreached: _Entries = defaultdict(list)
+        """(process) → the facts of others that got no answer from it."""
         self._answered: _Entries = defaultdict(list)
         self._acks: _Entries = defaultdict(list)
         self._facts_of: _Entries = defaultdict(list)
@@ -336,6 +346,11 @@ class History:
                 | ProcessResumed(child=child, pid=pid)
             ):
                 yield self._process_events, (child, pid)
+                yield self._process_acts, (child,)
+            case ProcessStarted(child=child):
+                yield self._process_acts, (child,)
+            case FetcherFailed(leader=broker) | ControllerRequestFailed(broker_id=broker):
+                yield self._unreached, (Source.of_broker(broker),)
             case (
                 SessionDisconnected(session_id=session)
                 | SessionExpired(session_id=session)
@@ -384,6 +399,15 @@ class History:
         if session not in self._owners:
             self._owners[session] = owner
             self._sessions[owner.source, owner.pid].append(session)
+
+    def owner(self, session: int, at_us: int | None = None) -> Source | None:
+        """Return the process that has, or had, a ZooKeeper session; None if nobody has said it, or
+        not yet at `at_us`.
+        """
+        known = self._owners.get(session)
+        if known is None or (at_us is not None and known.since_us > at_us):
+            return None
+        return known.source
 
     def parents(self, envelope: Envelope) -> tuple[Link, ...]:
         """Every cause of this event that the history holds, the latest first. O(log events), and
@@ -515,11 +539,12 @@ class History:
         process after ZooKeeper has lost its connection.
         """
         if (key := written_key(envelope)) is not None:
-            yield from self._znodes.get(key, ())[-_EARLY:]
+            yield from _just_before(envelope, self._znodes.get(key, ()))
         match envelope.event:
             case ProcessEnded(child=child, pid=pid):
                 for session in self._sessions.get((child, pid), ()):
-                    yield from self._session_events.get((session,), ())[-_EARLY:]
+                    yield from _just_before(envelope, self._session_events.get((session,), ()))
+                yield from _just_before(envelope, self._unreached.get((child,), ()))
             case _:
                 pass
 
@@ -556,6 +581,8 @@ class History:
                 yield from self._process_links(envelope, session)
             case RecordAcknowledged():
                 yield from self._ack_links(envelope, envelope.event)
+            case FetcherFailed(leader=broker) | ControllerRequestFailed(broker_id=broker):
+                yield from self._unreached_links(envelope, Source.of_broker(broker))
             case _ if (key := znode_key(envelope)) is not None:
                 yield from self._writer_links(envelope, key)
             case _:
@@ -673,6 +700,37 @@ class History:
         asked = self._numbered(ended, ended.cause) if ended.cause else None
         return asked is None or lost.mono_us >= asked.mono_us
 
+    def _unreached_links(self, failed: Envelope, child: Source) -> Iterator[Link]:
+        """A broker got no answer from another one whose process had ended or was paused.
+
+        The supervisor may see the end some ms after the connection was closed. Then the process
+        emitted nothing in between, and a requested end was requested before. One that nobody
+        requested was seen before the next attempt, to which a live process would have answered.
+        """
+        acts = self._process_acts.get((child,), [])
+        at = bisect_right(acts, failed.mono_us, key=lambda envelope: envelope.mono_us)
+        cause: Envelope | None = None
+        if at and isinstance(acts[at - 1].event, ProcessEnded | ProcessPaused):
+            cause = acts[at - 1]
+        elif at < len(acts) and self._ends_with(failed, acts[at], child):
+            cause = acts[at]
+        if cause is not None and isinstance(cause.event, ProcessEnded | ProcessPaused):
+            key = ((child.kind.value, child.id), ("pid", cause.event.pid))
+            yield Link(LinkKind.PROCESS, key, cause, failed)
+
+    def _ends_with(self, failed: Envelope, ended: Envelope, child: Source) -> bool:
+        """Return whether an attempt failed because the process ended, which was seen later."""
+        if not isinstance(ended.event, ProcessEnded):
+            return False
+        facts = self._facts_of.get((child,), [])
+        spoken = bisect_right(facts, ended.mono_us, key=lambda envelope: envelope.mono_us)
+        if spoken and failed.mono_us < facts[spoken - 1].mono_us:
+            return False
+        asked = self._numbered(ended, ended.cause) if ended.cause else None
+        if asked is not None:
+            return failed.mono_us >= asked.mono_us
+        return ended.mono_us - failed.mono_us < _NEXT_ATTEMPT_US
+
     def _ack_links(self, ack: Envelope, event: RecordAcknowledged) -> Iterator[Link]:
         for answered in acknowledged(ack, self._answered.get((event.topic, event.partition), ())):
             for sent in self._by_cause.get(self.ident(answered), ()):
@@ -705,6 +763,7 @@ class History:
             case ProcessEnded(child=child, pid=pid) | ProcessPaused(child=child, pid=pid):
                 for session in self._sessions.get((child, pid), ()):
                     yield from self._session_events.get((session,), ())
+                yield from self._unreached.get((child,), ())
             case ResponseSent():
                 answered = self._numbered(envelope, envelope.cause) if envelope.cause else None
                 if answered is not None and isinstance(answered.event, ProduceAnswered):
@@ -712,6 +771,14 @@ class History:
                         yield from self._acks.get((topic, partition), ())
             case _:
                 pass
+
+
+def _just_before(envelope: Envelope, facts: Sequence[Envelope]) -> Sequence[Envelope]:
+    """Return the last few facts that are not later. A history may hold later ones too: a view may
+    have been wound back. O(log facts).
+    """
+    at = bisect_right(facts, envelope.mono_us, key=lambda fact: fact.mono_us)
+    return facts[max(at - _EARLY, 0) : at]
 
 
 def link_fault(link: Link) -> str:

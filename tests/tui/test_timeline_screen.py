@@ -13,6 +13,7 @@ from kafka_edu.trace.events.controller import ControllerElected, LeaderElected
 from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessResumed
 from kafka_edu.trace.events.zk import SessionExpired
 from tests.tui.paused_app import Ask, after_last, recording, screen_text, shown
+from tests.tui.test_cluster_room import cluster_with
 from tui.app import DashboardApp
 from tui.screens.breakpoint_screen import BreakpointScreen
 from tui.screens.chain_screen import ChainScreen
@@ -178,6 +179,8 @@ def test_an_empty_cluster_says_what_to_do_here() -> None:
         app = DashboardApp("demo")
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.pause()
+            assert "press l to make one" not in shown(app), "nobody has said yet that it is empty"
+            app.model.apply(cluster_with({}).envelopes)
             text = shown(app)
             assert "press l to make one" in text
             assert "demo` makes" not in text

@@ -8,8 +8,13 @@ reports it. A card shows both, because the time between them is the time without
 from typing import Final
 
 from kafka_edu.instruments.link_events import LinkLost, LinkMade
-from kafka_edu.trace.event import SUPERVISOR, Envelope, Source, SourceKind
-from kafka_edu.trace.events.controller import BrokerFailed, BrokerJoined, ControllerBrokerSnapshot
+from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Envelope, Kind, Source, SourceKind
+from kafka_edu.trace.events.controller import (
+    BrokerFailed,
+    BrokerJoined,
+    ControllerBrokerSnapshot,
+    ControllerSnapshot,
+)
 from kafka_edu.trace.events.network import NetworkSampled
 from kafka_edu.trace.events.server import (
     BrokerRegistered,
@@ -28,13 +33,16 @@ from kafka_edu.trace.events.supervisor import (
     ProcessSnapshot,
     ProcessStarted,
 )
-from kafka_edu.trace.events.trace import SnapshotEnds
+from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
 
 from .figures import duration
 from .glow import Glow
 from .rates import Rate
 
 SILENT_AFTER_US: Final = 2_000_000
+OLD_US: Final = 2_000_000
+"""Samples come ten times a second, and four times a second when a view was wound back. Older ones
+are not what is now."""
 BROKER_EVENTS: Final = (
     ProcessSnapshot,
     ProcessStarted,
@@ -78,6 +86,12 @@ class BrokerView:
         """Kafka's broker state: Starting, RunningAsBroker, …"""
         self.linked = False
         self.heard_us = 0
+        self.sampled_us = 0
+        """When it last sent a sample or a snapshot. 0: there is none, so its gauges are unknown."""
+        self.whole = False
+        """Whether its state is known: its snapshot is complete, or we saw it start."""
+        self.network_known = False
+        """Whether its queues and rates have been sampled since it runs."""
         self.bytes_in = Rate()
         self.bytes_out = Rate()
         self.requests = Rate()
@@ -100,6 +114,27 @@ class BrokerView:
             return self.process == "stopped" or self.in_cluster is False
         return self.in_cluster is False or (not self.linked and self.heard_us > 0)
 
+    @property
+    def unread(self) -> bool:
+        """Return whether the broker runs, and its state is still to be read."""
+        runs = self.process == "running" or (self.process == "unknown" and self.linked)
+        return runs and not self.whole and self.in_cluster is not False
+
+    def old_us(self, now_us: int) -> int:
+        """Return the age of its last sample; 0 if that is of now. O(1)."""
+        age_us = now_us - self.sampled_us
+        return age_us if self.sampled_us and age_us > OLD_US else 0
+
+    @property
+    def out_words(self) -> str:
+        """Say why the broker does not take part, without its name; empty if it does."""
+        ended = "its session has ended" if self.in_cluster is False else ""
+        if self.process == "paused":
+            return f"is paused, and {ended}" if ended else "is paused"
+        if self.process == "running" and ended:
+            return "is not in the cluster"
+        return "is gone" if self.dead else ""
+
     def status(self, now_us: int) -> tuple[str, str]:
         """Return a sign with words, and a second line with the cluster's view. The second line is
         empty if all is well.
@@ -108,33 +143,37 @@ class BrokerView:
         def since(at_us: int) -> str:
             return duration((now_us - at_us) / 1000) if at_us else "some time"
 
-        gone = f"left the cluster {since(self.in_cluster_changed_us)} ago"
+        session = {
+            True: "ZooKeeper holds its session",
+            False: (
+                f"left the cluster {since(self.in_cluster_changed_us)} ago"
+                if self.in_cluster_changed_us
+                else "its session has ended"
+            ),
+            None: "its session: not known",
+        }[self.in_cluster]
         if self.guest:
-            return (f"✕ {gone}" if self.in_cluster is False else "guest"), "not started here"
+            left = self.in_cluster is False
+            return (f"✕ {session}" if left else "guest"), "not started here"
         if self.process == "stopped":
             head = f"✕ {self.ended or 'stopped'}"
-            return (
-                head,
-                (
-                    gone
-                    if self.in_cluster is False
-                    else "ZooKeeper holds its session"
-                    if self.in_cluster
-                    else ""
-                ),
-            )
+            return head, session if self.in_cluster is not None else ""
         if self.process == "paused":
-            head = f"‖ paused {since(self.process_changed_us)}"
-            return head, gone if self.in_cluster is False else "ZooKeeper holds its session"
+            head = "‖ paused"
+            if self.process_changed_us:
+                head += f" {since(self.process_changed_us)}"
+            return head, session
         if not self.linked and self.heard_us:
             return ("… starting" if self.process == "running" else "✕ no word from it"), (
-                gone if self.in_cluster is False else ""
+                session if self.in_cluster is False else ""
             )
         if self.in_cluster is False:
             return (
                 "… not in the cluster",
                 f"since {since(self.in_cluster_changed_us)}" if self.in_cluster_changed_us else "",
             )
+        if self.unread:
+            return "… reading", ""
         if self.heard_us == 0:
             return "… starting", ""
         if now_us - self.heard_us > SILENT_AFTER_US:
@@ -158,6 +197,12 @@ class BrokersView:
         self._glow = glow
         self._ours_are_known = False
         """Whether the supervisor has named all of its processes."""
+        self._told_alive: dict[int, set[int]] = {}
+        """controller → the live brokers in the snapshot that is arriving."""
+
+    def unread(self) -> list[int]:
+        """Return the brokers that run, and whose state is still to be read. O(brokers)."""
+        return [broker.id for broker in self.by_id.values() if broker.unread]
 
     def a_live_port(self) -> int:
         """Return the port of a broker that runs, or 0."""
@@ -189,8 +234,7 @@ class BrokersView:
         """Take one event. O(1)."""
         teller, now_us = envelope.broker, envelope.mono_us
         if teller is not None and not isinstance(envelope.event, LinkLost):
-            self[teller].heard_us = now_us
-            self[teller].linked = True
+            self._hear(self[teller], envelope)
             self[teller].guest = False
         match envelope.event:
             case SnapshotEnds() if envelope.source == SUPERVISOR:
@@ -212,6 +256,7 @@ class BrokersView:
                 )
             case ProcessStarted(child=Source(kind=SourceKind.BROKER, id=number)) as e:
                 self[number].pid = e.pid
+                self[number].whole = True
                 self._process(self[number], "running", "", now_us)
             case ProcessEnded(child=Source(kind=SourceKind.BROKER, id=number)) as e:
                 how = (
@@ -251,7 +296,11 @@ class BrokersView:
                 self._in_cluster(e.broker_id, False, now_us)
             case SessionLost() as e:
                 self._in_cluster(e.broker_id, False, now_us)
+            case ControllerSnapshot(active=True) if teller is not None:
+                self._told_alive[teller] = set()
             case ControllerBrokerSnapshot() as e:
+                if teller is not None:
+                    self._told_alive.setdefault(teller, set()).add(e.broker_id)
                 self._in_cluster(e.broker_id, True, now_us)
                 self[e.broker_id].port = self[e.broker_id].port or port_of(e.end_points)
             case MetadataUpdated() as e if teller == e.controller_id or self._is_guest(
@@ -261,6 +310,9 @@ class BrokersView:
                 # previous controller. A guest reports nothing at all, so the brokers speak for it.
                 for broker_id in self.by_id.keys() | set(e.live_brokers):
                     self._in_cluster(broker_id, broker_id in e.live_brokers, now_us)
+            case SnapshotEnds() if teller is not None:
+                self[teller].whole = True
+                self._without_a_session(self._told_alive.pop(teller, None), now_us)
             case MetadataSnapshot() as e:
                 for broker_id, end_points in e.live_brokers:
                     self[broker_id].port = self[broker_id].port or port_of(end_points)
@@ -273,11 +325,35 @@ class BrokersView:
             case _:
                 pass
 
+    def _hear(self, broker: BrokerView, envelope: Envelope) -> None:
+        """Note what an event proves, whatever it says: the broker lives, and how new its state
+        is.
+        """
+        broker.heard_us, broker.linked = envelope.mono_us, True
+        known = EVENT_TYPES.get(envelope.name)
+        if known is None:
+            return
+        if known.kind is Kind.FACT:
+            broker.whole |= envelope.seq == 1  # its first fact: nothing happened before
+        elif not isinstance(envelope.event, SnapshotBegins | SnapshotEnds):
+            broker.sampled_us = envelope.mono_us
+
+    def _without_a_session(self, alive: set[int] | None, now_us: int) -> None:
+        """Take from a controller's whole snapshot which brokers have no session. When each session
+        ended is not known.
+        """
+        if not alive:  # the controller itself has one
+            return
+        for broker in self.by_id.values():
+            if broker.id not in alive:
+                self._in_cluster(broker.id, False, now_us)
+
     def _network(self, broker: BrokerView, e: NetworkSampled, now_us: int) -> None:
         broker.request_queue, broker.request_queue_capacity = (
             e.request_queue_size,
             e.request_queue_capacity,
         )
+        broker.network_known = True
         broker.response_queue, broker.connections = e.response_queue_size, e.connections
         broker.bytes_in.sample(e.bytes_in_total, now_us)
         broker.bytes_out.sample(e.bytes_out_total, now_us)
@@ -298,7 +374,7 @@ class BrokersView:
         broker.in_cluster = is_in
 
     def _lost(self, broker: BrokerView) -> None:
-        broker.linked = False
+        broker.linked = broker.network_known = False
         broker.state = ""
         broker.request_queue = broker.response_queue = broker.connections = broker.handlers_busy = 0
         for rate in (broker.bytes_in, broker.bytes_out, broker.requests):

@@ -2,6 +2,7 @@
 well?".
 """
 
+from collections import Counter
 from typing import Final
 
 from kafka_edu.common.link_faults import WHOLE, Link, LinkFault
@@ -29,6 +30,7 @@ from kafka_edu.trace.events.supervisor import (
 from kafka_edu.trace.events.trace import SnapshotBegins
 
 from .broker_view import BrokersView
+from .figures import duration
 from .glow import Glow
 from .partition_view import PartitionsView
 
@@ -77,6 +79,8 @@ class ClusterView:
         """Links that are not whole."""
         self.relay_ended = False
         """Whether the cluster has a relay that has ended."""
+        self.facts_only = False
+        """Whether this view began with facts of the past. What was before them it cannot know."""
         self._up_since_us: int | None = None
 
     def advance(self, now_us: int) -> None:
@@ -190,23 +194,46 @@ class ClusterView:
                 self.glow.touch("controller")
             self.controller, self.controller_epoch = broker, epoch
 
-    def verdict(self) -> tuple[str, str]:
-        """Return (`ok`, `warning` or `error`, one sentence to understand at a glance)."""
+    @property
+    def controller_unknown(self) -> bool:
+        """Return whether nobody has said who the controller is, so that there may be one."""
+        return self.controller < 0 and not self.controller_epoch and bool(self.unknown())
+
+    def unknown(self) -> str:
+        """Say why an empty list proves nothing yet; empty if all is known. O(brokers)."""
+        unread = self.brokers.unread()
+        if self.facts_only and (unread or not self.brokers.by_id):
+            return "not known: of this time there are facts only, and no snapshot before them"
+        if unread:
+            noun = "broker" if len(unread) == 1 else "brokers"
+            return f"reading the state of {noun} {joined(unread)}"
+        if not self.brokers.by_id:
+            return "reading: no broker has sent anything yet"
+        return ""
+
+    def verdict(self, late_us: int = 0) -> tuple[str, str]:
+        """Return (`ok`, `warning` or `error`, one sentence to understand at a glance).
+
+        A cause that is known stands in it, whatever is still unknown. Counts stand in it only when
+        every broker that runs has sent its state. `late_us`: how late events come here, which says
+        nothing about the brokers.
+        """
         if self.supervised is False and not any(b.linked for b in self.brokers.by_id.values()):
             return "error", "✕ the cluster is down"
+        unknown = self.unknown()
         if not self.brokers.by_id:
-            return "warning", "… waiting for the first broker"
-        gone = [str(b.id) for b in self.brokers.by_id.values() if b.dead]
-        reasons = [f"the link {link} is {fault}" for link, fault in self.links.items()]
-        if self.relay_ended:
-            reasons.insert(0, "the relay has ended: brokers reach neither clients nor ZooKeeper")
-        if gone:
-            still = self.partitions.dead_in_isr()
-            isrs = f", still in {plural(still, 'ISR')}" if still else ""
-            who = f"broker {gone[0]} is" if len(gone) == 1 else f"brokers {joined(gone)} are"
-            reasons.insert(0, f"{who} gone{isrs}")
-        why = f": {'; '.join(reasons)}" if reasons else ""
+            return (
+                "warning",
+                f"? {unknown}" if self.facts_only else "… waiting for the first broker",
+            )
+        reasons = self._reasons()
+        if unknown:
+            sign = "?" if self.facts_only else "…"
+            return "warning", "; ".join([f"{sign} {unknown}", *reasons])
         partitions, under, offline = self.partitions.counts()
+        if (under or offline) and not reasons:
+            reasons = self._who_is_out()
+        why = f": {'; '.join(reasons)}" if reasons else ""
         if offline:
             return (
                 "error",
@@ -218,7 +245,7 @@ class ClusterView:
                 f"! {under:,} of {plural(partitions, 'partition')} under-replicated{why}",
             )
         paused = [str(b.id) for b in self.brokers.by_id.values() if b.process == "paused"]
-        if paused:
+        if paused and not any(b.dead for b in self.brokers.by_id.values()):
             return (
                 "warning",
                 f"! broker {joined(paused)} is paused; the cluster does not know it yet",
@@ -231,6 +258,8 @@ class ClusterView:
             return "warning", f"! {why[2:]}; every partition has all its replicas"
         if self.controller < 0:
             return "warning", "! no controller: nobody can elect leaders until there is one"
+        if silence := self._silence(late_us):
+            return "warning", f"? {silence}"
         guests = self.brokers.guests
         also = (
             ""
@@ -243,3 +272,56 @@ class ClusterView:
             return "ok", f"✓ all brokers are up; no topics yet{also}"
         whole = f"✓ all is well: {plural(partitions, 'partition')}, every replica in sync{also}"
         return "ok", whole
+
+    def _silence(self, late_us: int) -> str:
+        """Say which brokers that should run have sent no sample of late; empty if all have."""
+        ages = {
+            broker.id: broker.old_us(self.glow.now_us - late_us)
+            for broker in self.brokers.by_id.values()
+            if not broker.dead and broker.process != "paused"
+        }
+        silent = [broker for broker, age_us in ages.items() if age_us]
+        if not silent:
+            return ""
+        words = _of_brokers(silent, "has sent nothing")
+        return f"{words} for {duration(min(ages[broker] for broker in silent) / 1000)}"
+
+    def _reasons(self) -> list[str]:
+        """Return the known causes of trouble, brokers by name first."""
+        reasons = [f"the link {link} is {fault}" for link, fault in self.links.items()]
+        if self.relay_ended:
+            reasons.insert(0, "the relay has ended: brokers reach neither clients nor ZooKeeper")
+        dead = [broker for broker in self.brokers.by_id.values() if broker.dead]
+        by_words: dict[str, list[int]] = {}
+        for broker in dead:
+            by_words.setdefault(broker.out_words, []).append(broker.id)
+        still = self.partitions.dead_in_isr() if dead else 0
+        for words, ids in reversed(by_words.items()):
+            isrs = f", still in {plural(still, 'ISR')}" if still and words == "is gone" else ""
+            reasons.insert(0, _of_brokers(ids, words) + isrs)
+        return reasons
+
+    def _who_is_out(self) -> list[str]:
+        """Name the live broker that is out of most ISRs, and why as far as that is known.
+        O(partitions).
+        """
+        out = Counter(
+            broker
+            for p in self.partitions.by_key.values()
+            for broker in set(p.replicas) - set(p.isr) - set(p.adding)
+        )
+        if not out:
+            return []
+        broker, times = out.most_common(1)[0]
+        known = self.brokers.by_id.get(broker)
+        state = known.out_words if known is not None else ""
+        return [f"broker {broker} {state + ', ' if state else 'is '}out of {plural(times, 'ISR')}"]
+
+
+def _of_brokers(ids: list[int], words: str) -> str:
+    """Say of one or more brokers what `words` says of one: `brokers 1, 2 are gone`."""
+    if len(ids) == 1:
+        return f"broker {ids[0]} {words}"
+    several = words.replace("its session has", "their sessions have")
+    several = several.replace("is ", "are ", 1).replace("has sent", "have sent", 1)
+    return f"brokers {joined(ids)} {several}"

@@ -40,6 +40,11 @@ def size(number: float) -> str:
     return f"{number:.0f} B"
 
 
+def old(age_us: int) -> str:
+    """Format the age of a sample: 12 000 000 → `12 s old`."""
+    return f"{duration(age_us / 1000)} old"
+
+
 def per_second(rate: float) -> str:
     """Format a rate: `3/s`, `0.4/s`, `12,411/s`."""
     return f"{rate:.1f}/s" if 0 < rate < 10 else f"{rate:,.0f}/s"

@@ -23,6 +23,8 @@ class LoadView:
     def __init__(self, state: LoadState) -> None:
         self.state = state
         self.acked = Rate()
+        self.sampled_us = 0
+        """When its process last told its counts."""
         self.stopped = False
 
 
@@ -44,7 +46,7 @@ class LoadsView:
                 | LoadStopped(load=state)
             ):
                 view = self.loads.setdefault(envelope.source, LoadView(state))
-                view.state = state
+                view.state, view.sampled_us = state, envelope.mono_us
                 view.acked.sample(state.acked, envelope.mono_us)
                 view.stopped = isinstance(envelope.event, LoadStopped)
             case LinkLost():

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from kafka_edu.common.words import plural
+from kafka_edu.common.words import joined, plural
 from kafka_edu.instruments.link_events import LinkLost
 from kafka_edu.instruments.waiting import Ended, Missing, RecentlyEnded, missing, since
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 from kafka_edu.trace.events.purgatory import (
     OperationCompleted,
     OperationsEndedSampled,
@@ -68,9 +68,14 @@ class WaitingView(NamedTuple):
         return self.told.purgatory in PATIENT
 
     @property
+    def sampled_ms(self) -> int:
+        """When it was sampled, on the timer's clock."""
+        return self.sampled_us // 1000
+
+    @property
     def begun_ms(self) -> int:
         """When it began to wait, on the timer's clock."""
-        return self.sampled_us // 1000 - self.told.age_ms
+        return self.sampled_ms - self.told.age_ms
 
 
 class CompletionView(NamedTuple):
@@ -101,7 +106,8 @@ class PurgatoryView:
     """All purgatories, by broker and name. `apply` is the only way in.
 
     Brokers of one machine stamp events with the clock by which their timers run. So the time now,
-    `now_ms`, is also the timers' time, and ages and deadlines go on between two samples.
+    `now_ms`, is also the timers' time, and ages and deadlines go on between two samples. Of a
+    silent broker they stand still: whether its operations still wait is not known.
     """
 
     def __init__(self) -> None:
@@ -111,6 +117,8 @@ class PurgatoryView:
         """Operations that ended after a long wait, or whose end another fact caused."""
         self.told = 0
         """How many completions there ever were."""
+        self._sampled_us: dict[int, int] = {}
+        """broker → when it last sent a sample of any kind."""
 
     @property
     def now_ms(self) -> int:
@@ -179,16 +187,32 @@ class PurgatoryView:
 
     def silent_us(self, broker: int) -> int:
         """Return since when a broker has sent no sample; 0 while it sends."""
-        sampled = max(
-            (p.sampled_us for (b, _), p in self.purgatories.items() if b == broker), default=0
-        )
+        sampled = self._sampled_us.get(broker, 0)
         quiet_us = self.glow.now_us - sampled
         return quiet_us if sampled and quiet_us > SILENT_AFTER_US else 0
+
+    def silence(self, broker: int | None) -> int:
+        """Return since when no broker of the choice has sent a sample, in µs; 0 while one sends."""
+        ages = [self.silent_us(b) for b in self.brokers() if broker in (None, b)]
+        return min(ages, default=0)
+
+    def as_of_ms(self, row: WaitingView) -> int:
+        """Return the time for which what is known of an operation holds, on the timer's clock: now,
+        or that of the last sample if its broker is silent.
+        """
+        return row.sampled_ms if self.silent_us(row.broker) else self.now_ms
+
+    def age_ms(self, row: WaitingView) -> int:
+        """Return for how long an operation has waited, as far as it is known."""
+        return max(self.as_of_ms(row) - row.begun_ms, 0)
 
     def apply(self, envelope: Envelope) -> None:
         """Take one event. O(1), amortised."""
         self.glow.advance(envelope.mono_us)
         broker = envelope.broker
+        known = EVENT_TYPES.get(envelope.name)
+        if broker is not None and known is not None and known.kind is not Kind.FACT:
+            self._sampled_us[broker] = envelope.mono_us
         if isinstance(envelope.event, ProcessEnded):
             broker = envelope.event.child.broker
         if broker is None:
@@ -225,7 +249,9 @@ class PurgatoryView:
 
         The broker for which most operations wait comes first, because it is the answer.
         """
-        waiting = self.waiting(broker, name)
+        brokers = [b for b in self.brokers() if broker in (None, b)]
+        silent = [b for b in brokers if self.silent_us(b)]
+        waiting = [one for one in self.waiting(broker, name) if one.broker not in silent]
         unwilling = [one for one in waiting if not one.patient]
         blame = _blame(unwilling)
         if blame:
@@ -236,13 +262,20 @@ class PurgatoryView:
                 for times, one in blame[:2]
             ]
             return "warning", "! " + "; ".join(parts)
+        elsewhere = "elsewhere " if silent else ""
         if unwilling:
             oldest_ms = self.now_ms - unwilling[0].begun_ms
             return (
-                "warning" if oldest_ms >= 1000 else "ok",
-                f"{plural(len(unwilling), 'request')} waiting, the longest for"
-                f" {duration(oldest_ms)}; no broker is behind",
+                "warning" if oldest_ms >= 1000 or silent else "ok",
+                f"{self._silence(silent)}{plural(len(unwilling), 'request')} waiting"
+                f" {elsewhere}".rstrip()
+                + f", the longest for {duration(oldest_ms)}; no broker is behind",
             )
+        if silent:
+            rest = "" if len(silent) == len(brokers) else "elsewhere nobody is kept waiting"
+            return "warning", (self._silence(silent) + rest).removesuffix("; ")
+        if not brokers:
+            return "warning", "? no purgatory is known yet"
         if waiting:
             return "ok", (
                 f"✓ nobody is kept waiting: {plural(len(waiting), 'operation')} here"
@@ -250,6 +283,15 @@ class PurgatoryView:
                 f" {'its client wants' if len(waiting) == 1 else 'their clients want'}"
             )
         return "ok", "✓ nothing waits"
+
+    def _silence(self, silent: list[int]) -> str:
+        """Say of silent brokers how old what is shown of them is; empty if there are none."""
+        if not silent:
+            return ""
+        age = duration(min(self.silent_us(broker) for broker in silent) / 1000)
+        one = len(silent) == 1
+        who = f"broker {silent[0]} has" if one else f"brokers {joined(silent)} have"
+        return f"? {who} sent nothing for {age}: {'its' if one else 'their'} waits are as of then; "
 
 
 def _after(words: str) -> str:

@@ -5,13 +5,13 @@ Leader, ISR and replicas of a partition come from `ClusterView`, which orders wh
 say. This reducer must therefore get each event after that one.
 """
 
-from collections import deque
+from collections import Counter, OrderedDict, deque
 from typing import Final, NamedTuple
 
 from kafka_edu.common.words import plural
 from kafka_edu.instruments.link_events import LinkLost
 from kafka_edu.instruments.sentences import sentence
-from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 from kafka_edu.trace.events.controller import (
     ControllerPartitionSnapshot,
     LeaderElected,
@@ -37,6 +37,7 @@ from kafka_edu.trace.events.replication import (
     PartitionSnapshot,
     UncleanTruncation,
 )
+from kafka_edu.trace.events.server import ProduceAnswered
 from kafka_edu.trace.events.trace import SnapshotEnds
 
 from .cluster_view import ClusterView
@@ -54,20 +55,22 @@ ISR_EVENTS: Final = (
     PartitionSnapshot,
 )
 EPOCH_EVENTS: Final = (LogState, LeaderEpochAssigned, LogTruncated)
-TRUNCATION_EVENTS: Final = (LogTruncatedByEpoch, LogTruncatedByRange, UncleanTruncation)
+TRUNCATION_EVENTS: Final = (
+    LogTruncatedByEpoch,
+    LogTruncatedByRange,
+    UncleanTruncation,
+    ProduceAnswered,
+)
 
 KEPT_STEPS: Final = 40
 KEPT_EPOCHS: Final = 64
 KEPT_TRUNCATIONS: Final = 200
+KEPT_ANSWERS: Final = 256
 RECENT_US: Final = 60_000_000
 """A truncation is news for so long."""
 LATE_MS: Final = 1_000
 """A follower lags if it has not caught up for longer than this. An idle follower fetches every
 replica.fetch.wait.max.ms, 500 ms."""
-
-SILENT_US: Final = 5_000_000
-"""Times are as of the leader's last sample, because a busy machine may bring it late. A leader that
-has sent nothing for so long is silent, and its followers' times go on."""
 
 NO_LEADER_LIVES, BELOW_MIN_ISR, UNDER_REPLICATED, LAGS, WELL = 4, 3, 2, 1, 0
 TROUBLES: Final = {
@@ -86,6 +89,8 @@ class IsrStep(NamedTuple):
     isr: tuple[int, ...]
     because: str
     """Why it became so; empty for the first that is known."""
+    at_least: bool
+    """Whether it held before `at_us` already, because it is the first that is known."""
     envelope: Envelope
 
 
@@ -107,6 +112,9 @@ class Truncation(NamedTuple):
     """Whether the leader was elected uncleanly: then committed records can be among them."""
     reason: str
     envelope: Envelope
+    acknowledged: int = 0
+    """How many of the records its broker had acknowledged to producers with acks=1, as far as
+    ProduceAnswered has said it. At level state few of them are emitted, so 0 proves nothing."""
 
     @property
     def records(self) -> int:
@@ -114,13 +122,17 @@ class Truncation(NamedTuple):
 
     def words(self) -> str:
         """Describe the cut in numbers: `broker 2 cut off 22 records, 81,262 → 81,240, none
-        committed`.
+        committed; producers with acks=1 may have had an answer for them`.
         """
         if self.committed:
             at_least = "" if self.exact else "at least "
             kind = f"{at_least}{self.committed:,} of them committed"
         else:
             kind = "none known to be committed" if self.unclean else "none committed"
+            if self.acknowledged:
+                kind += f", yet {self.acknowledged:,} or more acknowledged with acks=1"
+            else:
+                kind += "; producers with acks=1 may have had an answer for them"
         return (
             f"broker {self.broker} cut off {plural(self.records, 'record')},"
             f" {self.before:,} → {self.after:,}, {kind}"
@@ -139,16 +151,18 @@ class ReplicaView:
         """As the leader knows it, from the last fetch."""
         self.last_fetch_ms = -1
         self.caught_up_ms = -1
+        self.sampled = False
+        """Whether its broker has sent a sample or a snapshot. A fact alone is soon out of date."""
         self.epochs: dict[int, int] = {}
         """leader epoch → its start offset in this log, ascending."""
 
     @property
     def end(self) -> int:
-        """The log end as far as it is known.
+        """The log end as far as it is known; -1: not known.
 
         The broker's own word may be older than its last fetch: a paused broker says nothing.
         """
-        return max(self.leo, self.remote_leo)
+        return max(self.leo if self.sampled else -1, self.remote_leo)
 
 
 class PartitionReplication:
@@ -176,7 +190,7 @@ class PartitionReplication:
             if broker in step.isr:
                 return left
             left = step.at_us
-        return None
+        return None  # it was out already when the first ISR became known
 
 
 class ReplicationView:
@@ -187,6 +201,9 @@ class ReplicationView:
         self.by_key: dict[PartitionKey, PartitionReplication] = {}
         self.truncations: deque[Truncation] = deque(maxlen=KEPT_TRUNCATIONS)
         """Of all partitions, the newest last."""
+        self._answered: OrderedDict[tuple[PartitionKey, int], deque[tuple[int, int]]]
+        self._answered = OrderedDict()
+        """(partition, broker) → the ranges of offsets that it acknowledged with acks=1."""
 
     @property
     def now_us(self) -> int:
@@ -209,6 +226,8 @@ class ReplicationView:
             case PartitionSnapshot() as e:
                 key = PartitionKey(e.topic, e.partition)
                 self._progress(key, teller, e.progress, envelope.mono_us)
+            case ProduceAnswered(acks=1) as e:
+                self._acknowledged(e, teller)
             case BecameFollower() as e:
                 replica = self[PartitionKey(e.topic, e.partition)][teller]
                 replica.leo, replica.hw = e.log_end_offset, e.high_watermark
@@ -249,6 +268,7 @@ class ReplicationView:
     ) -> None:
         p = self[key]
         replica = p[teller]
+        replica.sampled = True
         replica.leo, replica.hw, replica.log_start = (
             progress.leo,
             progress.hw,
@@ -315,7 +335,21 @@ class ReplicationView:
             ),
         )
 
+    def _acknowledged(self, e: ProduceAnswered, teller: int) -> None:
+        """Note the offsets that a leader acknowledged before they were committed."""
+        for topic, partition, first, end, error in e.partitions:
+            if error != "NONE":
+                continue
+            key = PartitionKey(topic, partition), teller
+            self._answered.setdefault(key, deque(maxlen=KEPT_ANSWERS)).append((first, end))
+            self._answered.move_to_end(key)
+            if len(self._answered) > KEPT_ANSWERS:
+                self._answered.popitem(last=False)
+
     def _truncated(self, p: PartitionReplication, cut: Truncation) -> None:
+        answers = self._answered.pop((p.key, cut.broker), ())
+        known = sum(max(min(end, cut.before) - max(first, cut.after), 0) for first, end in answers)
+        cut = cut._replace(acknowledged=known)
         p.truncations.append(cut)
         self.truncations.append(cut)
         replica = p[cut.broker]
@@ -342,7 +376,9 @@ class ReplicationView:
         if steps and set(steps[-1].isr) == set(known.isr):
             return
         because = _because(envelope) if steps else ""
-        steps.append(IsrStep(envelope.mono_us, known.isr, because, envelope))
+        fact = EVENT_TYPES[envelope.name].kind is Kind.FACT
+        first = not steps and not (fact and known.leader_epoch == 0)  # else it began just now
+        steps.append(IsrStep(envelope.mono_us, known.isr, because, first, envelope))
 
     def trouble(self, p: PartitionView) -> int:
         """Return how bad the state of a partition is: one of TROUBLES."""
@@ -374,9 +410,24 @@ class ReplicationView:
         return max(self._as_of_ms(known) - caught_up_ms, 0) if caught_up_ms >= 0 else 0
 
     def _as_of_ms(self, known: PartitionReplication) -> int:
-        """Return the time of what the leader says of its followers."""
-        silent = self.now_us - known.sampled_us > SILENT_US
-        return (self.now_us if silent else known.sampled_us) // 1000
+        """Return the time of what the leader says of its followers: that of its last sample. What
+        its followers did since then is not known.
+        """
+        return known.sampled_us // 1000
+
+    def _silent_leader(self) -> tuple[int, int] | None:
+        """Return the live leader of most partitions whose samples are old, and their age in µs.
+        O(partitions).
+        """
+        leads = Counter(
+            p.leader
+            for p in self.cluster.partitions.by_key.values()
+            if self.cluster.partitions.leader_lives(p)
+        )
+        for broker, _ in leads.most_common():
+            if old_us := self.cluster.brokers[broker].old_us(self.now_us):
+                return broker, old_us
+        return None
 
     def lags(self, p: PartitionView, broker: int) -> bool:
         return self.behind(p, broker) > 0 and self.late_ms(p, broker) > LATE_MS
@@ -418,8 +469,10 @@ class ReplicationView:
     def answer(self) -> tuple[str, str]:
         """Answer "how far is each replica, and what did it throw away?" in one sentence."""
         partitions = self.by_trouble()
+        if unknown := self.cluster.unknown():
+            return "warning", f"? {unknown}"
         if not partitions:
-            return "ok", "no partition is known yet"
+            return "ok", "no topics yet"
         worst = partitions[0]
         level = self.trouble(worst)
         cuts = [cut for cut in self.truncations if self.now_us - cut.at_us <= RECENT_US]
@@ -454,6 +507,12 @@ class ReplicationView:
             return "warning", f"! {cut_words}"
         if level == UNDER_REPLICATED:
             return "warning", f"! {self._who_is_out(partitions)}"
+        if (silent := self._silent_leader()) is not None:
+            broker, old_us = silent
+            return "warning", (
+                f"? broker {broker} has sent nothing for {duration(old_us / 1000)}: how far its"
+                " followers are is not known"
+            )
         number = plural(len(partitions), "partition")
         return "ok", f"✓ every replica keeps up with its leader: {number}"
 

@@ -12,6 +12,7 @@ from typing import Final
 from kafka_edu.common.words import joined
 from kafka_edu.instruments.sentence import Sentence
 from kafka_edu.instruments.sentences import sentence, teller
+from kafka_edu.instruments.session_names import naming_owners
 from kafka_edu.trace.chain_links import LinkKind
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source
 from kafka_edu.trace.events.controller import (
@@ -49,7 +50,8 @@ class TickerLine:
         self, number: int, envelope: Envelope, said: Sentence, because: str, cause: int
     ) -> None:
         self.number = number
-        """Lines are numbered from 1, in the order in which they began."""
+        """Lines are numbered from 1, in the order in which they began. That is also the order of
+        their places, but for a cause that was put above its effect."""
         self.envelope = envelope
         """The first fact."""
         self.last = envelope
@@ -112,9 +114,30 @@ class LineLog:
         return line
 
     def index(self, number: int) -> int | None:
-        """Return where the line of this number stands in `lines`. None if it is forgotten."""
+        """Return where the line of this number stands in `lines`. None if it is forgotten. O(1)."""
         at = number - 1 - (self.begun - len(self.lines))
-        return at if 0 <= at < len(self.lines) else None
+        if 0 <= at < len(self.lines) and self.lines[at].number == number:
+            return at
+        near = range(max(at - _LOOK_BACK, 0), min(at + _LOOK_BACK + 1, len(self.lines)))
+        return next((i for i in near if self.lines[i].number == number), None)
+
+    def put_above(self, cause: int, number: int, effect: Envelope) -> None:
+        """Give the line of `effect` its cause, which was begun later, and put that line above it.
+
+        Clocks of two processes differ by some ms, and a reader looks for a cause above its effect.
+        A line that began with another fact stays where it is. O(1).
+        """
+        at, cause_at = self.index(number), self.index(cause)
+        if at is None or cause_at is None or at == cause_at:
+            return
+        line = self.lines[at]
+        if line.envelope is not effect or line.cause != NO_LINE:
+            return
+        line.cause = cause
+        if 0 < cause_at - at <= _LOOK_BACK:
+            moved = self.lines[cause_at]
+            del self.lines[cause_at]
+            self.lines.insert(at, moved)
 
     def recent(self, key: Hashable) -> TickerLine | None:
         """Return the last line that began with this key, if it is one of the last few. O(1)."""
@@ -143,11 +166,13 @@ _UNKNOWN: Final = Traced(NO_LINE, NO_LINE, "")
 class Link:
     """One step of a chain of causes: the event, its text, and its time after the first event."""
 
-    def __init__(self, envelope: Envelope, first: Envelope, depth: int) -> None:
+    def __init__(
+        self, envelope: Envelope, first: Envelope, depth: int, said: Sentence | None = None
+    ) -> None:
         self.envelope = envelope
         self.after_us = envelope.mono_us - first.mono_us
         self.teller = teller(envelope.source)
-        self.said = sentence(envelope.event)
+        self.said = said or sentence(envelope.event)
         self.depth = depth
 
 
@@ -197,7 +222,7 @@ class Ticker:
         self.history.add(envelope)
         traced = self._traced.value
         before = self._before(envelope)
-        said = sentence(envelope.event)
+        said = naming_owners(sentence(envelope.event), self.history, envelope.mono_us)
         quiet = self._tell_quietly(envelope, said, before)
         loud = self._tell_loudly(envelope, said, before) if said.loud else before.loud
         because = said.because or before.because
@@ -229,9 +254,8 @@ class Ticker:
         if traced is None or cause is None:
             return
         before = self._traced.value.get(self.history.ident(cause), _UNKNOWN)
-        at = self.all.index(traced.quiet)
-        if at is not None and self.all.lines[at].cause == NO_LINE and before.quiet < traced.quiet:
-            self.all.lines[at].cause = before.quiet
+        self.all.put_above(before.quiet, traced.quiet, effect)
+        self.loud.put_above(before.loud, traced.loud, effect)
         traced.loud = traced.loud or before.loud
         traced.because = traced.because or before.because
 
@@ -294,10 +318,15 @@ class Ticker:
         if envelope.name not in EVENT_TYPES:
             return [Link(envelope, envelope, 0)]
         chain = self.history.chain(envelope)
-        links = [Link(step, chain[0], depth) for depth, step in enumerate(chain)]
+        links = [self._link(step, chain[0], depth) for depth, step in enumerate(chain)]
         effects = [
             link.effect
             for link in self.history.children(envelope)
             if link.effect.mono_us <= self.now_us
         ]
-        return links + [Link(one, chain[0], len(chain)) for one in effects[:SHOWN_EFFECTS]]
+        shown = effects[:SHOWN_EFFECTS]
+        return links + [self._link(one, chain[0], len(chain)) for one in shown]
+
+    def _link(self, envelope: Envelope, first: Envelope, depth: int) -> Link:
+        said = naming_owners(sentence(envelope.event), self.history, self.now_us)
+        return Link(envelope, first, depth, said)

@@ -10,7 +10,7 @@ from collections import OrderedDict, deque
 from typing import Final
 
 from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
-from kafka_edu.trace.event import Envelope, Source, SourceKind
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source, SourceKind
 from kafka_edu.trace.events.controller import (
     BrokerFailed,
     ControllerElected,
@@ -57,6 +57,7 @@ from kafka_edu.trace.events.zk import (
     ZooKeeperSampled,
 )
 
+from .broker_view import OLD_US
 from .glow import Glow
 from .znode_tree import ZnodeTree
 
@@ -176,6 +177,8 @@ class ZookeeperView:
         """Watches that fired, the newest first."""
         self.fired_total = 0
         self.sampled: ZooKeeperSampled | None = None
+        self.sampled_us = 0
+        """When our ZooKeeper last sent a sample or a snapshot."""
         self.kind = ""
         """embedded, apache, or the address of another one. Empty: not known yet."""
         self.modes: dict[int, str] = {}
@@ -199,6 +202,14 @@ class ZookeeperView:
     def foreign(self) -> bool:
         """Whether it is known that the ZooKeeper is not ours, and so tells nothing."""
         return self.hearsay and self.kind not in ("", OURS)
+
+    @property
+    def old_us(self) -> int:
+        """Return the age of what our ZooKeeper last sent; 0 if that is of now. What is known of its
+        sessions holds for that time: meanwhile a client may have been heard.
+        """
+        age_us = self.glow.now_us - self.sampled_us
+        return age_us if self.sampled_us and age_us > OLD_US else 0
 
     def watchers(self, path: str) -> list[tuple[int | None, int]]:
         """Return who watches a znode, as (broker, how many watches). None: not a broker."""
@@ -268,6 +279,9 @@ class ZookeeperView:
                 return
             case _:
                 pass
+        known = EVENT_TYPES.get(envelope.name)
+        if known is not None and known.kind is not Kind.FACT:
+            self.sampled_us = envelope.mono_us
         if self._teller is None:
             self._begin(envelope.source)
         if envelope.source != self._teller:

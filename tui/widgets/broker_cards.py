@@ -13,7 +13,7 @@ from kafka_edu.common.words import plural
 from ..model import Model
 from ..subjects import BROKERS
 from ..view_model.broker_view import BrokerView
-from ..view_model.figures import size, sparkline
+from ..view_model.figures import old, size, sparkline
 from .drawn import Drawn, ink, palette_of, stacked
 
 _RATE_WIDTH = 11
@@ -84,18 +84,20 @@ class BrokerCard(Drawn):
         if broker.dead or broker.process == "paused" or broker.guest:
             return self._absent(broker, head, second, width)
         spark = max(width - _RATE_WIDTH - 4, 3)
+        old_us = broker.old_us(view.glow.now_us)
         lines = []
         for label, rate in (("in", broker.bytes_in), ("out", broker.bytes_out)):
             line = ink(f"{label:<4}", self._quiet)
             line.append(
                 sparkline(list(rate.history), spark, floor=1000.0), style=colours.broker(broker.id)
             )
-            line.append(
-                f"{size(rate.now) + '/s':>{_RATE_WIDTH}}", style="bold" if rate.now else self._quiet
-            )
+            now = f"{size(rate.now)}/s" if broker.network_known else "?"
+            line.append(f"{now:>{_RATE_WIDTH}}", style="bold" if rate.now else self._quiet)
             lines.append(line)
         if head:
             lines.append(ink(f"{head} {second}"[:width], f"bold {colours.warning}"))
+        elif not broker.network_known:
+            lines.append(ink("req q ? · resp q ?", self._quiet))
         else:
             full = (
                 broker.request_queue_capacity
@@ -109,13 +111,18 @@ class BrokerCard(Drawn):
             if width >= 34:
                 queues.append(f" · {broker.requests.now:,.0f} req/s")
             lines.append(queues)
-        last = ink(f"{size(broker.rss_anon)}", "")
-        last.append(f" · leads {view.partitions.led_by(broker.id)}")
+        last = ink(size(broker.rss_anon) if broker.rss_anon else "? B", "")
+        unknown = self.model.unknown()
+        last.append(f" · leads {'?' if unknown else view.partitions.led_by(broker.id)}")
         if width >= 34:
-            last.append(f" · busy {broker.handlers_busy}/{broker.handlers}")
-        if width >= 46:
+            busy = f"{broker.handlers_busy}/{broker.handlers}" if broker.handlers else "?"
+            last.append(f" · busy {busy}")
+        if width >= 46 and broker.network_known:
             last.append(f" · {plural(broker.connections, 'connection')}")
         lines.append(last)
+        if old_us:
+            lines = [ink(line.plain, colours.dim) for line in lines]
+            lines[2] = ink(head or f"? all this is {old(old_us)}", f"bold {colours.warning}")
         return stacked(lines, width)
 
     def _absent(self, broker: BrokerView, head: str, second: str, width: int) -> Text:
@@ -131,6 +138,8 @@ class BrokerCard(Drawn):
             lines.append(Text(f"leads {still_leads} · holds {plural(follows, 'replica')}"))
         elif still_leads:
             lines.append(ink(f"still leader of {still_leads}!", f"bold {colours.error}"))
+        elif self.model.unknown():
+            lines.append(ink("holds ? replicas", self._quiet))
         else:
             lines.append(ink(f"holds {plural(follows, 'replica')}", self._quiet))
         last = max(

@@ -7,7 +7,7 @@ from kafka_edu.common.words import joined, plural
 from ..model import Model
 from ..subjects import CONTROLLER_QUEUE
 from ..view_model.controller_view import ControllerView, Term
-from ..view_model.figures import duration, sparkline
+from ..view_model.figures import duration, old, sparkline
 from .drawn import Drawn, ink, stacked
 
 _QUEUE_BARS = 12
@@ -46,6 +46,9 @@ class ControllerHead(Drawn, can_focus=True):
             line.append(" decisions are not known here")
         elif term is None:
             last = view.terms[-1] if view.terms else None
+            unknown = self.model.cluster.controller_unknown
+            if unknown and last is None:
+                return ink(f"? no controller is known yet: {self.model.unknown()}", colours.warning)
             words = "there is no controller" if last is not None else "no controller is known yet"
             line = ink(f"✕ {words}", f"bold {colours.error}{glow}")
             if last is not None:
@@ -66,6 +69,8 @@ class ControllerHead(Drawn, can_focus=True):
                     " replica",
                     colours.dim,
                 )
+            if age_us := self.model.old_us(term.broker):
+                line.append(f" · ? {old(age_us)}", f"bold {colours.warning}")
         return line
 
     def _queue(self, view: ControllerView) -> Text:

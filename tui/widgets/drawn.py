@@ -22,6 +22,7 @@ from ..model import Model
 from ..palette import DARK, LIGHT, Palette
 from ..reader import reader_of
 from ..subjects import Subject
+from ..view_model.figures import old
 
 
 def palette_of(widget: Widget) -> Palette:
@@ -42,6 +43,18 @@ def stacked(lines: Sequence[Text], width: int) -> Text:
     for line in lines:
         line.truncate(width, overflow="ellipsis")
     return Text("\n").join(lines)
+
+
+def aged(lines: Sequence[Text], age_us: int, colours: Palette) -> list[Text]:
+    """Return lines of old samples: dimmed, with their age behind the first. Lines of now (0) stay
+    as they are.
+    """
+    if not age_us:
+        return list(lines)
+    dimmed = [ink(line.plain.rstrip(), colours.dim) for line in lines]
+    for first in dimmed[:1]:
+        first.append(f"  {old(age_us)}", style=f"bold {colours.warning}")
+    return dimmed
 
 
 class Drawn(Widget):
@@ -95,6 +108,9 @@ class Lines(ScrollView, can_focus=True):
     subject: ClassVar[Subject]
     heads: ClassVar[int] = 0
     """So many first lines name the columns. They stay where they are."""
+    of_events: ClassVar[bool] = True
+    """Whether the lines come from events: then an empty list proves nothing before all
+    snapshots."""
     orders: ClassVar[tuple[Order, ...]] = ()
     """The columns to sort by. Without any the list always keeps its own order."""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -161,6 +177,13 @@ class Lines(ScrollView, can_focus=True):
     def empty(self) -> str:
         """Return the text shown if there are no lines."""
         return ""
+
+    def _nothing(self) -> str:
+        """Return the text of a list without lines: why it is empty, if that is known."""
+        if self._words:
+            return f"no line holds: {' '.join(self._words)}"
+        unknown = reader_of(self).model.unknown() if self.of_events else ""
+        return unknown or self.empty()
 
     def values(self, index: int) -> Mapping[str, Value | None]:
         """Return what a line has in each column of `orders`. A line with None there stands last."""
@@ -321,8 +344,7 @@ class Lines(ScrollView, can_focus=True):
                 text.pad_right(max(width - text.cell_len, 0))
                 text.stylize_before(f"on {self.palette.cursor}")
         else:
-            nothing = f"no line holds: {' '.join(self._words)}" if self._words else self.empty()
-            text = ink(nothing if row == 0 else "", self.palette.dim)
+            text = ink(self._nothing() if row == 0 else "", self.palette.dim)
             text.truncate(width, overflow="crop")
         base = self._base
         painted = [

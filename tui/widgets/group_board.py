@@ -19,7 +19,7 @@ from kafka_edu.instruments.rebalances import (
 from ..model import Model
 from ..palette import Palette
 from ..subjects import GROUP_MEMBERS, GROUPS
-from ..view_model.figures import count, duration
+from ..view_model.figures import count, duration, old
 from ..view_model.groups_view import (
     AWAITED,
     GONE,
@@ -31,7 +31,7 @@ from ..view_model.groups_view import (
     state_words,
 )
 from .drawn import Drawn, Lines, Order, Value, ink, stacked
-from .prose import folded, gauge
+from .prose import cut, folded, gauge
 from .ticker_lines import coloured, wall_clock
 
 _SESSION_BAR: Final = 8
@@ -150,10 +150,12 @@ class GroupAnswer(Drawn):
         story = self.choice.story(view)
         if story is None:
             return ink("", colours.dim)
-        lines = []
-        for answer in view.answer(story):
-            for text in folded(answer.words, width, 0):
-                lines.append(coloured(ink(text, f"bold {colours.verdict(answer.kind)}"), colours))
+        told = [(text, a.kind) for a in view.answer(story) for text in folded(a.words, width, 0)]
+        shown = cut([text for text, _ in told], max(self.size.height - 1, 1))
+        lines = [
+            coloured(ink(text, f"bold {colours.verdict(kind)}"), colours)
+            for text, (_, kind) in zip(shown, told, strict=False)
+        ]
         facts = ink(f"group {story.group}", "bold")
         facts.append(f" · generation {story.generation} · coordinator ", style=colours.dim)
         facts.append(
@@ -165,8 +167,9 @@ class GroupAnswer(Drawn):
             facts.append(f" · {story.protocol}", style=colours.dim)
         if story.leader:
             facts.append(f" · leader {story.name(story.leader)}", style=colours.dim)
-        room = max(self.size.height - 1, 1)
-        lines = [*lines[:room], facts]
+        if age_us := self.model.old_us(story.coordinator):
+            facts.append(f" · ? {old(age_us)}", style=f"bold {colours.warning}")
+        lines.append(facts)
         return stacked(lines, width)
 
 
@@ -345,6 +348,9 @@ class MemberLines(Lines):
             return ink("removed", f"bold {colours.error}")
         if row.heard_ms_ago is None:
             return ink("not known", colours.dim)
+        story = self.choice.story(self.model.groups)
+        if story is not None and (age_us := self.model.old_us(story.coordinator)):
+            return ink(f"? {old(age_us)}", colours.dim)
         if row.waits:
             return ink(f"its {row.waits} waits", colours.dim)
         left_ms = row.session_timeout_ms - row.heard_ms_ago

@@ -4,9 +4,10 @@ from rich.text import Text
 
 from ..model import Model
 from ..subjects import LOAD
+from ..view_model.broker_view import OLD_US
 from ..view_model.figures import duration, per_second
 from ..view_model.load_view import LoadView
-from .drawn import Drawn, ink
+from .drawn import Drawn, aged, ink
 
 #: An answer that takes longer than this is worth a colour.
 SLOW_MS = 1_000
@@ -57,4 +58,5 @@ class LoadLine(Drawn):
         line.append(f" · read {state.read:,} · sent {state.sent:,}")
         if state.error:
             line.append(f" · {state.error}", style=colours.warning)
-        return line
+        age_us = self.model.cluster.glow.now_us - view.sampled_us
+        return aged([line], age_us if age_us > OLD_US else 0, colours)[0]

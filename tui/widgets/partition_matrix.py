@@ -11,9 +11,9 @@ from textual.events import Resize
 
 from kafka_edu.common.words import plural
 
-from ..model import Model
+from ..model import NEVER, Model
 from ..subjects import PARTITIONS
-from ..view_model.figures import count, short_count
+from ..view_model.figures import count, old, short_count
 from ..view_model.partition_view import (
     DEAD,
     IN_ISR,
@@ -35,6 +35,11 @@ def lag_bar(lag: int) -> str:
     """Draw the lag in four characters by its power of ten: a million fills all four."""
     eighths = 0 if lag <= 0 else max(1, round(math.log10(lag + 1) / 6 * _LAG_BAR * 8))
     return "".join(_EIGHTHS[min(max(eighths - i * 8, 0), 8)] for i in range(_LAG_BAR))
+
+
+def offset(value: int, age_us: int) -> str:
+    """Format an offset; `?` if it is not known, or if no sample has said it."""
+    return "?" if value < 0 or age_us == NEVER else count(value)
 
 
 class Columns:
@@ -236,10 +241,16 @@ class MatrixRows(Lines):
             ),
             style="bold" if grown else "",
         )
-        row.append(f"{count(p.hw) if p.hw >= 0 else '?':>9} ", style="" if led else colours.dim)
-        row.append(f"{count(p.leo) if p.leo >= 0 else '?':>9}", style="" if led else colours.dim)
-        row.append(f"{short_count(p.lag):>6} ", style="bold" if p.lag else colours.dim)
-        row.append(f"{lag_bar(p.lag)}", style=colours.warning)
+        age_us = self.model.age_of_offsets_us(p)
+        quiet = colours.dim if age_us or not led else ""
+        row.append(f"{offset(p.hw, age_us):>9} ", style=quiet)
+        row.append(f"{offset(p.leo, age_us):>9}", style=quiet)
+        if age_us:
+            words = "" if age_us == NEVER else f" {old(age_us)}"
+            row.append(f"{words:<{7 + len(lag_bar(0))}}", style=colours.dim)
+        else:
+            row.append(f"{short_count(p.lag):>6} ", style="bold" if p.lag else colours.dim)
+            row.append(f"{lag_bar(p.lag)}", style=colours.warning)
         row.append_text(self._min_isr(p))
         return row
 

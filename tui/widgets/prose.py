@@ -16,6 +16,16 @@ def folded(words: str, width: int, indent: int = 0, hang: int = 2) -> list[str]:
     )
 
 
+def cut(lines: list[str], most: int) -> list[str]:
+    """Return the first lines. If there are more, the last one ends in an ellipsis."""
+    if len(lines) <= most:
+        return lines
+    kept = lines[:most]
+    if kept:
+        kept[-1] = kept[-1][:-1] + "…" if len(kept[-1]) > 1 else "…"
+    return kept
+
+
 def gauge(part: float, width: int) -> tuple[str, str]:
     """Return the filled and the empty part of a bar: `part`, 0.0 to 1.0, of its width is filled."""
     filled = round(min(max(part, 0.0), 1.0) * width)

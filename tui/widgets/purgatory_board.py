@@ -22,7 +22,7 @@ from kafka_edu.trace.events.purgatory import Requirement
 from ..model import Model
 from ..palette import Palette
 from ..subjects import ENDED, PURGATORY
-from ..view_model.figures import duration
+from ..view_model.figures import duration, old
 from ..view_model.purgatory_view import ALL, OperationKey, PurgatoryView, WaitingView
 from .drawn import Drawn, Lines, Order, Value, ink, stacked
 from .prose import folded, gauge
@@ -146,11 +146,12 @@ class PurgatoryAnswer(Drawn):
     def draw(self) -> Text:
         view, colours = self.model.purgatory, self.palette
         kind, words = view.answer(self.choice.broker, self.choice.name)
+        if unknown := self.model.unknown():
+            kind, words = "warning", f"? {unknown}"
         line = coloured(ink(words, f"bold {colours.verdict(kind)}"), colours)
         for broker in view.brokers():
-            if silent_us := view.silent_us(broker):
-                old = duration(silent_us / 1000)
-                note = f"   broker {broker} is silent: its list is {old} old"
+            if (silent_us := view.silent_us(broker)) and not words.startswith("?"):
+                note = f"   broker {broker} is silent: its list is {old(silent_us)}"
                 if line.cell_len + len(note) <= self.size.width:
                     line.append(note, style=colours.dim)
         line.truncate(self.size.width, overflow="ellipsis")
@@ -189,7 +190,7 @@ class OperationLines(Lines):
     def values(self, index: int) -> Mapping[str, Value | None]:
         row = self._rows[index]
         return {
-            "deadline": left_ms(row.told, self.model.purgatory.now_ms),
+            "deadline": left_ms(row.told, self.model.purgatory.as_of_ms(row)),
             "client": row.told.client or None,
             "broker": row.broker,
             "operation": row.told.label,
@@ -218,9 +219,9 @@ class OperationLines(Lines):
         row = self._rows[index]
         width, told = self.scrollable_content_region.width, row.told
         mark = "▶ " if row.key == self.choice.operation else "  "
-        age_ms = max(view.now_ms - row.begun_ms, 0)
+        age_ms, old_us = view.age_ms(row), view.silent_us(row.broker)
         right = ink(f"{duration(age_ms):>8} ", "" if row.patient else f"bold {colours.warning}")
-        part = patience(told._replace(age_ms=age_ms), view.now_ms)
+        part = patience(told._replace(age_ms=age_ms), view.as_of_ms(row))
         if width >= 50:
             full, rest = gauge(part, _BAR)
             right.append(full, style="" if row.patient else colours.warning)
@@ -233,9 +234,12 @@ class OperationLines(Lines):
             line.append("  ✗ ", style=colours.error)
             for broker in behind:
                 line.append(f"b{broker} ", style=f"bold {colours.broker(broker)}")
-        line.truncate(max(width - right.cell_len - 1, 10), overflow="ellipsis")
+        note = f"  {old(old_us)}" if old_us else ""
+        line.truncate(max(width - right.cell_len - len(note) - 1, 10), overflow="ellipsis")
+        line.append(note)
         line.pad_right(max(width - right.cell_len - line.cell_len, 0))
-        return line.append_text(right)
+        line.append_text(right)
+        return ink(line.plain, colours.dim) if old_us else line
 
 
 class OperationDetail(Drawn):
@@ -254,21 +258,21 @@ class OperationDetail(Drawn):
 
     def _waits(self, row: WaitingView) -> list[Text]:
         view, colours, width = self.model.purgatory, self.palette, self.size.width
-        told, now_ms = row.told, view.now_ms
+        told, now_ms, old_us = row.told, view.as_of_ms(row), view.silent_us(row.broker)
         head = ink(title(told), "bold")
         head.append(" · ", style=colours.dim)
         head.append(f"broker {row.broker}", style=f"bold {colours.broker(row.broker)}")
         if told.keys:
             noun = "key" if len(told.keys) == 1 else "keys"
             head.append(f" · {told.purgatory}, {noun} {', '.join(told.keys)}", style=colours.dim)
-        age_ms = max(now_ms - row.begun_ms, 0)
+        age_ms = view.age_ms(row)
         left = left_ms(told, now_ms)
-        bar = ink("waits ", colours.dim)
+        bar = ink("waited " if old_us else "waits ", colours.dim)
         bar.append(f"{duration(age_ms)} ", style=f"bold {colours.warning}")
         room = max(min(width - bar.cell_len - 20, 60), 8)
         full, rest = gauge(patience(told._replace(age_ms=age_ms), now_ms), room)
         bar.append(full, style=colours.warning).append(rest, style=colours.dim)
-        bar.append(f" deadline in {duration(left)}")
+        bar.append(f" deadline in {duration(left)}" if not old_us else f" {old(old_us)}")
         lines = [head, bar]
         *finishes, deadline = what_would_finish(told, now_ms)
         sentences = [*finishes[:_NEEDS_SHOWN], f"or {deadline}" if finishes else deadline]
@@ -286,7 +290,7 @@ class OperationDetail(Drawn):
             lines += self._need(need, now_ms)
         if len(told.why) > _NEEDS_SHOWN:
             lines.append(ink(f"  … and {len(told.why) - _NEEDS_SHOWN} more", colours.dim))
-        return lines
+        return [ink(line.plain, colours.dim) for line in lines] if old_us else lines
 
     def _need(self, need: Requirement, now_ms: int) -> list[Text]:
         """Draw a requirement, and each replica's LEO: first those that are behind."""
@@ -361,6 +365,8 @@ class EndedCounts(Drawn):
         if not ends:
             counted = view.counts_causes(self.choice.broker, self.choice.name)
             words = "nothing" if counted else "causes are counted since you look; none so far"
+            silence = view.silence(self.choice.broker)
+            words = "?" if self.model.unknown() else f"? {old(silence)}" if silence else words
             lines.append(ink(words, colours.dim))
         for end in ends[: max(self.size.height - len(lines), 1)]:
             line = ink(*_cause_sign(end.cause, colours))

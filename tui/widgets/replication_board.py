@@ -7,10 +7,10 @@ from rich.text import Text
 
 from kafka_edu.common.words import plural
 
-from ..model import Model
+from ..model import NEVER, Model
 from ..palette import Palette
 from ..subjects import REPLICAS, TROUBLE
-from ..view_model.figures import count, duration, short_count
+from ..view_model.figures import count, duration, old, short_count
 from ..view_model.glow import GLOW_US
 from ..view_model.partition_view import (
     DEAD,
@@ -34,6 +34,7 @@ from ..view_model.replication_view import (
     scale_of,
 )
 from .drawn import Drawn, Lines, Order, Value, ink, stacked
+from .partition_matrix import offset
 from .ticker_lines import coloured
 
 COMMITTED, WRITTEN, CUT, TRACK = "▇", "▒", "╳", "·"
@@ -205,8 +206,11 @@ class TroubleLines(Lines):
             )
         line.pad_right(max(width + 16 - line.cell_len, 0))
         line.append(f"{row.leader_epoch:>6,}" if row.leader_epoch >= 0 else "     ?")
-        line.append(f"{count(row.hw) if row.hw >= 0 else '?':>11}")
-        line.append(f"{count(row.leo) if row.leo >= 0 else '?':>11}  ")
+        age_us = self.model.age_of_offsets_us(row)
+        line.append(f"{offset(row.hw, age_us):>11}", style=colours.dim if age_us else "")
+        line.append(f"{offset(row.leo, age_us):>11}  ", style=colours.dim if age_us else "")
+        if age_us > 0 and level == WELL:
+            return line.append(f"? {old(age_us)}: {TROUBLES[level]} then", style=colours.dim)
         line.append_text(self._state(row, level))
         return line
 
@@ -285,8 +289,12 @@ class ReplicaBoard(Drawn, can_focus=True):
         else:
             line.append("  no live leader", style=f"bold {colours.error}")
         line.append(f" · epoch {p.leader_epoch} · ISR {_set(p.isr)} of {_set(p.replicas)}")
+        age_us = self.model.age_of_offsets_us(p)
         if p.hw >= 0:
-            line.append(f"  HW {count(p.hw)}  LEO {count(p.leo)}", style="bold")
+            words = f"  HW {offset(p.hw, age_us)}  LEO {offset(p.leo, age_us)}"
+            line.append(words, style=colours.dim if age_us else "bold")
+        if age_us > 0:
+            line.append(f"  {old(age_us)}", style=f"bold {colours.warning}")
         short = p.min_isr and len(p.isr) < p.min_isr
         style = f"bold {colours.error}" if short else colours.dim
         line.append(f"  min ISR {p.min_isr or '?'}", style=style)
@@ -304,8 +312,10 @@ class ReplicaBoard(Drawn, can_focus=True):
         """
         view, colours, width = self.model.replication, self.palette, self.size.width
         ends = [known[b].end for b in p.replicas if known[b].end >= 0]
-        if not ends:
-            return [ink("nobody has told how far the replicas are", colours.dim)]
+        age_us = self.model.age_of_offsets_us(p)
+        if not ends or age_us == NEVER:
+            words = "how far the replicas are: not known, there is no sample of this time"
+            return [ink(words, colours.dim)]
         cut = view.recent_cut(p.key)
         low = min([*ends, p.hw if p.hw >= 0 else ends[0], cut.after if cut else ends[0]])
         high = max([*ends, p.hw, cut.before if cut is not None else 0])
@@ -318,7 +328,7 @@ class ReplicaBoard(Drawn, can_focus=True):
             is_cut = cut is not None and cut.broker == broker
             if rows > 1 or (is_cut and cut_row):
                 lines.append(self._below(p, known[broker], scale))
-        return lines
+        return [ink(line.plain, colours.dim) for line in lines] if age_us else lines
 
     def _ruler(self, p: PartitionView, scale: Scale) -> Text:
         colours = self.palette
@@ -422,26 +432,34 @@ class ReplicaBoard(Drawn, can_focus=True):
         for at in range(len(steps) - 1, max(len(steps) - 1 - most, -1), -1):
             last = at + 1 == len(steps)
             ends_us = view.now_us if last else steps[at + 1].at_us
-            held = duration(max(ends_us - steps[at].at_us, 0) / 1000)
+            held = self._held(steps[at], ends_us)
             line = ink(("ISR" if last else "").ljust(_LABEL), colours.dim)
             line.append(_set(steps[at].isr), style="bold" if last else "")
-            line.append(f" for {held}{' now' if last else ''}", style="" if last else colours.dim)
+            words = self._now(steps[at], held) if last else f" for {held}"
+            line.append(words, style="" if last else colours.dim)
             if steps[at].because:
                 line.append(f", because {steps[at].because}", style="" if last else colours.dim)
             lines.append(coloured(line, colours))
         return lines
 
     def _step(self, step: IsrStep, ends_us: int, last: bool) -> Text:
-        colours = self.palette
-        held = duration(max(ends_us - step.at_us, 0) / 1000)
+        colours, held = self.palette, self._held(step, ends_us)
         part = ink(_set(step.isr), "bold")
         if last:
-            part.append(f" for {held} now")
+            part.append(self._now(step, held))
         if step.because:
             part.append(f", because {step.because}" if last else f" because {step.because}")
         if not last:
             part.append(f" ─{held}─▶ ", style=colours.dim)
         return part
+
+    def _held(self, step: IsrStep, ends_us: int) -> str:
+        """Return how long an ISR held. The first one that is known may have held for longer."""
+        held = duration(max(ends_us - step.at_us, 0) / 1000)
+        return f"at least {held}" if step.at_least else held
+
+    def _now(self, step: IsrStep, held: str) -> str:
+        return f" now, {held}: since you look" if step.at_least else f" for {held} now"
 
     def _epochs(self, p: PartitionView, known: PartitionReplication) -> Text:
         """Draw the leader epochs of the leader's log, and name the replicas that differ."""
@@ -450,7 +468,9 @@ class ReplicaBoard(Drawn, can_focus=True):
         leader = known.replicas.get(p.leader)
         epochs = leader.epochs if leader is not None else {}
         if not epochs:
-            return line.append("none yet: nothing was written", style=colours.dim)
+            unknown = leader is None or not leader.sampled
+            words = "not known" if unknown else "none yet: nothing was written"
+            return line.append(words, style=colours.dim)
         entries = sorted(epochs.items())[-_EPOCHS_SHOWN:]
         if len(epochs) > len(entries):
             line.append("… ")

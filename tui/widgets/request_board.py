@@ -20,10 +20,10 @@ from kafka_edu.trace.events.network import REQUEST_PARTS
 
 from ..model import Model
 from ..subjects import REQUESTS, SLOW_REQUESTS
-from ..view_model.figures import count, per_second
+from ..view_model.figures import count, duration, old, per_second
 from ..view_model.requests_view import ApiRow, RequestId, RequestsView, id_of, in_order
 from .drawn import Drawn, Lines, Order, Value, ink, stacked
-from .prose import folded
+from .prose import cut, folded
 from .ticker_lines import coloured, wall_clock
 
 HEADS: Final = ("queue", "local", "remote", "throttle", "resp. q", "send")
@@ -74,8 +74,8 @@ class RequestAnswer(Drawn):
 
     def draw(self) -> Text:
         view, colours, width = self.model.requests, self.palette, self.size.width
-        words = view.answer(self.choice.broker)
-        lines = [coloured(ink(text, "bold"), colours) for text in folded(words, width, 0)[:2]]
+        words = f"? {unknown}" if (unknown := self.model.unknown()) else self._answer()
+        lines = [coloured(ink(text, "bold"), colours) for text in cut(folded(words, width, 0), 2)]
         roomy = width >= _ALL_COLUMNS
         line = ink("brokers " if roomy else "", colours.dim)
         line.append(
@@ -90,6 +90,9 @@ class RequestAnswer(Drawn):
             line.append(f"[b{broker}]" if chosen else f"b{broker}", style=style)
             if queues is None:
                 line.append(" no news", style=colours.dim)
+                continue
+            if age_us := self.model.old_us(broker):
+                line.append(f" ? {old(age_us)}", style=f"bold {colours.warning}")
                 continue
             waits = f"bold {colours.warning}" if queues.requests else colours.dim
             capacity = f"/{queues.capacity}" if roomy else ""
@@ -107,6 +110,15 @@ class RequestAnswer(Drawn):
                 line.append(f" responses {queues.responses}", style=style)
         lines.append(line)
         return stacked(lines, width)
+
+    def _answer(self) -> str:
+        """Return the answer, unless it would be made of old samples."""
+        view, chosen = self.model.requests, self.choice.broker
+        broker = view.busiest() if chosen is None else chosen
+        age_us = self.model.old_us(broker) if broker is not None else 0
+        if age_us:
+            return f"? broker {broker} has sent nothing for {duration(age_us / 1000)}"
+        return view.answer(chosen)
 
 
 class RequestRows(Lines):
@@ -170,6 +182,9 @@ class RequestRows(Lines):
         api, split = row.times.api, row.split
         line = ink(f"b{api.broker} ", f"bold {colours.broker(api.broker)}")
         name = api.name if len(api.name) < _NAME else api.name[: _NAME - 2] + "…"
+        if age_us := self.model.old_us(api.broker):
+            words = f"? {old(age_us)}; {count(row.times.requests)} then"
+            return line.append(f"{name:<{_NAME}}{words}", style=colours.dim)
         if not split.requests:
             line.append(f"{name:<{_NAME}}", style=colours.dim)
             line.append(f"none in the last 10 s; {count(row.times.requests)} so far", colours.dim)

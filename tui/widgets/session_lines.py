@@ -6,10 +6,10 @@ from rich.text import Text
 
 from ..model import Model
 from ..subjects import FIRED, SESSIONS
-from ..view_model.figures import duration
+from ..view_model.figures import duration, old
 from ..view_model.zookeeper_view import Fired, SessionView
 from .controller_head import took
-from .drawn import Drawn, Lines, ink, stacked
+from .drawn import Drawn, Lines, aged, ink, stacked
 
 _NAME: Final = 11
 _WIDE: Final = 76
@@ -56,6 +56,8 @@ class ZookeeperHead(Drawn, can_focus=True):
                     f" sessions · {s.watches:,} watches · zxid {s.zxid:#x} · mean latency"
                     f" {took(s.latency_avg_us)}"
                 )
+            if view.linked and view.old_us:
+                up = aged([up], view.old_us, colours)[0]
             first = up
         modes = Text()
         for server, mode in view.modes.items():
@@ -142,6 +144,10 @@ class SessionLines(Lines):
             how = "✕ expired" if session.ended == "expired" else "closed by its client"
             style = f"bold {colours.error}" if session.ended == "expired" else colours.dim
             return line.append(f" {how} {ago} ago", style)
+        if view.old_us and not view.hearsay:
+            left = session.left_ms(view.sampled_us)
+            then = f"{duration(left)} left then" if left is not None else "alive then"
+            return line.append(f" ? {old(view.old_us)}: {then}", colours.dim)
         left, silent = session.left_ms(now_us), session.silent_ms(now_us)
         if left is None or not session.timeout_ms:
             line.append(f" {session.id:#x}", colours.dim)

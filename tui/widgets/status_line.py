@@ -55,6 +55,8 @@ class StatusLine(Drawn, can_focus=True):
                        f"bold reverse {colours.warning}")  # fmt: skip
         if self._is_late:
             return ink(f"▶ {duration(self.model.late_us / 1000)} late", f"bold {colours.warning}")
+        if replay is None and self.model.cluster.brokers.by_id and self.model.unknown():
+            return ink("… reading", f"bold {colours.warning}")
         if replay is None:
             up = self.model.cluster.supervised
             return (
@@ -72,7 +74,7 @@ class StatusLine(Drawn, can_focus=True):
 
     def draw(self) -> Text:
         view, colours, width = self.model.cluster, self.palette, self.size.width - 2
-        kind, words = view.verdict()
+        kind, words = self.model.verdict()
         if kind == "ok" and self._is_late:
             ago = duration(self.model.late_us / 1000)
             kind, words = "warning", f"… {ago} ago: {words.removeprefix('✓ ')}"
@@ -82,8 +84,11 @@ class StatusLine(Drawn, can_focus=True):
         held = reader_of(self).filter_words
         if held:
             mode = Text.assemble((f"/{' '.join(held)}  ", f"bold {colours.warning}"), mode)
+        room = max(width - mode.cell_len - 2, 10)
+        if len(words) > room:  # the cause stands at the end
+            words = words.replace(" partitions ", " ", 1)
         first = ink(words, f"bold {colours.verdict(kind)}")
-        first.truncate(max(width - mode.cell_len - 2, 10), overflow="ellipsis")
+        first.truncate(room, overflow="ellipsis")
         first.append(" " * max(width - first.cell_len - mode.cell_len, 1))
         first.append_text(mode)
         parts = [Text.assemble("cluster ", (view.name or "?", "bold"))]
@@ -103,6 +108,8 @@ class StatusLine(Drawn, can_focus=True):
             )
             if view.controller_epoch:  # a guest does not send its epoch
                 controller.append(f" (epoch {view.controller_epoch})")
+        elif view.controller_unknown:
+            controller.append("?", style=f"bold {colours.warning}")
         else:
             controller.append("none", style=f"bold {colours.error}")
         parts.append(controller)
@@ -118,12 +125,12 @@ class StatusLine(Drawn, can_focus=True):
                 Text.assemble("zk ", state, f" {view.zookeeper}" if view.zookeeper else "", leader)
             )
         partitions, under, offline = view.partitions.counts()
-        parts.append(
-            Text(
-                f"{plural(partitions, 'partition')}, {under:,} under-replicated,"
-                f" {offline:,} offline"
-            )
-        )
+        if self.model.unknown():
+            so_far = f"{plural(partitions, 'partition')} so far" if partitions else "partitions ?"
+            parts.append(Text(so_far))
+        else:
+            counts = f"{under:,} under-replicated, {offline:,} offline"
+            parts.append(Text(f"{plural(partitions, 'partition')}, {counts}"))
         while len(parts) > 2 and sum(part.cell_len + 3 for part in parts) - 3 > width:
             parts.pop()  # the least important parts stand last, and the verdict has the counts too
         second = ink(" · ", colours.dim).join(parts)

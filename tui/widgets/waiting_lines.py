@@ -86,4 +86,4 @@ class WaitingLines(Lines):
         line.append(f"  waits {duration(operation.age_ms):>6}", style=colours.warning)
         line.append(f", {left(operation, timer):>11}  ", style=colours.dim)
         line.append_text(coloured(Text("; ".join(why(operation))), colours))
-        return line
+        return ink(line.plain, colours.dim) if self.model.old_us(timer.key.broker) else line

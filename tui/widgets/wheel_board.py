@@ -15,9 +15,9 @@ from kafka_edu.common.words import plural
 from ..model import Model
 from ..palette import Palette
 from ..subjects import WHEELS
-from ..view_model.figures import column, count, duration, per_second, short_count, span
+from ..view_model.figures import column, count, duration, old, per_second, short_count, span
 from ..view_model.wheels_view import TimerKey, TimerView, WheelView
-from .drawn import Drawn, ink, stacked
+from .drawn import Drawn, aged, ink, stacked
 
 HAND, NEXT, EMPTY = "▲", "◆", "·"
 LEFT, CAME = "↓", "+"
@@ -46,12 +46,12 @@ class WheelBoard(Drawn, can_focus=True):
     def draw(self) -> Text:
         timer, colours = self.timer, self.palette
         if timer is None:
-            return ink(
-                "no timers yet: a running broker has one for each of its purgatories", colours.dim
-            )
+            nothing = "no timers yet: a running broker has one for each of its purgatories"
+            return ink(self.model.unknown() or nothing, colours.dim)
         wheels = [timer.wheels[level] for level in sorted(timer.wheels)]
         width, height = self.size.width, self.size.height
-        lines = [self._title(timer, width)]
+        old_us = self.model.old_us(timer.key.broker)
+        lines = [self._title(timer, width - (len(old(old_us)) + 2 if old_us else 0))]
         why = timer.why_low_wheels_are_empty()
         room = height - 3 - bool(why)
         columns = min(width // max(len(wheels), 1), 2 * (room - _CAPTION_ROWS) + 6)
@@ -64,7 +64,7 @@ class WheelBoard(Drawn, can_focus=True):
         lines.append(self._moved(timer) or self._next_bucket(timer, width))
         if why:
             lines.append(ink(why, colours.dim))
-        return stacked(lines, width)
+        return stacked(aged(lines, old_us, colours), width)
 
     def _title(self, timer: TimerView, width: int) -> Text:
         colours = self.palette
@@ -176,14 +176,31 @@ class WheelBoard(Drawn, can_focus=True):
         """Draw bars for each level, with the hand below them, as high as the room allows."""
         if not wheels:
             return []
-        bars = min(max(room // len(wheels) - 1, 1), 4)
+        hidden: list[WheelView] = []
+        while len(wheels) > 1 and 2 * len(wheels) + bool(hidden) > room:
+            # The lowest level that is empty goes first, else the highest one.
+            empty = [wheel for wheel in wheels if not wheel.tasks]
+            hidden.append(empty[0] if empty else wheels[-1])
+            wheels = [wheel for wheel in wheels if wheel is not hidden[-1]]
+        bars = min(max((room - bool(hidden)) // len(wheels) - 1, 1), 4)
         slots = max(wheel.size for wheel in wheels)
         label = 18
         cell = max(min((width - label - 22) // slots, 4), 1)
         lines: list[Text] = []
         for wheel in wheels:
             lines += self._strip(timer, wheel, bars, label, cell)
+        if hidden:
+            lines.append(self._hidden(hidden))
         return lines[: max(room, 2)]
+
+    def _hidden(self, wheels: list[WheelView]) -> Text:
+        """Name the levels that have no room, and what is in them."""
+        parts = [
+            f"L{wheel.level} {span(wheel.tick_ms)} × {wheel.size}:"
+            f" {plural(wheel.tasks, 'task') if wheel.tasks else 'empty'}"
+            for wheel in sorted(wheels, key=lambda wheel: wheel.level)
+        ]
+        return ink(f"no room for {' · '.join(parts)}", self.palette.warning)
 
     def _strip(
         self, timer: TimerView, wheel: WheelView, rows: int, label: int, cell: int

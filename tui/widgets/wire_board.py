@@ -98,6 +98,7 @@ class WireAnswer(Drawn):
 class _Revealed(Lines):
     """Lines whose cursor may be moved from elsewhere. The line under it is scrolled into view."""
 
+    of_events = False  # captured frames come from files
     _hidden = False
     """Whether the cursor went to a line that is not in view yet."""
 

@@ -2,9 +2,12 @@
 Times are ms of the timer's clock.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_edu.trace.event import Kind, Level, event
+
+WAIT_SUB_BITS: Final = 5
+"""Waits are counted in 2^5 = 32 buckets for each doubling, so a median is at most 2 % off."""
 
 
 class ReplicaProgress(NamedTuple):
@@ -88,8 +91,13 @@ class EndedBy(NamedTuple):
     cause: str
     """In words: `HW moved: broker 2 fetched`, `time-out`, `not leader any more`."""
     waits: tuple[int, ...]
-    """Counts since the broker started: [0] waited less than 1 ms, [n] from 2^(n-1) to below 2^n
-    ms. Only operations that ended while somebody looked are counted.
+    """In older recordings, counts by powers of two: [0] waited less than 1 ms, [n] from 2^(n-1) to
+    below 2^n ms. Empty since there is `counts`.
+    """
+    counts: tuple[tuple[int, int], ...] = ()
+    """(bucket, operations) since the broker started. A doubling has 32 buckets
+    (`common.log_histogram.bucket_at`), so a wait of 500 ms counts from 496 to 503. Only operations
+    that ended while somebody looked are counted.
     """
 
 

@@ -2,7 +2,14 @@
 
 from random import Random
 
-from kafka_edu.common.log_histogram import BUCKETS, Histogram, bucket_of, value_of
+from kafka_edu.common.log_histogram import (
+    BUCKETS,
+    Histogram,
+    bucket_at,
+    bucket_of,
+    bucket_range,
+    value_of,
+)
 
 
 def test_a_value_read_back_is_at_most_a_sixteenth_off() -> None:
@@ -32,3 +39,14 @@ def test_percentiles_and_what_came_since() -> None:
     assert Histogram().percentile_us(99) == 0
     before.add(now.since(before))
     assert before.counts == now.counts
+
+
+def test_each_bucket_of_each_scale_begins_where_the_one_before_ends() -> None:
+    for sub_bits in (0, 3, 5):
+        end = 0
+        for bucket in range(300 if sub_bits else 30):
+            first, values = bucket_range(bucket, sub_bits)
+            assert first == end
+            assert {bucket_at(first, sub_bits), bucket_at(first + values - 1, sub_bits)} == {bucket}
+            end = first + values
+    assert bucket_range(bucket_at(500, 5), 5) == (496, 8)

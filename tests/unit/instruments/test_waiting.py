@@ -1,5 +1,8 @@
 """The words of "why is it still waiting?", and the counts of what ended the others."""
 
+from collections import Counter
+
+from kafka_edu.common.log_histogram import bucket_at
 from kafka_edu.instruments.waiting import (
     WINDOW_US,
     Ended,
@@ -11,10 +14,10 @@ from kafka_edu.instruments.waiting import (
     patience,
     since,
     title,
-    typical_ms,
     what_would_finish,
 )
 from kafka_edu.trace.events.purgatory import (
+    WAIT_SUB_BITS,
     EndedBy,
     ReplicaProgress,
     Requirement,
@@ -140,12 +143,33 @@ def test_the_bar_to_the_deadline() -> None:
     assert patience(operation._replace(age_ms=0, deadline_ms=NOW_MS), NOW_MS) == 1.0
 
 
-def test_the_typical_wait_is_the_median_within_a_power_of_two() -> None:
-    assert typical_ms([]) == 0
-    assert typical_ms([9]) == 0
-    assert typical_ms([0, 0, 0, 0, 4]) == 12
-    assert typical_ms([10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]) == 0, "one slow wait moves no median"
-    assert 512 <= typical_ms([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5]) < 1024
+def typical(*waits_ms: int) -> int:
+    """Return the typical wait as a broker's counts give it."""
+    counts = Counter(bucket_at(ms, WAIT_SUB_BITS) for ms in waits_ms)
+    recent = RecentlyEnded()
+    recent.sample([EndedBy("time-out", (), tuple(sorted(counts.items())))], 0)
+    return recent.recent(0)[0].typical_ms
+
+
+def test_the_typical_wait_is_the_median_within_two_percent() -> None:
+    assert typical(500, 500, 501, 502) == 500, "a fetch that waits for replica.fetch.wait.max.ms"
+    assert typical(0, 0, 0, 30_000) == 0, "one slow wait moves no median"
+    assert typical(7, 7, 7) == 7
+    for wait_ms in (1, 63, 64, 99, 384, 512, 3_000, 6_000, 10_000, 30_000, 300_000):
+        assert abs(typical(wait_ms) - wait_ms) <= wait_ms / 50
+
+
+def test_older_recordings_count_waits_by_powers_of_two() -> None:
+    def old(*waits: int) -> int:
+        recent = RecentlyEnded()
+        recent.sample([EndedBy("event", waits)], 0)
+        return next((one.typical_ms for one in recent.recent(0)), 0)
+
+    assert old() == 0
+    assert old(9) == 0
+    assert old(0, 0, 0, 0, 4) == 12
+    assert old(10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1) == 0
+    assert 512 <= old(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5) < 1024
 
 
 def test_only_what_ended_in_the_last_ten_seconds_is_counted() -> None:
@@ -155,7 +179,7 @@ def test_only_what_ended_in_the_last_ten_seconds_is_counted() -> None:
     assert recent.counted
     assert recent.recent(0) == [], "all of it happened before"
     recent.sample([EndedBy("time-out", (0, 6)), EndedBy("event", (3,))], STEP_US)
-    assert recent.recent(STEP_US) == [Ended("event", 3, 0), Ended("time-out", 1, 2)]
+    assert recent.recent(STEP_US) == [Ended("event", 3, 0), Ended("time-out", 1, 1)]
     recent.sample([EndedBy("time-out", (0, 9)), EndedBy("event", (3,))], 6 * STEP_US)
     assert [one.times for one in recent.recent(6 * STEP_US)] == [4, 3]
     assert [one.cause for one in recent.recent(WINDOW_US + 2 * STEP_US)] == ["time-out"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kafka_edu.common.log_histogram import bucket_range
 from kafka_edu.common.time import MockTime
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.purgatory.delayed_operation import CompletedBy, DelayedOperation
@@ -15,6 +16,7 @@ from kafka_edu.purgatory.delayed_operation_purgatory import (
 )
 from kafka_edu.trace.event import Envelope, Level, Source
 from kafka_edu.trace.events.purgatory import (
+    WAIT_SUB_BITS,
     EndedBy,
     OperationCompleted,
     OperationsEnded,
@@ -410,8 +412,11 @@ def test_causes_are_counted_while_somebody_looks(time: MockTime, hw: list[int]) 
     complete_one(5)
     complete_one(900)
     purgatory.try_complete_else_watch(WaitsForOffset(5_000, 4, hw), (KEY,))
-    waits = (1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1)  # 0 ms, 4 to 7 ms, 512 to 1,023 ms
-    expected = OperationsEnded("Produce", (EndedBy("event", waits), EndedBy("at once", (1,))))
+    waits = ((0, 1), (5, 1), (184, 1))  # 0 ms, 5 ms, 896 to 911 ms
+    assert bucket_range(184, WAIT_SUB_BITS) == (896, 16)
+    expected = OperationsEnded(
+        "Produce", (EndedBy("event", (), waits), EndedBy("at once", (), ((0, 1),)))
+    )
     assert ends(trace) == [OperationsEndedSampled(state=expected)]
     assert ends(trace) == [], "nothing has changed since"
     assert OperationsEndedSnapshot(state=expected) in [e.event for e in trace.snapshot()]
@@ -440,7 +445,7 @@ def test_the_causes_are_bounded(time: MockTime, hw: list[int]) -> None:
         purgatory.try_complete_else_watch(EndsByItself(500, 1, hw), (KEY,))
     counted = ends(trace)[0].state.ended
     assert len(counted) == CAUSES_COUNTED + 1
-    assert counted[-1] == EndedBy(OTHER_CAUSES, (30,))
+    assert counted[-1] == EndedBy(OTHER_CAUSES, (), ((0, 30),))
 
 
 def test_gauges_list_at_most_fifty_operations_the_oldest_first(

@@ -2,7 +2,7 @@
 a number that occurs twice.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -12,24 +12,27 @@ from kafka_edu.trace.events.client import RecordAcknowledged
 from kafka_edu.trace.events.controller import (
     ControllerEventQueued,
     ControllerEventStarted,
+    ControllerRequestFailed,
     ControllerRequestSent,
     ControllerResponseReceived,
     LeaderElected,
     ZkWatchFired,
 )
 from kafka_edu.trace.events.network import RequestReceived, ResponseSent
-from kafka_edu.trace.events.replication import BecameLeader
+from kafka_edu.trace.events.replication import BecameLeader, FetcherFailed
 from kafka_edu.trace.events.server import (
     BrokerRegistered,
     ProduceAnswered,
     RequestDequeued,
     ServerStarting,
+    ServerStopping,
 )
 from kafka_edu.trace.events.supervisor import (
     ActionAsked,
     ProcessEnded,
     ProcessPaused,
     ProcessResumed,
+    ProcessStarted,
 )
 from kafka_edu.trace.events.zk import (
     SessionDisconnected,
@@ -543,3 +546,65 @@ def test_the_check_of_a_link_does_not_trust_who_made_it(story: Story) -> None:
     other = story.tell(1, notified("/b", 7, 80))
     assert "not on both ends" in link_fault(Link(LinkKind.WATCH, key, watch, other))
     assert "the effect names 0" in link_fault(Link(LinkKind.CAUSE, (), hears, other))
+
+
+BROKER_2: Final = Source.of_broker(2)
+FAILED: Final = FetcherFailed(leader=2, reason="LinkLostError: closed by the other side")
+
+
+def ended(asked: bool) -> ProcessEnded:
+    return ProcessEnded(
+        process="broker-2", child=BROKER_2, pid=57, code=-9, signal="SIGKILL", asked=asked
+    )
+
+
+def test_a_fetch_that_a_dead_leader_did_not_answer_is_linked_to_its_end(story: Story) -> None:
+    """The follower sees the connection close before the supervisor sees the end of the process."""
+    story.starts(2, 57, 7)
+    asked = story.tell(SUPERVISOR, ActionAsked(action="kill", target=BROKER_2))
+    early = story.tell(0, FAILED)
+    end = story.tell(SUPERVISOR, ended(True), asked)
+    later = story.tell(1, FAILED)
+    sent = story.tell(1, ControllerRequestFailed(broker_id=2, api_key=6, reason="refused"))
+    for effect in (early, later, sent):
+        (link,) = story.history.parents(effect)
+        assert (link.kind, link.cause, link.key_text) == (
+            LinkKind.PROCESS,
+            end,
+            "broker 2, pid 57",
+        )
+        assert link_fault(link) == ""
+    assert [link.effect for link in story.history.children(end)] == [early, later, sent]
+    assert story.history.chain(early) == [asked, end, early]
+    assert early in list(story.history.early_effects(end))
+    story.tell(SUPERVISOR, ProcessStarted(process="broker-2", child=BROKER_2, pid=58))
+    assert story.causes(story.tell(0, FAILED)) == [], "it runs again: something else is wrong"
+
+
+def test_a_fetch_that_failed_before_is_not_linked_to_the_end(story: Story) -> None:
+    story.starts(2, 57, 7)
+    before_it_was_asked = story.tell(0, FAILED)
+    asked = story.tell(SUPERVISOR, ActionAsked(action="kill", target=BROKER_2))
+    while_it_spoke = story.tell(0, FAILED)
+    story.tell(2, ServerStopping(broker_id=2, reason="asked"))
+    story.tell(SUPERVISOR, ended(True), asked)
+    assert story.causes(before_it_was_asked) == []
+    assert story.causes(while_it_spoke) == []
+
+
+def test_an_end_that_nobody_asked_for_is_the_cause_within_one_attempt(story: Story) -> None:
+    story.starts(2, 57, 7)
+    long_before = story.tell(0, FAILED)
+    story.now_us += 1_000_000
+    just_before = story.tell(0, FAILED)
+    end = story.tell(SUPERVISOR, ended(False))
+    assert story.causes(long_before) == []
+    assert story.causes(just_before) == [end]
+
+
+def test_a_paused_leader_does_not_answer_until_it_goes_on(story: Story) -> None:
+    story.starts(2, 57, 7)
+    pause = story.tell(SUPERVISOR, ProcessPaused(process="broker-2", child=BROKER_2, pid=57))
+    assert story.causes(story.tell(0, FAILED)) == [pause]
+    story.tell(SUPERVISOR, ProcessResumed(process="broker-2", child=BROKER_2, pid=57))
+    assert story.causes(story.tell(0, FAILED)) == []

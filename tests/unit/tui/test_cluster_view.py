@@ -45,6 +45,32 @@ from tui.view_model.cluster_view import ClusterView
 from tui.view_model.partition_view import DEAD, IN_ISR, LEADER, NONE, OUT_OF_SYNC, PartitionKey
 
 WEB = PartitionKey("web", 0)
+PROGRESS = PartitionSnapshot(
+    topic="web",
+    partition=0,
+    leader=1,
+    leader_epoch=7,
+    isr=(1, 2, 0),
+    replicas=(1, 2, 0),
+    progress=PartitionProgress(
+        log_start=0, hw=80, leo=100, remote_leos=((2, 100), (0, 80)), min_isr=2
+    ),
+    zk_version=3,
+    proposed_isr=(),
+)
+
+
+def shrunk(after: tuple[int, ...]) -> IsrShrunk:
+    """Return the leader's fact that its ISR is smaller now."""
+    return IsrShrunk(
+        topic="web",
+        partition=0,
+        leader_epoch=7,
+        before=(1, 2, 0),
+        after=after,
+        zk_version=4,
+        reason="2 has not caught up",
+    )
 
 
 def snapshot_of_the_controller(
@@ -100,22 +126,7 @@ def running(story: Story) -> ClusterView:
         ),
     )
     snapshot_of_the_controller(story)
-    story.tell(
-        1,
-        PartitionSnapshot(
-            topic="web",
-            partition=0,
-            leader=1,
-            leader_epoch=7,
-            isr=(1, 2, 0),
-            replicas=(1, 2, 0),
-            progress=PartitionProgress(
-                log_start=0, hw=80, leo=100, remote_leos=((2, 100), (0, 80)), min_isr=2
-            ),
-            zk_version=3,
-            proposed_isr=(),
-        ),
-    )
+    story.tell(1, PROGRESS)
     story.tell(
         0,
         PartitionSnapshot(
@@ -130,6 +141,8 @@ def running(story: Story) -> ClusterView:
             proposed_isr=(),
         ),
     )
+    for broker in (1, 2):
+        story.tell(broker, SnapshotEnds(events=1))
     return reduced(story)
 
 
@@ -733,3 +746,113 @@ def test_without_a_supervisor_nobody_is_called_a_guest() -> None:
         ),
     )
     assert reduced(story).brokers.guests == []
+
+
+def test_while_snapshots_arrive_it_reads_and_judges_nothing() -> None:
+    """Nobody has named the controller yet, and the partitions so far are those of one broker."""
+    story = Story()
+    assert reduced(story).verdict() == ("warning", "… waiting for the first broker")
+    for broker in (0, 1, 2):
+        story.tell(SUPERVISOR, runs(broker))
+    view = reduced(story)
+    assert view.verdict() == ("warning", "… reading the state of brokers 0, 1, 2")
+    assert view.brokers[1].status(view.glow.now_us) == ("… reading", "")
+    assert view.controller_unknown
+    story.tell(1, SnapshotBegins(as_of=0))
+    story.tell(1, PROGRESS)
+    story.tell(1, SnapshotEnds(events=1))
+    story.tell(2, SnapshotBegins(as_of=0))
+    reduced(story, view)
+    assert view.verdict() == ("warning", "… reading the state of brokers 0, 2")
+    story.tell(2, SnapshotEnds(events=0))
+    snapshot_of_the_controller(story)
+    reduced(story, view)
+    assert view.unknown() == ""
+    assert not view.controller_unknown
+    assert view.verdict() == ("ok", "✓ all is well: 1 partition, every replica in sync")
+
+
+def test_a_broker_that_we_saw_start_is_known_without_a_snapshot() -> None:
+    """A recording may begin with the start of a cluster: then its facts are all there is."""
+    story = Story()
+    story.tell(
+        0,
+        BrokerRegistered(
+            broker_id=0, broker_epoch=10, end_points=("PLAINTEXT://127.0.0.1:9092",), session_id=0x1
+        ),
+    )
+    view = reduced(story)
+    assert view.unknown() == ""
+    story.tell(SUPERVISOR, ProcessStarted(process="broker-1", child=Source.of_broker(1), pid=101))
+    assert reduced(story, view).unknown() == ""
+
+
+def test_what_a_dead_or_paused_broker_cannot_say_is_not_waited_for() -> None:
+    story = Story()
+    view = running(story)
+    story.tell(SUPERVISOR, runs(3)._replace(state="paused"))
+    story.tell(SUPERVISOR, runs(4)._replace(state="stopped"))
+    assert reduced(story, view).unknown() == ""
+
+
+def test_facts_alone_do_not_say_what_was_before_them() -> None:
+    story = Story()
+    view = ClusterView("demo")
+    view.facts_only = True
+    assert view.verdict()[1].startswith("? not known: of this time there are facts only")
+    story.tell(0, BrokerJoined(broker_id=2, broker_epoch=3, bounced=False))
+    story.envelopes[-1] = story.envelopes[-1]._replace(seq=77)
+    assert reduced(story, view).verdict()[1].startswith("? not known: of this time there are facts")
+
+
+def test_who_has_no_session_is_read_from_the_controllers_snapshot() -> None:
+    """The dashboard was opened after the session of a paused broker had ended."""
+    story = Story()
+    for broker in (0, 1, 2):
+        story.tell(SUPERVISOR, runs(broker))
+    story.tell(SUPERVISOR, runs(3)._replace(state="paused"))
+    view = reduced(story)
+    paused = view.brokers[3]
+    assert paused.status(view.glow.now_us) == ("‖ paused", "its session: not known")
+    snapshot_of_the_controller(story)
+    for broker in (1, 2):
+        story.tell(broker, SnapshotEnds(events=0))
+    reduced(story, view)
+    assert paused.in_cluster is False
+    assert paused.status(view.glow.now_us) == ("‖ paused", "its session has ended")
+    assert paused.dead
+    assert view.verdict() == (
+        "warning",
+        "! broker 3 is paused, and its session has ended; every partition has all its replicas",
+    )
+
+
+def test_the_headline_names_who_is_missing_and_why() -> None:
+    story = Story()
+    view = running(story)
+    story.tell(SUPERVISOR, ProcessPaused(process="broker-2", child=Source.of_broker(2), pid=102))
+    story.tell(1, shrunk((1, 0)))
+    assert reduced(story, view).verdict() == (
+        "warning",
+        "! 1 of 1 partition under-replicated: broker 2 is paused, out of 1 ISR",
+    )
+    story.tell(0, BrokerFailed(broker_id=2, shutting_down=False), after_ms=100)
+    assert reduced(story, view).verdict() == (
+        "warning",
+        "! 1 of 1 partition under-replicated: broker 2 is paused, and its session has ended",
+    )
+    story.tell(SUPERVISOR, ProcessResumed(process="broker-2", child=Source.of_broker(2), pid=102))
+    story.tell(0, BrokerJoined(broker_id=2, broker_epoch=99, bounced=False))
+    assert reduced(story, view).verdict() == (
+        "warning",
+        "! 1 of 1 partition under-replicated: broker 2 is out of 1 ISR",
+    )
+
+
+def test_all_is_not_well_while_a_broker_sends_nothing() -> None:
+    story = Story()
+    view = running(story)
+    assert view.verdict()[0] == "ok"
+    view.advance(view.glow.now_us + 12_000_000)
+    assert view.verdict() == ("warning", "? brokers 0, 1 have sent nothing for 12 s")
+    assert view.verdict(late_us=11_500_000)[0] == "ok", "it is we who are late"

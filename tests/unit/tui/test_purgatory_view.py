@@ -109,7 +109,7 @@ def test_it_answers_with_the_broker_that_is_missing() -> None:
 
 def test_it_answers_when_nobody_is_kept_waiting() -> None:
     story = Story()
-    assert reduced(story).answer() == ("ok", "✓ nothing waits")
+    assert reduced(story).answer() == ("warning", "? no purgatory is known yet")
     sampled(story, 0, "Fetch", fetch(story, 1, 480))
     assert reduced(story).answer() == (
         "ok",
@@ -208,7 +208,39 @@ def test_a_silent_broker_is_said_to_be_silent() -> None:
     assert view.silent_us(0) == 0
     view.advance(view.glow.now_us + 5_100_000)
     assert view.silent_us(0) == 5_100_000
-    assert view.waiting()[0].told.operation == 1, "what it last said stays"
+    row = view.waiting()[0]
+    assert row.told.operation == 1, "what it last said stays"
+    assert view.answer() == (
+        "warning",
+        "? broker 0 has sent nothing for 5.1 s: its waits are as of then",
+    )
+
+
+def test_ages_of_a_silent_broker_are_those_of_its_last_sample() -> None:
+    """A fetch that had waited 200 ms when its broker was paused has not waited for a minute."""
+    story = Story()
+    sampled(story, 0, "Fetch", fetch(story, 1, 200))
+    view = reduced(story)
+    row = view.waiting()[0]
+    view.advance(view.glow.now_us + 100_000)
+    assert view.age_ms(row) == 300, "between two samples it goes on"
+    view.advance(view.glow.now_us + 60_000_000)
+    assert (view.age_ms(row), view.as_of_ms(row)) == (200, row.sampled_ms)
+    kind, words = view.answer()
+    assert kind == "warning"
+    assert "nobody is kept waiting" not in words
+
+
+def test_who_is_kept_waiting_elsewhere_is_still_said() -> None:
+    story = Story()
+    sampled(story, 0, "Fetch", fetch(story, 1, 200))
+    story.now_ms += 8_000
+    sampled(story, 1, "Fetch", fetch(story, 1, 200))
+    assert reduced(story).answer() == (
+        "warning",
+        "? broker 0 has sent nothing for 8.0 s: its waits are as of then; elsewhere nobody is kept"
+        " waiting",
+    )
 
 
 def test_its_memory_is_bounded() -> None:

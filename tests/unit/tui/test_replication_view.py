@@ -19,10 +19,11 @@ from kafka_edu.trace.events.replication import (
     PartitionProgress,
     UncleanTruncation,
 )
+from kafka_edu.trace.events.server import ProduceAnswered
 from tests.unit.tui.story_of_events import Story
 from tests.unit.tui.test_cluster_view import WEB, running
 from tests.unit.tui.usual_events import ELECTED, killed
-from tui.model import Model
+from tui.model import NEVER, Model
 from tui.view_model.partition_view import PartitionKey
 from tui.view_model.replication_view import (
     KEPT_EPOCHS,
@@ -141,7 +142,12 @@ def test_a_follower_one_fetch_behind_does_not_lag() -> None:
     told.model.advance(view.now_us + 3_000_000)
     assert view.trouble(p) == WELL, "the sample is late, not the follower"
     told.model.advance(view.now_us + 3_000_000)
-    assert view.trouble(p) == LAGS, "its leader is silent: it cannot have caught up"
+    assert view.trouble(p) == WELL, "nor is the follower late because its leader is silent"
+    assert view.lag_words(p, 0) == "2 behind, last fetch 300 ms ago", "as of the last sample"
+    assert view.answer() == (
+        "warning",
+        "? broker 1 has sent nothing for 6.0 s: how far its followers are is not known",
+    )
 
 
 def test_the_isr_over_time_with_its_causes() -> None:
@@ -164,6 +170,7 @@ def test_the_isr_over_time_with_its_causes() -> None:
     shrunk_us = view.now_us
     assert [step.isr for step in known.steps] == [(1, 2, 0), (1, 2)]
     assert known.steps[0].because == ""
+    assert [step.at_least for step in known.steps] == [True, False], "it began before we looked"
     assert known.steps[1].because == "broker 0 is stuck: no fetch for 10200 ms"
     assert known.left_isr_us(0) == shrunk_us
     assert known.left_isr_us(2) is None
@@ -209,6 +216,9 @@ def test_no_live_leader_is_worse_than_all_else() -> None:
     assert "broker 1 is out of the ISR of 1 partition" in view.answer()[1]
 
 
+MAY_BE_ACKNOWLEDGED = "; producers with acks=1 may have had an answer for them"
+
+
 def cut(told: Told, broker: int, before: int, after: int, hw: int) -> None:
     told.story.tell(
         broker,
@@ -243,7 +253,9 @@ def test_a_truncation_after_a_clean_election_loses_nothing_committed() -> None:
     cut(told, 1, 122, 100, 100)
     view = told.follow()
     [one] = view.truncations
-    assert one.words() == ("broker 1 cut off 22 records, 122 → 100, none committed")
+    assert one.words() == (
+        "broker 1 cut off 22 records, 122 → 100, none committed" + MAY_BE_ACKNOWLEDGED
+    )
     assert one.reason == "leader broker 2 has no more of epoch 7"
     assert view.by_key[WEB][1].end == 100
     p = told.model.cluster.partitions.by_key[WEB]
@@ -279,7 +291,7 @@ def test_an_unclean_truncation_says_what_was_committed() -> None:
     assert view.answer()[0] == "error"
     cut(told, 2, 122, 100, 100)
     view = told.follow()
-    assert view.truncations[-1].words().endswith("none known to be committed")
+    assert view.truncations[-1].words().endswith("none known to be committed" + MAY_BE_ACKNOWLEDGED)
     assert "10 of them committed" in view.answer()[1], "the loss stays the answer"
 
 
@@ -312,7 +324,9 @@ def test_a_truncation_by_range_has_no_epoch() -> None:
     )
     view = told.follow()
     [one] = view.truncations
-    assert one.words() == "broker 0 cut off 20 records, 80 → 60, none committed"
+    assert one.words() == (
+        f"broker 0 cut off 20 records, 80 → 60, none committed{MAY_BE_ACKNOWLEDGED}"
+    )
     assert one.reason == "the offset is out of range"
 
 
@@ -381,7 +395,7 @@ def test_a_deleted_topic_is_forgotten() -> None:
     told.story.tell(0, TopicDeletionChanged(topic="web", step="complete", reason=""))
     view = told.follow()
     assert list(view.by_key) == []
-    assert view.answer() == ("ok", "no partition is known yet")
+    assert view.answer() == ("ok", "no topics yet")
 
 
 def test_its_memory_is_bounded() -> None:
@@ -463,3 +477,52 @@ def test_the_scale_holds_both_ends_and_rarely_moves(
 def test_a_column_of_the_scale() -> None:
     scale = Scale(100, 140, 20)
     assert [scale.column(offset) for offset in (0, 100, 120, 140, 999)] == [0, 0, 10, 20, 20]
+
+
+def test_the_first_isr_of_a_new_partition_began_when_it_was_elected() -> None:
+    told = Told()
+    elected = ELECTED._replace(topic="new", leader_epoch=0, zk_version=0, isr=(1, 2, 0))
+    told.story.tell(0, elected)
+    known = told.follow().by_key[PartitionKey("new", 0)]
+    assert [step.at_least for step in known.steps] == [False]
+
+
+def test_offsets_that_only_a_fact_has_said_are_not_known() -> None:
+    """In the past that comes from the rings there are facts only: their offsets are soon old."""
+    told = Told()
+    told.model.reset()
+    told.elected(1, (1, 2, 0), 8)
+    view = told.follow()
+    known = view.by_key[WEB]
+    assert known[1].leo == 100
+    assert known[1].end == -1
+    p = told.model.cluster.partitions.by_key[WEB]
+    assert told.model.age_of_offsets_us(p) == NEVER
+    told.offsets(122, 100, (2, 122, 4))
+    assert (known[1].end, told.model.age_of_offsets_us(p)) == (122, 0)
+    told.model.advance(view.now_us + 12_000_000)
+    assert told.model.age_of_offsets_us(p) == 12_000_000
+
+
+def test_records_that_acks_1_had_acknowledged_are_counted() -> None:
+    """Only the answers of the old leader count: the new one has given the offsets out again."""
+    told = Told()
+
+    def answered(broker: int, acks: int, first: int, end: int, error: str = "NONE") -> None:
+        partitions = (("web", 0, first, end, error),)
+        told.story.tell(
+            broker,
+            ProduceAnswered(connection_id="c", correlation_id=1, acks=acks, partitions=partitions),
+        )
+
+    answered(1, 1, 90, 95)
+    answered(1, 1, 95, 110)
+    answered(1, -1, 110, 112)
+    answered(1, 1, 112, 115, "NOT_LEADER_OR_FOLLOWER")
+    told.elected(2, (2, 0), 8)
+    answered(2, 1, 100, 120)
+    cut(told, 1, 122, 100, 100)
+    view = told.follow()
+    [one] = view.truncations
+    assert one.acknowledged == 10
+    assert one.words().endswith("none committed, yet 10 or more acknowledged with acks=1")

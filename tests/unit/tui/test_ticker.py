@@ -4,6 +4,7 @@ processes.
 
 import pytest
 
+from kafka_edu.instruments.chain import chain_of
 from kafka_edu.instruments.link_events import LinkLost
 from kafka_edu.instruments.sentences import fact_text, sentence, teller
 from kafka_edu.trace.event import (
@@ -33,13 +34,18 @@ from kafka_edu.trace.events.replication import (
     IsrShrunk,
 )
 from kafka_edu.trace.events.server import BrokerSnapshot, ControlledShutdownAttempted
-from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone, SupervisorStarted
+from kafka_edu.trace.events.supervisor import (
+    ActionAsked,
+    ActionDone,
+    ProcessEnded,
+    SupervisorStarted,
+)
 from kafka_edu.trace.events.timer import TimerSampled, TimerState
 from kafka_edu.trace.events.zk import SessionDisconnected, SessionExpired
 from tests.unit.tui.story_of_events import Story
 from tests.unit.tui.usual_events import ELECTED, killed
 from tui.model import Model
-from tui.view_model.ticker import Ticker
+from tui.view_model.ticker import LineLog, Ticker
 from tui.widgets.ticker_lines import TickerLines, fitted
 
 
@@ -455,3 +461,58 @@ def test_a_quiet_fact_has_the_lane_of_its_process_where_every_fact_is_shown() ->
     assert SUPERVISOR not in news.lanes()
     assert [line.source for line in everything.facts.lines] == [SUPERVISOR, Source.of_broker(0)]
     assert {SUPERVISOR, Source.of_broker(0)} <= set(everything.lanes())
+
+
+def test_a_kill_stands_above_what_it_caused_though_it_was_seen_later() -> None:
+    """The followers see their connections close 20 ms before the supervisor sees the end."""
+    story, ticker = Story(), Ticker()
+    failed = FetcherFailed(leader=1, reason="LinkLostError: closed by the other side")
+    story.tell(0, elected(7))
+    asked = story.tell(SUPERVISOR, ActionAsked(action="kill", target=Source.of_broker(1)))
+    story.tell(0, failed, after_ms=2)
+    story.tell(2, failed, after_ms=1)
+    story.tell(SUPERVISOR, killed(1), after_ms=20, cause=asked)
+    story.tell(0, elected(8), after_ms=6_000)
+    for envelope in story.envelopes:
+        ticker.apply(envelope)
+
+    def told(log: LineLog) -> list[tuple[str, str]]:
+        return [(teller(line.source), line.text) for line in log.lines]
+
+    facts = [
+        ("sup", "broker 1 killed by SIGKILL"),
+        ("b0", "cannot fetch from broker 1"),
+        ("b2", "cannot fetch from broker 1"),
+    ]
+    first, last = ("b0", "leader of web-7 broker 1 → 2"), ("b0", "leader of web-8 broker 1 → 2")
+    assert told(ticker.loud) == [first, *facts, last]
+    assert told(ticker.all) == [first, ("sup", "asked to kill broker 1"), *facts, last]
+    for log in (ticker.loud, ticker.all):
+        at = {teller(line.source): log.lines[i] for i, line in enumerate(log.lines)}
+        end = next(line for line in log.lines if isinstance(line.envelope.event, ProcessEnded))
+        assert at["b2"].cause == end.number
+        assert [log.index(line.number) for line in log.lines] == list(range(len(log.lines)))
+    chain = [link.said.text() for link in ticker.chain(story.envelopes[2])[:3]]
+    assert chain == [
+        "asked to kill broker 1",
+        "broker 1 killed by SIGKILL",
+        "cannot fetch from broker 1",
+    ]
+
+
+def test_a_session_has_the_name_of_its_broker() -> None:
+    story, ticker = Story(), Ticker()
+    zookeeper = Source(SourceKind.ZOOKEEPER, 1)
+    story.tell(1, snapshot_of_a_broker(session_id=7, pid=101))
+    expired = story.tell(zookeeper, SessionExpired(session_id=7, timeout_ms=6_000))
+    story.tell(zookeeper, SessionExpired(session_id=8, timeout_ms=6_000), after_ms=20_000)
+    for envelope in story.envelopes:
+        ticker.apply(envelope)
+    first, second = ticker.lines
+    assert first.text.startswith("session of broker 1 expired")
+    assert second.text.startswith("session 0x8 expired"), "nobody has said whose it is"
+    (link,) = ticker.chain(expired)
+    assert link.said.text().startswith("session of broker 1 expired")
+    assert link.said.line.startswith("session 0x7 (broker 1) expired")
+    (line,) = chain_of(ticker.history, expired).causes
+    assert line.text.startswith("session 0x7 (broker 1) expired")

@@ -1,0 +1,131 @@
+"""A screen shows only what it knows: while snapshots arrive, of silent brokers, of a time without
+samples, and where there is no room.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source, SourceKind
+from tests.tui.paused_app import recording, shown
+from tui.app import DashboardApp
+from tui.screens.registry import DECLARATIONS
+from tui.widgets.wheel_board import WheelBoard
+
+pytestmark = pytest.mark.tui
+
+FOLDER = Path(__file__).parent / "recordings"
+KILLED, PAUSED = FOLDER / "controller-killed.jsonl.gz", FOLDER / "follower-paused.jsonl.gz"
+OF_EVENTS = [each.name for each in DECLARATIONS if each.name != "wire"]
+"""All screens that show events. Frames come from files."""
+
+
+def live(
+    events: Sequence[Envelope],
+    ask: Callable[[Pilot[None], DashboardApp], Awaitable[None]],
+    advance_us: int = 0,
+    size: tuple[int, int] = (120, 40),
+) -> None:
+    """Run the dashboard as if these events had arrived, the last of them so long ago."""
+
+    async def run() -> None:
+        app = DashboardApp("demo")
+        async with app.run_test(size=size) as pilot:
+            app.model.apply(events)
+            app.model.advance((events[-1].mono_us if events else 0) + advance_us)
+            await ask(pilot, app)
+
+    asyncio.run(run())
+
+
+async def screens(pilot: Pilot[None], app: DashboardApp) -> dict[str, str]:
+    """Return the text of each screen that shows events."""
+    found = {}
+    for name in OF_EVENTS:
+        app.action_look(name)
+        await pilot.pause()
+        found[name] = shown(app)
+    return found
+
+
+def until(path: Path, ms: int) -> list[Envelope]:
+    events = recording(path)
+    return [e for e in events if e.mono_us <= events[0].mono_us + ms * 1000]
+
+
+def test_while_snapshots_arrive_no_screen_says_that_there_is_nothing() -> None:
+    """The supervisor and one follower have told what they know; the controller has not."""
+    silent = {Source.of_broker(2), Source.of_broker(0), Source(SourceKind.ZOOKEEPER, 1)}
+    events = [e for e in until(KILLED, 2) if e.source not in silent]
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        for name, text in (await screens(pilot, app)).items():
+            assert "reading the state of broker" in text.splitlines()[0], name
+            assert "▶ live" not in text, name
+            assert "controller ?" in text, name
+            for untrue in ("no controller:", "0 partitions", "no topics yet", "no timers", "✓"):
+                assert untrue not in text, (name, untrue)
+
+    live(events, ask)
+
+
+def test_while_the_rings_are_read_the_past_is_not_empty() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        app.model.reads_rings = True
+        for name, text in (await screens(pilot, app)).items():
+            assert "reading the rings of the processes" in text.splitlines()[0], name
+            assert "0 partitions" not in text, name
+
+    live([], ask)
+
+
+def test_old_samples_are_dimmed_with_their_age_and_nothing_is_well() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        told = await screens(pilot, app)
+        for name, text in told.items():
+            assert "? brokers 0, 1, 2 have sent nothing for 52 s" in text.splitlines()[0], name
+            assert "nobody is kept waiting" not in text, name
+        for name in ("cluster", "wheels", "purgatory", "replication", "requests", "groups"):
+            assert "52 s old" in told[name], name
+        fetch = next(line for line in told["purgatory"].splitlines() if "b1 fetch web-0" in line)
+        assert "ms" in fetch.partition("52 s old")[2], "it had not waited for a second then"
+        app.action_look("wheels")
+        await pilot.pause()
+        board = app.screen.query_one(WheelBoard)
+        drawn = board.draw()
+        dim = [span for span in drawn.spans if str(span.style) == board.palette.dim]
+        assert sum(span.end - span.start for span in dim) > 0.9 * len(drawn.plain.replace("\n", ""))
+
+    live(until(PAUSED, 6_000), ask, advance_us=52_000_000)
+
+
+def test_of_a_time_with_facts_only_offsets_are_not_known() -> None:
+    facts = [e for e in recording(PAUSED) if EVENT_TYPES[e.name].kind is Kind.FACT]
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        app.model.cluster.facts_only = True
+        told = await screens(pilot, app)
+        for name, text in told.items():
+            assert text.splitlines()[0].startswith(" ? not known: of this time there are"), name
+        row = next(line for line in told["cluster"].splitlines() if line.startswith(" web-0"))
+        assert row.count(" ? ") >= 2, "HW and LEO"
+        assert "there is no sample of this time" in told["replication"]
+
+    live(facts, ask)
+
+
+def test_a_level_of_the_wheels_without_room_is_announced() -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        app.action_look("wheels")
+        await pilot.pause()
+        text = shown(app)
+        board = app.screen.query_one(WheelBoard)
+        assert board.timer is not None
+        for level in board.timer.wheels:
+            assert f"L{level} " in text, "drawn, or named among those without room"
+        assert "no room for L" in text
+
+    live(until(FOLDER / "leader-killed.jsonl.gz", 14_500), ask, size=(80, 24))
