@@ -181,6 +181,8 @@ def test_an_empty_cluster_says_what_to_do_here() -> None:
             await pilot.pause()
             assert "press l to make one" not in shown(app), "nobody has said yet that it is empty"
             app.model.apply(cluster_with({}).envelopes)
+            app.look()
+            await pilot.pause()
             text = shown(app)
             assert "press l to make one" in text
             assert "demo` makes" not in text

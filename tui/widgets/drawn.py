@@ -151,6 +151,8 @@ class Lines(ScrollView, can_focus=True):
         """
         self._base = Style.null()
         """The list's own style, in a paint."""
+        self._why_empty = ""
+        """The text in place of lines at the last tick."""
         self._words: tuple[str, ...] = ()
         self._shown_lines: Sequence[int] = range(0)
         """The indices of the lines that the filter lets through, in the order in which they are
@@ -304,6 +306,9 @@ class Lines(ScrollView, can_focus=True):
         drawn = self._visible()
         seen = list(drawn.values())
         self._ready.clear()
+        why_empty = "" if count else self._nothing()
+        changed |= why_empty != self._why_empty
+        self._why_empty = why_empty
         if seen != self._seen or changed:
             self._seen = seen
             self._ready = drawn
