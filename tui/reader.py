@@ -18,8 +18,6 @@ class Reader(Protocol):
     """The text that a line of a list must hold to be shown."""
     declarations: tuple[ScreenDeclaration, ...]
     """All screens, for the line of jump keys."""
-    model: Model
-    """What is known of the cluster, and what is not known yet."""
 
 
 def reader_of(widget: Widget) -> Reader:
@@ -27,3 +25,17 @@ def reader_of(widget: Widget) -> Reader:
     app = widget.app
     assert isinstance(app, Reader)
     return app
+
+
+@runtime_checkable
+class Informed(Protocol):
+    """An app that has a model. DashboardApp has one."""
+
+    model: Model
+    """What is known of the cluster, and what is not known yet."""
+
+
+def unknown_to(widget: Widget) -> str:
+    """Say why an empty list of a widget proves nothing; empty if it does."""
+    app = widget.app
+    return app.model.unknown() if isinstance(app, Informed) else ""

@@ -20,7 +20,7 @@ from textual.widget import Widget
 
 from ..model import Model
 from ..palette import DARK, LIGHT, Palette
-from ..reader import reader_of
+from ..reader import reader_of, unknown_to
 from ..subjects import Subject
 from ..view_model.figures import old
 
@@ -184,7 +184,7 @@ class Lines(ScrollView, can_focus=True):
         """Return the text of a list without lines: why it is empty, if that is known."""
         if self._words:
             return f"no line holds: {' '.join(self._words)}"
-        unknown = reader_of(self).model.unknown() if self.of_events else ""
+        unknown = unknown_to(self) if self.of_events else ""
         return unknown or self.empty()
 
     def values(self, index: int) -> Mapping[str, Value | None]:
