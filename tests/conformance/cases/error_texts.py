@@ -25,7 +25,7 @@ from tests.conformance.replay import Asker
 
 SETTINGS: Final[dict[str, str]] = {}
 DIFFERENT: Final[dict[str, str]] = {}
-TIMEOUT_MS: Final = 30_000
+TIMEOUT_MS: Final = 5_000
 TOPIC_RESOURCE: Final = 2
 
 #: Values that a topic's configuration refuses, or that look as if it should.

@@ -15,8 +15,30 @@ from tests.unit.tui.test_motion_view import sampled
 from tui.view_model.motion_lanes import Lanes, axis, brings, column, lanes_of
 from tui.widgets.motion_strip import lane_grid
 
-APPENDED = ProduceAppended("web", 0, 1, 10, 11, -1, 10)
-SENT = ResponseSent("c", 7, 1, 100, 0, 0, 0, 0, 0, 900, 0, "reader-1", follower=False)
+APPENDED = ProduceAppended(
+    topic="web",
+    partition=0,
+    leader_epoch=1,
+    first_offset=10,
+    required_offset=11,
+    required_acks=-1,
+    high_watermark=10,
+)
+SENT = ResponseSent(
+    connection_id="c",
+    correlation_id=7,
+    api_key=1,
+    size_bytes=100,
+    request_queue_us=0,
+    local_us=0,
+    remote_us=0,
+    response_queue_us=0,
+    send_us=0,
+    total_us=900,
+    throttle_us=0,
+    client_id="reader-1",
+    follower=False,
+)
 
 
 def told(story: Story, broker: int, event: tuple[object, ...], after_ms: int) -> Envelope:
@@ -26,15 +48,105 @@ def told(story: Story, broker: int, event: tuple[object, ...], after_ms: int) ->
 def a_way(with_reader: bool = False) -> Lanes:
     """Broker 1 leads, 0 and 2 follow, and 2 is the slower one."""
     story = Story()
-    received = told(story, 1, RequestReceived("p", 3, 0, 9, "shop", 100, 0, 0), 0)
+    received = told(
+        story,
+        1,
+        RequestReceived(
+            connection_id="p",
+            correlation_id=3,
+            api_key=0,
+            api_version=9,
+            client_id="shop",
+            size_bytes=100,
+            processor=0,
+            queue_size=0,
+        ),
+        0,
+    )
     appended = told(story, 1, APPENDED, 1)
     others = [
-        told(story, 0, FollowerAppended("web", 0, 0, 10, 11, 10, 1), 2),
-        told(story, 2, FollowerAppended("web", 0, 2, 10, 11, 10, 1), 3),
-        told(story, 0, FollowerAppended("web", 0, 0, 11, 12, 10, 1), 0),
-        told(story, 1, FollowerFetched("web", 0, 0, 11, 11, 10), 1),
-        told(story, 1, FollowerFetched("web", 0, 2, 11, 11, 10), 2),
-        told(story, 1, HighWatermarkAdvanced("web", 0, 1, 10, 11, 11, True), 0),
+        told(
+            story,
+            0,
+            FollowerAppended(
+                topic="web",
+                partition=0,
+                follower=0,
+                fetch_offset=10,
+                log_end_offset=11,
+                high_watermark=10,
+                leader=1,
+            ),
+            2,
+        ),
+        told(
+            story,
+            2,
+            FollowerAppended(
+                topic="web",
+                partition=0,
+                follower=2,
+                fetch_offset=10,
+                log_end_offset=11,
+                high_watermark=10,
+                leader=1,
+            ),
+            3,
+        ),
+        told(
+            story,
+            0,
+            FollowerAppended(
+                topic="web",
+                partition=0,
+                follower=0,
+                fetch_offset=11,
+                log_end_offset=12,
+                high_watermark=10,
+                leader=1,
+            ),
+            0,
+        ),
+        told(
+            story,
+            1,
+            FollowerFetched(
+                topic="web",
+                partition=0,
+                follower=0,
+                fetch_offset=11,
+                leader_log_end_offset=11,
+                high_watermark=10,
+            ),
+            1,
+        ),
+        told(
+            story,
+            1,
+            FollowerFetched(
+                topic="web",
+                partition=0,
+                follower=2,
+                fetch_offset=11,
+                leader_log_end_offset=11,
+                high_watermark=10,
+            ),
+            2,
+        ),
+        told(
+            story,
+            1,
+            HighWatermarkAdvanced(
+                topic="web",
+                partition=0,
+                leader_epoch=1,
+                before=10,
+                after=11,
+                log_end_offset=11,
+                is_leader=True,
+            ),
+            0,
+        ),
     ]
     answer = told(story, 1, SENT._replace(api_key=0, client_id="shop"), 1)
     reader = told(story, 1, SENT, 2) if with_reader else None
@@ -104,8 +216,26 @@ def test_the_picture_has_each_mark_at_its_column_and_no_row_is_too_long() -> Non
 
 def test_a_consumer_has_the_record_when_its_fetch_has_read_it() -> None:
     story = Story()
-    fetch = story.tell(1, RequestReceived("c", 7, 1, 12, "reader-1", 90, 0, 0))
-    read = story.tell(1, SegmentRead("web", 0, 10, 0, 0, 100), cause=fetch)
+    fetch = story.tell(
+        1,
+        RequestReceived(
+            connection_id="c",
+            correlation_id=7,
+            api_key=1,
+            api_version=12,
+            client_id="reader-1",
+            size_bytes=90,
+            processor=0,
+            queue_size=0,
+        ),
+    )
+    read = story.tell(
+        1,
+        SegmentRead(
+            topic="web", partition=0, start_offset=10, segment_base_offset=0, position=0, size=100
+        ),
+        cause=fetch,
+    )
     answer = story.tell(1, SENT, cause=fetch)
     history = History(story.envelopes)
     assert brings(history, answer, [read], APPENDED)
