@@ -1,6 +1,7 @@
 """Winding back past what the dashboard has seen: the rings are read, and what came is said once."""
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ class OneLook(SilentFeed):
     def __init__(self) -> None:
         self._left = cluster_with({"web": 2}).envelopes
 
-    def drain(self, now: int | None = None) -> list[Envelope]:
+    def drain(self, now: int | None = None, most: int = sys.maxsize) -> list[Envelope]:
         left, self._left = self._left, []
         return left
 

@@ -153,6 +153,22 @@ def test_each_event_names_brokers_partitions_and_units(cls: type[Event]) -> None
         assert f"{fields['topic']}-{fields['partition']}" in lines[0]
 
 
+@pytest.mark.parametrize(
+    "cls",
+    [
+        known.cls
+        for known in EVENT_TYPES.values()
+        if known.cls.__module__.startswith("kafka_edu.") and known.kind is not Kind.FACT
+    ],
+    ids=lambda cls: cls.__name__,
+)
+def test_a_snapshot_or_a_sample_has_a_sentence_too(cls: type[Event]) -> None:
+    """A screen may ask for the reason of a change that a snapshot brought."""
+    line = sentence(example(cls, iter(range(101, 9999)))).line
+    assert re.search(r"[a-z]{2,}", line)
+    assert cls.__name__ not in line
+
+
 def test_an_event_without_a_sentence_is_an_error_not_a_dump() -> None:
     class Unknown(tuple[object, ...]):
         pass
