@@ -79,7 +79,7 @@ class Found(NamedTuple):
     late_s: tuple[float, ...]
     """Seen from outside, twice a second."""
     late_said_s: tuple[float, ...]
-    """What the dashboard itself says, about once a second. Empty: it does not say it."""
+    """The dashboard's own reports, about one a second. Empty if it makes none."""
     keys_s: tuple[float, ...]
     quit_s: float
     memory_mb: float

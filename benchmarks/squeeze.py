@@ -42,7 +42,7 @@ class Squeeze(NamedTuple):
     """A way to hold programs back."""
 
     name: str
-    """How, for the report."""
+    """The kind of squeeze, for the report."""
     place: str
     """The folder of a cgroup, the number of a core, or nothing."""
     hogs: Hogs | None = None

@@ -36,7 +36,7 @@ class WrongAnswer(NamedTuple):
     """Its place in the file, from 1."""
     name: str
     why: str
-    """What is wrong with it."""
+    """The mistake, in a sentence."""
     test: str
     """A public test that it fails."""
     reason: str

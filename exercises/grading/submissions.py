@@ -76,7 +76,7 @@ class Submission(NamedTuple):
     """Numbers that a learning system has for the same student. The roster may have others."""
     attempt: str = ""
     note: str = ""
-    """What is odd about whose it is: its name and its number belong to two students."""
+    """A doubt about the owner: name and number belong to two students, say."""
 
 
 class _Source(NamedTuple):
@@ -288,7 +288,7 @@ class Student(NamedTuple):
     student: str
     """The first cell."""
     cells: frozenset[str]
-    """What stands in the roster, folded."""
+    """The names of the roster, folded."""
     names: frozenset[str]
     """All names of a submission, folded: the cells, and how a learning system writes them."""
     material: int

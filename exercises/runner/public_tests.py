@@ -41,7 +41,7 @@ class TooSlowError(CheckError):
 
 
 class Limits(NamedTuple):
-    """What a learner's code may spend."""
+    """The limits of a learner's code."""
 
     call: Allowance
     run: Allowance
@@ -108,7 +108,7 @@ class Run(NamedTuple):
     used: Used
     """The time that calls took."""
     spent: Spent
-    """What the whole run spent."""
+    """The time that the whole run spent."""
 
     @property
     def timed_out(self) -> bool:

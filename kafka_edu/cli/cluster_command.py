@@ -408,7 +408,7 @@ def _remembered(folder: ClusterFolder) -> ClusterSpec | None:
 
 
 class Known(NamedTuple):
-    """What the running brokers know of the others."""
+    """The other brokers, as the running ones know them."""
 
     controller: int | None
     """None if no broker answers, or if that broker has stopped and the others do not know yet."""

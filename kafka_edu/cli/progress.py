@@ -38,7 +38,7 @@ def _patience(limit_s: float) -> Patience:
 
 
 class Progress:
-    """What one wait looks at. A change begins the time again."""
+    """The value that one wait watches. A change begins the time again."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ from typing import Final
 LARGE_BLOCK_BYTES: Final = 4 << 20
 """A block of this size gets pages of its own, which go back to the system with the block."""
 FREE_TOP_BYTES: Final = 8 << 20
-"""How much free memory the C library keeps at the end of its heap."""
+"""The free memory that the C library keeps at the end of its heap."""
 #: The numbers of these settings in glibc's malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
