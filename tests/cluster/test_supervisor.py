@@ -108,7 +108,7 @@ def test_a_broker_killed_and_started_again(cluster: Cluster) -> None:
         ]
         assert names == ["ActionAsked", "ProcessEnded", "ActionDone"]
         asked, ended, done = (envelope for envelope in told if envelope.name in names)
-        assert ended.event == ("broker-1", Source.of_broker(1), before, 0, "SIGKILL", True)
+        assert ended.event == ("broker-1", Source.of_broker(1), before, 0, "SIGKILL", True, "")
         assert done.cause == asked.seq
         assert done.event[2] is True
     assert cluster.status().broker(1).state == "stopped"

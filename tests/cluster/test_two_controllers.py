@@ -31,7 +31,7 @@ from kafka_edu.trace.events.controller import (
 )
 from kafka_edu.trace.events.server import BrokerRegistered, SessionLost
 from kafka_edu.trace.reader import open_recording
-from tests.waiting import PATIENCE_S, wait_for
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.cluster
 
@@ -149,7 +149,7 @@ def test_there_is_one_ruler_and_nothing_acked_is_lost(world: World) -> None:
     producer.finish()
 
     assert not producer.refused
-    found = compare(producer.acked, read_all(world.cluster, TOPIC, leaders, PATIENCE_S))
+    found = compare(producer.acked, read_all(world.cluster, TOPIC, leaders))
     assert (found.lost, found.duplicates, found.out_of_order) == (0, 0, 0)
     assert len(producer.acked) == producer.sent == found.consumed - found.sent_anew
     last = world.ruled()

@@ -71,7 +71,7 @@ def producer(shared: Cluster) -> Iterator[ConfluentProducer]:
     leaders = wait_until_in_sync(
         AdminClient({"bootstrap.servers": shared.bootstrap_servers}), TOPIC, PARTITIONS
     )
-    found = compare(producer.acked, read_all(shared, TOPIC, leaders, PATIENCE_S))
+    found = compare(producer.acked, read_all(shared, TOPIC, leaders))
     assert (found.lost, found.duplicates, found.out_of_order) == (0, 0, 0)
 
 

@@ -105,9 +105,8 @@ def test_wrong_answers_are_tried_as_mutants_unless_they_take_a_cluster() -> None
 
 def test_a_wrong_answer_is_shown_as_a_difference(tmp_path: Path) -> None:
     def run(*arguments: str, terminal: bool = False) -> str:
-        done = CliRunner(env={"COLUMNS": "60", "FORCE_COLOR": "1" if terminal else None}).invoke(
-            lab, ["show-wrong", *arguments]
-        )
+        colours = {"FORCE_COLOR": "1" if terminal else None, "TERM": "xterm", "NO_COLOR": None}
+        done = CliRunner(env={"COLUMNS": "60", **colours}).invoke(lab, ["show-wrong", *arguments])
         assert done.exit_code == 0, done.output
         return done.output
 
