@@ -213,7 +213,7 @@ def test_while_events_are_late_that_all_is_well_is_said_of_then(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     well = "✓ all is well: 8 partitions, every replica in sync"
-    monkeypatch.setattr(ClusterView, "verdict", lambda _: ("ok", well))
+    monkeypatch.setattr(ClusterView, "verdict", lambda *_: ("ok", well))
 
     async def run() -> None:
         app = DashboardApp("demo")
