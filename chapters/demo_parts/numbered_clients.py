@@ -201,7 +201,14 @@ class ConfluentProducer(NumberedProducer):
         self._client.poll(_STEP_S)
 
     def _flush(self) -> None:
-        self._client.flush(_FLUSH_TIMEOUT_S)
+        try:
+            self._client.flush(_FLUSH_TIMEOUT_S)
+        except ClientError as error:
+            raise ClientGaveUp(f"{self.name} gave up: {error}") from error
+        except SystemError as error:  # `flush` of confluent-kafka loses librdkafka's fatal error
+            raise ClientGaveUp(
+                f"{self.name} gave up: the line with FATAL above has librdkafka's reason"
+            ) from error
 
 
 class PythonProducer(NumberedProducer):

@@ -7,7 +7,12 @@ import threading
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from chapters.demo_parts.numbered_clients import ClientGaveUp, NumberedProducer, Place
+from chapters.demo_parts.numbered_clients import (
+    ClientGaveUp,
+    ConfluentProducer,
+    NumberedProducer,
+    Place,
+)
 from tests.waiting import PATIENCE_S
 
 
@@ -89,4 +94,26 @@ def test_a_client_that_ends_by_itself_is_reported_to_the_demo() -> None:
     producer = Full()
     producer.start()
     with pytest.raises(ClientGaveUp, match=r"full gave up: .*it is over"):
+        producer.finish()
+
+
+class EndsInFlush:
+    """As confluent-kafka's Producer when librdkafka meets a fatal error."""
+
+    def poll(self, _: float) -> None: ...
+
+    def produce(self, *_: object, **__: object) -> None:
+        raise BufferError
+
+    def flush(self, _: float) -> None:
+        raise SystemError("flush returned NULL without setting an exception")
+
+
+def test_a_fatal_error_in_flush_is_the_clients_end_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    producer = ConfluentProducer("127.0.0.1:1", "t", 1, 1, 40)
+    monkeypatch.setattr(producer, "_client", EndsInFlush())
+    producer.start()
+    with pytest.raises(ClientGaveUp, match="confluent-kafka gave up: the line with FATAL"):
         producer.finish()
