@@ -41,8 +41,12 @@ def present(tmp_path: Path, show: Show, size: tuple[int, int] = (120, 40)) -> No
         replay = Replay(read_recordings([RECORDING]))
         app = PresenterApp(presentation, bookmark, "demo", replay=replay)
         async with app.run_test(size=size) as pilot:
-            app.tick()
-            await pilot.pause()
+            place = f"{presentation.step + 1}/5 ·"
+            for _ in range(200):  # a busy machine paints the panel some turns later
+                app.tick()
+                await pilot.pause()
+                if place in text(app):
+                    break
             await show(pilot, app)
 
     asyncio.run(run())
