@@ -34,7 +34,7 @@ MAX_BYTES: Final = 16 * 1024 * 1024
 MAX_BYTES_UNSHED: Final = 128 * 1024 * 1024
 """Where being late does not matter, the oldest events go when more than this is held."""
 ENTRY_BYTES: Final = 400
-"""What one held event takes besides its line, about."""
+"""The memory of one held event besides its line, roughly."""
 
 FACTS: Final = frozenset(name for name, known in EVENT_TYPES.items() if known.kind is Kind.FACT)
 HOPS: Final = frozenset(name for name in FACTS if EVENT_TYPES[name].level is not Level.STATE)

@@ -26,7 +26,7 @@ FLUSH_EVERY_S: Final = 1.0
 MOST_THINGS: Final = 10_000
 THING_FORGOTTEN_US: Final = 10_000_000
 LINES_AT_ONCE: Final = 256
-"""So many are written and flushed together. When the disk is full, the last ones are lost."""
+"""Events that are written and flushed together. A full disk loses the last ones."""
 WAKE_BYTES: Final = 256 * 1024
 """From so many bytes on the writer does not wait for more."""
 QUEUE_BYTES: Final = 4 * 1024 * 1024

@@ -117,7 +117,7 @@ class Why:
         self._ended: deque[HasEnded] = deque(maxlen=KEPT_ENDED)
         self.brokers: set[int] = set()
         self.repairs: dict[int, RepairsFound] = {}
-        """What each broker has repaired in its logs, and which followers cannot follow."""
+        """The repairs in each broker's logs, and the followers that cannot follow."""
 
     def apply(self, envelope: Envelope) -> None:
         """Take one event. O(1), and O(waiting) for a sample."""

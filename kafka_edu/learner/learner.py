@@ -26,13 +26,13 @@ from kafka_edu.common.busy_machine import LOOK_EVERY_S, Allowance, Meter, Usage,
 from kafka_edu.learner.working_folder import WorkingFolder
 
 CALL: Final = Allowance()
-"""What one call may spend, unless the reference solution is known to need more."""
+"""The limits of one call, unless the reference solution is known to need more."""
 LOADING: Final = Allowance(idle_s=20.0, clock_s=20.0)
-"""What loading the file may spend. A disk may have to be waited for."""
+"""The limits of loading the file. A disk may have to be waited for."""
 GRACE_S: Final = 1.0
-"""How much more processor time the judge allows than the learner's process allows itself. That
-process stops most loops, and it knows the line. The judge stops what catches every exception, or
-stays in the kernel or in C.
+"""The processor time that the judge allows on top of what the learner's process allows itself.
+That process stops most loops, and it knows the line. The judge stops what catches every exception,
+or stays in the kernel or in C.
 """
 NAMESPACES: Final = "namespaces"
 """The kind of jail that needs nothing outside but the learner's file."""

@@ -22,9 +22,9 @@ of something that a crash of the process alone does not leave becomes a LogRepai
 blocks: the log manager calls it in workers, and emits the returned events when it is back on the
 loop.
 
-A false leader-epoch-checkpoint is worth a look at each start, for it costs a header or two for each
-epoch. A follower whose last epoch its leader does not know is refused for good, in Kafka 2.8 with
-thousands of log lines a second.
+A false leader-epoch-checkpoint is worth a look at each start, because the look costs only a header
+or two for each epoch. A follower whose last epoch its leader does not know is refused for good, in
+Kafka 2.8 with thousands of log lines a second.
 """
 
 from bisect import bisect_right
