@@ -6,6 +6,7 @@ import signal
 from typing import NoReturn
 
 import pytest
+from _pytest.tmpdir import tmppath_result_key
 
 from tests import hypothesis_profiles
 
@@ -37,6 +38,14 @@ def pytest_keyboard_interrupt(excinfo: "pytest.ExceptionInfo[KeyboardInterrupt]"
     excinfo.traceback = excinfo.traceback.filter(
         lambda entry: entry._rawentry.tb_lineno is not None
     )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Give `tmp_path` the results that it reads at its end. pytest writes them after the
+    set-up. A Ctrl-C in the set-up comes before that, and pytest would end in a KeyError.
+    """
+    item.stash.setdefault(tmppath_result_key, {})
 
 
 hypothesis_profiles.load(os.environ)

@@ -231,6 +231,35 @@ def test_the_test_suite(home: Path) -> None:
     assert re.search(r"!+ .*by Ctrl-C !+\n=+ \d+ passed.* =+\n$", said), said
 
 
+_INTERRUPTED_IN_ITS_SET_UP = """
+import os, signal
+import pytest
+
+@pytest.fixture
+def interrupted(tmp_path):
+    os.kill(os.getpid(), signal.SIGINT)
+
+def test_nothing(interrupted):
+    pass
+"""
+
+
+def test_the_set_up_of_a_test(tmp_path: Path) -> None:
+    """pytest's own `tmp_path` has begun, and the set-up never ends."""
+    file = tmp_path / "test_interrupted.py"
+    file.write_text(_INTERRUPTED_IN_ITS_SET_UP)
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-q", str(file)],
+        cwd=checkout(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == pytest.ExitCode.INTERRUPTED
+    assert "by Ctrl-C !!!" in ended.stdout
+    assert "KeyError" not in ended.stdout + ended.stderr
+
+
 def test_a_set_up(home: Path) -> None:
     """While packages are fetched by an installer that never returns."""
     tools = home / "bin"
