@@ -17,7 +17,7 @@ from typing import Final
 
 import click
 
-from kafka_edu.cli.client_trace import TooManyClients, client_trace
+from kafka_edu.cli.client_trace import NoClientNumber, client_trace
 from kafka_edu.instruments.sentences import sentence
 from kafka_edu.supervisor.cluster import attach
 from kafka_edu.trace.event import Event
@@ -75,7 +75,7 @@ def _opened(
     with contextlib.ExitStack() as stack:
         try:
             emit = stack.enter_context(client_trace(folder))
-        except (TooManyClients, OSError) as error:
+        except NoClientNumber as error:
             raise click.ClickException(str(error)) from error
 
         def say(event: Event) -> None:

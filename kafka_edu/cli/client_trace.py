@@ -26,17 +26,28 @@ MAX_CLIENTS: Final = 16
 LAST_EVENTS_S: Final = 0.15
 
 
-class TooManyClients(Exception):
-    """All numbers are taken. The message says what to do."""
+class NoClientNumber(Exception):
+    """All numbers are taken, or the cluster's folder cannot be written. The message says what to
+    do.
+    """
 
 
 @contextlib.contextmanager
 def client_number(folder: ClusterFolder) -> Iterator[int]:
-    """Take the first free number of a client of this cluster, and free it at the end."""
+    """Take the first free number of a client of this cluster, and free it at the end. Raises
+    NoClientNumber.
+    """
     for number in range(1, MAX_CLIENTS + 1):
         path = folder.client(number)
-        path.mkdir(parents=True, exist_ok=True)
-        with (path / "lock").open("w") as lock:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            opened = (path / "lock").open("w")
+        except OSError as error:
+            raise NoClientNumber(
+                f"{path} cannot be written: {error.strerror}; a load keeps its events there. Free"
+                " some space, or set KAFKA_EDU_HOME to another folder"
+            ) from error
+        with opened as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -46,7 +57,7 @@ def client_number(folder: ClusterFolder) -> Iterator[int]:
             finally:
                 folder.client_events(number).unlink(missing_ok=True)
             return
-    raise TooManyClients(
+    raise NoClientNumber(
         f"{MAX_CLIENTS} loads run on cluster '{folder.name}' already; stop one of them"
     )
 
@@ -54,7 +65,7 @@ def client_number(folder: ClusterFolder) -> Iterator[int]:
 @contextlib.contextmanager
 def client_trace(folder: ClusterFolder) -> Iterator[Callable[[Event], None]]:
     """Serve events of this process from a thread. Yield the function that emits one; any thread
-    may call it. Raises TooManyClients, and OSError if no port can be had.
+    may call it. Raises NoClientNumber.
     """
     with client_number(folder) as number:
         clock = SystemTime()
@@ -68,11 +79,10 @@ def client_trace(folder: ClusterFolder) -> Iterator[Callable[[Event], None]]:
             ring_bytes=SMALL_BYTES,
         )
         loop = asyncio.new_event_loop()
-        port = loop.run_until_complete(events.listen())
+        loop.run_until_complete(events.publish(folder.client_events(number)))
         serving = loop.create_task(events.run())
         thread = threading.Thread(target=_run_until_cancelled, args=(loop, serving), daemon=True)
         thread.start()
-        events.write_address(folder.client_events(number), "127.0.0.1", port)
         try:
             yield lambda event: _emit(loop, trace, event)
         finally:

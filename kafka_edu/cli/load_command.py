@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from kafka_edu.cli.client_trace import TooManyClients, client_number
+from kafka_edu.cli.client_trace import NoClientNumber, client_number
 from kafka_edu.cli.demo_frame import json_option, rate_option
 from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
@@ -97,7 +97,7 @@ def load(
             state, unread, ran_s = asyncio.run(
                 _run(spec, folder, number, bootstrap, seconds, owned)
             )
-    except (_Failed, TooManyClients) as error:
+    except (_Failed, NoClientNumber) as error:
         raise click.ClickException(str(error)) from error
     if owned:
         return
@@ -195,13 +195,12 @@ async def _run(
         loop.add_signal_handler(each, stop.set)
     if owned:
         threading.Thread(target=_wait_for_owner, args=(loop, stop), daemon=True).start()
-    port = await events.listen()
+    await events.publish(folder.client_events(number))
     serving = asyncio.create_task(events.run())
     running = Load(spec, unmodified_clients(spec, bootstrap, clock), trace)
     began = time.monotonic()
     try:
         running.start()
-        events.write_address(folder.client_events(number), "127.0.0.1", port)
         await _watch(running, began, seconds, stop, quiet=owned)
         ran_s = time.monotonic() - began
         if not owned:

@@ -102,7 +102,10 @@ def _lines(
         lines += _api_lines(times)
     if not rows:
         lines.append("No requests are counted in these events.")
-    lines += ["", styled(f"Slowest, of {view.slow_seen:,} slow requests", bold=True)]
+    lines += [
+        "",
+        styled(f"Slowest, of {view.slow_seen:,} slow requests{view.left_out_words()}", bold=True),
+    ]
     lines += [_slow_line(each) for each in slow] or [
         f"no request took {SLOW_MS} ms or more, without the time that its client wanted to wait"
     ]

@@ -5,22 +5,41 @@
 import contextlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Put this path into an OSError that names no file, as that of a full disk does."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 def write_private_json(path: str | os.PathLike[str], fields: Mapping[str, object]) -> None:
     """Write `fields` into a file that only its owner can read, either completely or not at all.
-    Raises OSError.
+    Raises OSError, which names the file also when the disk is full.
     """
     aside = f"{os.fspath(path)}.tmp"
     with contextlib.suppress(FileNotFoundError):
         os.remove(aside)
-    with os.fdopen(
-        os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
-    ) as file:
-        json.dump(fields, file)
-    os.replace(aside, path)
+    try:
+        with (
+            naming(path),
+            os.fdopen(
+                os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+            ) as file,
+        ):
+            json.dump(fields, file)
+        os.replace(aside, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.remove(aside)
+        raise
 
 
 def state_folder(environment: Mapping[str, str] = os.environ) -> Path:

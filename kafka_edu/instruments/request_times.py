@@ -212,6 +212,8 @@ class RequestTimesView:
         """Broker → the most handlers that it had (num.io.threads)."""
         self.slow: deque[SlowRequest] = deque(maxlen=KEPT_SLOW)
         self.slow_seen = 0
+        self.slow_left_out: dict[int, int] = {}
+        """Broker → the hops of slow requests that it did not send: there were too many."""
         self.now_us = 0
 
     def advance(self, now_us: int) -> None:
@@ -239,6 +241,7 @@ class RequestTimesView:
                     responses=e.response_queue_size,
                     connections=e.connections,
                 )
+                self.slow_left_out[broker] = e.slow_left_out_total
             case ServerSampled() as e:
                 self.queues[broker] = queues._replace(busy=e.handlers_busy, handlers=e.handlers)
                 self._most(broker, e.handlers)
@@ -255,6 +258,13 @@ class RequestTimesView:
                 self.apis = {api: t for api, t in self.apis.items() if api.broker != broker}
             case _:
                 pass
+
+    def left_out_words(self, broker: int | None = None) -> str:
+        """Say how many hops of slow requests one broker, or all, left out: ` (312 left out)`. Empty
+        if there are none.
+        """
+        count = sum(n for each, n in self.slow_left_out.items() if broker in (None, each))
+        return f" ({count:,} left out: too many)" if count else ""
 
     def _most(self, broker: int, handlers: int) -> None:
         self.most_handlers[broker] = max(self.most_handlers.get(broker, 0), handlers)

@@ -46,7 +46,8 @@ SLOW_NS: Final = SLOW_MS * 1_000_000
 
 
 def is_slow(request: Request) -> bool:
-    """Return whether a request took so long that its response is emitted as a fact.
+    """Return whether a request took so long that its response is emitted as a fact, unless there
+    are too many of them (Tracer.tells_slow).
 
     The time for which the client wants it to wait does not count.
     """
@@ -328,10 +329,12 @@ class Processor:
         now = self._time.nanoseconds()
         for request, size in sent:
             self._metrics.record(request, request.response_sent_from_ns, now)
-            slow = now - request.start_ns >= SLOW_NS and is_slow(request)
-            if trace is not None and (slow or trace.hops or request.cause):
+            if trace is None:
+                continue
+            told = now - request.start_ns >= SLOW_NS and is_slow(request) and trace.tells_slow()
+            if told or trace.hops or request.cause:
                 with trace.because(request.cause):
-                    level = Level.STATE if slow else trace.level_of_cause
+                    level = Level.STATE if told else trace.level_of_cause
                     trace(_time_split(request, size, now), level)
         channel.unmute(len(sent))
         if channel.in_progress:

@@ -250,6 +250,7 @@ class SocketServer:
             requests_total=channel.requests_total,
             bytes_in_total=sum(p.bytes_in for p in processors),
             bytes_out_total=sum(p.bytes_out for p in processors),
+            slow_left_out_total=self._trace.slow.left_out if self._trace else 0,
         )
         yield from self._metrics.gauges()
 

@@ -260,13 +260,13 @@ class DelayedOperationPurgatory(Generic[Operation]):
         if self._looked:
             self._count_cause(operation, by)
         trace = self._trace
-        if trace is not None and (
-            trace.hops or trace.cause or operation.is_news() or self._waited_long(operation)
-        ):
+        news = trace is not None and (
+            operation.is_news() or (self._waited_long(operation) and trace.tells_slow())
+        )
+        if trace is not None and (trace.hops or trace.cause or news):
             key = "" if self._key is None else str(self._key)
             waited_ms = self._now_ms() - operation.watched_ms
             happened = by is CompletedBy.EVENT or by is CompletedBy.AT_ONCE
-            news = operation.is_news() or self._waited_long(operation)
             level = Level.STATE if news else trace.level_of_cause
             cause = operation.tell_cause(self._key, level) if happened else 0
             with trace.because(cause or trace.cause):

@@ -270,13 +270,8 @@ class BrokerProcess:
                 ring_bytes=config.trace_ring_bytes,
                 on_control=partial(_control, links, zk_client, self._tracer),
             )
-            try:
-                port = await events.listen()
-                stack.callback(events.close)
-                events.write_address(config.events_file, "127.0.0.1", port)
-            except OSError as error:
-                self._tracer.say_failed(f"the event socket of {config.events_file}", error)
-            else:
+            stack.callback(events.close)
+            if await events.publish(config.events_file):
                 stack.callback(remove_quietly, config.events_file)
                 tells.append(events.run())
         if config.record_file is not None:

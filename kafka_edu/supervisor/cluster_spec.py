@@ -18,6 +18,7 @@ from kafka_edu.common.ports import (
     is_free,
 )
 from kafka_edu.common.python_process import command_line
+from kafka_edu.common.user_files import naming
 from kafka_edu.common.words import plural
 from kafka_edu.server.listener_settings import CLIENTS, CONTROL_PLANE_KEY, listener_settings
 from kafka_edu.server.properties_file import format_properties
@@ -424,7 +425,8 @@ def _check_own_listeners(settings: Mapping[str, str]) -> None:
 
 def _write(path: Path, text: str) -> None:
     aside = path.with_name(path.name + ".tmp")
-    aside.write_text(text, encoding="utf-8")
+    with naming(path):
+        aside.write_text(text, encoding="utf-8")
     aside.replace(path)
 
 

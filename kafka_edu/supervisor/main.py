@@ -226,8 +226,7 @@ class Supervisor:
 
     async def _publish(self) -> None:
         """Open both sockets and publish their addresses."""
-        events_port = await self._events.listen(HOST)
-        self._events.write_address(self._folder.supervisor_events, HOST, events_port)
+        await self._events.publish(self._folder.supervisor_events, HOST)
         actions_port = await self._actions.listen()
         address = {
             "host": HOST,

@@ -205,8 +205,7 @@ async def run(folder: ClusterFolder) -> None:
         ring_bytes=SMALL_BYTES,
         on_control=on_control,
     )
-    events_port = await events.listen()
-    events.write_address(folder.relay_events, HOST, events_port)
+    await events.publish(folder.relay_events, HOST)
     await events.run()
 
 

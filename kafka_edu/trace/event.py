@@ -47,7 +47,8 @@ class Level(StrEnum):
     """The hops of a request. Most are emitted only while a sink wants this level.
 
     At level `state` three kinds of requests have hops too: those of the control plane, those that
-    waited longer than SLOW_MS, and those that another fact completes.
+    waited longer than SLOW_MS (in an overload not all of them: Tracer.tells_slow), and those that
+    another fact completes.
     """
     ALL = "all"
     """Everything, including each timer insert."""

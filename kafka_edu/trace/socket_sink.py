@@ -358,11 +358,21 @@ class EventServer:
         self._listener = await self._transport.listen(host, port, self._on_wire)
         return self._listener.port
 
-    def write_address(self, path: str | os.PathLike[str], host: str, port: int) -> None:
-        """Write address and token to a file that only its owner can read. Raises OSError."""
-        write_private_json(
-            path, {"host": host, "port": port, "token": self.token, "pid": os.getpid()}
-        )
+    async def publish(self, path: str | os.PathLike[str], host: str = "127.0.0.1") -> bool:
+        """Listen, and write address and token to a file that only its owner can read. Return True.
+
+        If one of the two fails, say so by SinkFailed and in the log, and return False: the process
+        goes on, and nobody can watch it.
+        """
+        try:
+            port = await self.listen(host)
+            write_private_json(
+                path, {"host": host, "port": port, "token": self.token, "pid": os.getpid()}
+            )
+        except OSError as error:
+            self._tracer.say_failed(f"the event socket of {os.fspath(path)}", error)
+            return False
+        return True
 
     def _on_wire(self, wire: Wire) -> WireReceiver:
         return Subscriber(self, wire)

@@ -25,6 +25,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 from kafka_edu.common.time import Time
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Level, Source
 from kafka_edu.trace.events.trace import SampleFailed, SinkFailed
+from kafka_edu.trace.slow_budget import SlowBudget
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +89,8 @@ class Tracer:
         """Whether any sink wants Level.ALL."""
         self.seq = 0
         """The number of the last fact."""
+        self.slow = SlowBudget()
+        """The hops of slow requests that every sink gets."""
         self._attached: tuple[_Attached, ...] = ()
         self._accepts: tuple[tuple[Callable[[Envelope], None], ...], ...] = ((),)
         """The sinks that want a fact, by the rank of its level."""
@@ -189,6 +192,12 @@ class Tracer:
         if self._mixed is None or self.seq - seq >= FACTS_REMEMBERED:
             return Level.STATE
         return LEVELS[self._mixed[seq % FACTS_REMEMBERED]]
+
+    def tells_slow(self) -> bool:
+        """Return whether the next hop of a slow request has level STATE. Else it is a hop like any
+        other, and is counted as left out. O(1).
+        """
+        return self.slow.take(self.time.nanoseconds())
 
     @property
     def level_of_cause(self) -> Level:

@@ -120,10 +120,11 @@ class RequestsScreen(DashboardScreen):
 
     def tick(self) -> None:
         order = self._slow.order_words()
+        left_out = self.model.requests.times.left_out_words(self._choice.broker)
         self._slow.border_title = (
             f"the latest requests{self._limit.words}{order}, hop by hop: ⏎ one of them, h stops"
             if self._choice.hops
-            else f"the slowest of the last minute{order}: ⏎ its hops"
+            else f"the slowest of the last minute{left_out}{order}: ⏎ its hops"
         )
         super().tick()
 

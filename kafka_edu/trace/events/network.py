@@ -161,6 +161,10 @@ class NetworkSampled(NamedTuple):
     requests_total: int
     bytes_in_total: int
     bytes_out_total: int
+    slow_left_out_total: int = 0
+    """The hops of slow requests that were not sent to everybody, because there were too many
+    (kafka_edu/trace/slow_budget.py).
+    """
 
 
 @event(kind=Kind.GAUGE)

@@ -178,12 +178,8 @@ async def _open_event_socket(
     events = EventServer(
         tracer, transport, tracer.time, secrets.token_hex(16), ring_bytes=SMALL_BYTES
     )
-    try:
-        port = await events.listen()
-        stack.callback(events.close)
-        events.write_address(path, "127.0.0.1", port)
-    except OSError as error:  # ZooKeeper serves without it
-        tracer.say_failed(f"the event socket of {path}", error)
+    stack.callback(events.close)
+    if not await events.publish(path):  # ZooKeeper serves without it
         return
     stack.callback(_remove_quietly, path)
     stack.callback(asyncio.create_task(events.run()).cancel)

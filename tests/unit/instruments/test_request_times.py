@@ -141,6 +141,25 @@ def test_the_answer_names_the_place_and_few_handlers() -> None:
     )
 
 
+def test_slow_requests_that_were_not_sent_are_counted() -> None:
+    watched = Watched()
+    assert watched.view.left_out_words() == ""
+    sample = NetworkSampled(
+        request_queue_size=0,
+        request_queue_capacity=500,
+        response_queue_size=0,
+        connections=3,
+        requests_total=9,
+        bytes_in_total=0,
+        bytes_out_total=0,
+        slow_left_out_total=1312,
+    )
+    watched.tell(sample)
+    assert watched.view.left_out_words() == " (1,312 left out: too many)"
+    assert watched.view.left_out_words(1) == " (1,312 left out: too many)"
+    assert watched.view.left_out_words(2) == ""
+
+
 def test_a_restarted_broker_counts_from_nothing() -> None:
     watched = Watched()
     for _ in range(5):

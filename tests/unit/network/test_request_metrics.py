@@ -16,7 +16,7 @@ from kafka_edu.protocol.headers import encode_request
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_edu.protocol.messages.fetch import FetchRequest
 from kafka_edu.protocol.schema import Message
-from kafka_edu.trace.event import Level, Source
+from kafka_edu.trace.event import SLOW_MS, Level, Source
 from kafka_edu.trace.events.network import (
     REQUEST_PARTS,
     RequestTimes,
@@ -25,6 +25,7 @@ from kafka_edu.trace.events.network import (
     ResponseSent,
 )
 from kafka_edu.trace.ring_sink import RingSink
+from kafka_edu.trace.slow_budget import BURST, SLOW_HOPS_PER_S
 from kafka_edu.trace.tracer import Tracer
 from tests.defaults import NETWORK_DEFAULTS
 
@@ -165,3 +166,17 @@ def test_a_sample_comes_twice_a_second_for_the_apis_that_had_requests() -> None:
     (second,) = bench.metrics.gauges()
     assert isinstance(second, RequestTimesSampled)
     assert second.times.requests == 2
+
+
+def test_in_an_overload_only_so_many_slow_responses_are_for_everybody() -> None:
+    bench = Bench()
+    everybody = RingSink(level=Level.STATE)
+    bench.tracer.add_sink(everybody)
+    for _ in range(100):
+        bench.serve({"local": SLOW_MS})
+    told = sum(isinstance(envelope.event, ResponseSent) for envelope in everybody.events)
+    seconds = 100 * SLOW_MS / 1000
+    assert BURST < told <= BURST + seconds * SLOW_HOPS_PER_S
+    assert told + bench.tracer.slow.left_out == 100
+    whole = [e for e in bench.ring.events if isinstance(e.event, ResponseSent)]
+    assert len(whole) == 100  # who asks for every hop gets every hop

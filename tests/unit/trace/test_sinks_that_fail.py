@@ -17,6 +17,7 @@ from kafka_edu.cli.proxy_process import TerminalSink
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import MockTime
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.user_files import naming
 from kafka_edu.replication.isr_state import IsrState
 from kafka_edu.server.repairs import Repairs
 from kafka_edu.server.troubles import Troubles
@@ -365,6 +366,7 @@ from pathlib import Path
 from chapters.demo_parts.private_mounts import enter
 from kafka_edu.common.time import SystemTime
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.common.user_files import naming
 from kafka_edu.replication.isr_state import IsrState
 from kafka_edu.instruments.recording import read_recordings
 from kafka_edu.trace.event import Source
@@ -429,3 +431,35 @@ def test_a_proposal_is_handed_on_when_the_file_fails(caplog: pytest.LogCaptureFi
     assert proposal is isr.proposal
     assert [type(event).__name__ for event in _told(witness)] == ["IsrChangeProposed", "SinkFailed"]
     assert "Traceback" not in caplog.text, "a full disk is no bug"
+
+
+def test_an_event_socket_that_cannot_be_published_is_said_and_costs_nothing(tmp_path: Path) -> None:
+    tracer = Tracer(Source.of_broker(0), MockTime())
+    ring = RingSink()
+    tracer.add_sink(ring)
+    file = tmp_path / "gone" / "events.json"
+
+    async def publish() -> tuple[bool, bool]:
+        events = EventServer(tracer, SocketTransport(), MockTime(), "secret", ring_bytes=0)
+        try:
+            before = await events.publish(file)
+            file.parent.mkdir()
+            return before, await events.publish(file)
+        finally:
+            events.close()
+
+    assert asyncio.run(publish()) == (False, True)
+    assert [e.event for e in ring.events] == [
+        SinkFailed(sink=f"the event socket of {file}", reason="No such file or directory", after=0)
+    ]
+    assert json.loads(file.read_text(encoding="utf-8"))["token"] == "secret"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is Linux's")
+def test_the_error_of_a_full_disk_names_the_file() -> None:
+    with (
+        pytest.raises(OSError, match="No space left on device: '/dev/full'"),
+        naming("/dev/full"),
+        open("/dev/full", "w", encoding="utf-8") as file,
+    ):
+        file.write("x" * 100_000)
