@@ -10,6 +10,8 @@ from textual.widget import Widget
 from tests.tui.paused_app import shown
 from tests.tui.test_act_line import SilentFeed
 from tui.app import DashboardApp
+from tui.screens.registry import DECLARATIONS
+from tui.widgets.keys_footer import MORE
 
 pytestmark = pytest.mark.tui
 
@@ -29,6 +31,29 @@ def test_keys_that_are_not_shown_any_more_are_forgotten() -> None:
             alive = {widget for each in old if (widget := each()) is not None}
             assert len(old) > len(now) > 0
             assert alive <= now
+
+    asyncio.run(run())
+
+
+def test_in_a_narrow_window_keys_are_whole_and_the_rest_is_announced() -> None:
+    async def run() -> None:
+        app = DashboardApp("demo", feed=SilentFeed())
+        async with app.run_test(size=(200, 40)) as pilot:
+            await pilot.pause()
+            assert MORE not in shown(app).splitlines()[-1]
+            for screen in DECLARATIONS:
+                await pilot.resize_terminal(80, 24)
+                await pilot.press(screen.key)
+                await pilot.pause()
+                *_, tabs, footer = shown(app).splitlines()
+                assert len(footer) <= 80
+                assert "q quit" in footer
+                keys = [*app.screen.query("FooterKey")]
+                assert all(key.region.right <= 80 for key in keys), "no key is cut"
+                hidden = sum(each.binding.show for each in app.screen.active_bindings.values())
+                assert (hidden > len(keys)) == footer.endswith(MORE)
+                assert screen.title in tabs, "the present screen's title is whole"
+                assert all(each.title in tabs or MORE in tabs for each in DECLARATIONS)
 
     asyncio.run(run())
 

@@ -18,7 +18,9 @@ from tui.app import DashboardApp
 from tui.screens.breakpoint_screen import BreakpointScreen
 from tui.screens.chain_screen import ChainScreen
 from tui.view_model.breakpoints import BREAKPOINTS
+from tui.view_model.descent import descent
 from tui.widgets.ticker_lines import TickerLines
+from tui.widgets.wheel_board import LIES, WheelBoard
 
 pytestmark = pytest.mark.tui
 
@@ -172,6 +174,49 @@ def test_slow_motion_says_what_it_is_and_how_much_it_is_slowed() -> None:
         assert "slowed" not in shown(app)
 
     look(TRAVEL, 500, ask)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_slow_motion_replays_one_task_on_the_dial(size: tuple[int, int]) -> None:
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("2")
+        await pilot.pause()
+        await pilot.press("m")
+        app.workers.cancel_group(app, "ticks")  # the real clock would move the task too
+        assert app.replay is not None
+        app.replay.playing = True
+        motion = app.model.motion
+        while motion.journey is None or motion.journey.kind != "timer tasks":
+            app.player.tick(50_000)
+        app.replay.playing = False
+        seen = []
+        for at, station in enumerate(motion.journey.stations):
+            since_us = station.at_us - motion.journey.stations[0].at_us
+            motion.elapsed_us = since_us * motion.journey.factor
+            down = descent(motion)
+            assert down is not None
+            assert down.at == at
+            app.look()
+            await pilot.pause()
+            text = shown(app)
+            board = app.screen.query_one(WheelBoard)
+            assert board.timer is not None
+            assert board.timer.key == down.key
+            head = f"{LIES} {down.task}"
+            assert head in text
+            assert all(stop.words in text or stop.brief in text for stop in down.stops), "no cut"
+            picture = text.replace(head, "")
+            if down.stops[at].level in board.timer.wheels:
+                assert picture.count(LIES) >= 1, "the task lies on the wheel"
+            seen.append(down.stops[at].words)
+        assert len(seen) >= 3, "it came down at least one level"
+        assert seen[0].startswith("level ")
+        await pilot.press("m")
+        app.look()
+        await pilot.pause()
+        assert LIES + " " not in shown(app), "the dial is the live one again"
+
+    look(TRAVEL, 500, ask, size)
 
 
 def test_an_empty_cluster_says_what_to_do_here() -> None:

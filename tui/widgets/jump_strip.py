@@ -11,7 +11,7 @@ from .drawn import Drawn, ink
 
 
 class JumpStrip(Drawn):
-    """Shortens the titles as far as the width asks for."""
+    """The present screen's title is whole. The others are cut to `…` as the width asks for."""
 
     def __init__(self, model: Model, present: ScreenDeclaration) -> None:
         super().__init__(model, id="jump")
@@ -26,15 +26,19 @@ class JumpStrip(Drawn):
             titles = [chinese_of(title) for title in titles]
             if sum(map(cell_len, titles)) > room:
                 titles = [chinese_of(each.title, short=True) for each in screens]
-        most = max(map(cell_len, titles))
-        while most > 2 and sum(min(cell_len(title), most) for title in titles) > room:
+        at = next((i for i, each in enumerate(screens) if each is self._present), -1)
+        others = [cell_len(title) for i, title in enumerate(titles) if i != at]
+        room -= cell_len(titles[at]) if at >= 0 else 0
+        most = max(others)
+        while most > 2 and sum(min(cells, most) for cells in others) > room:
             most -= 1
         line = Text()
         for each, title in zip(screens, titles, strict=True):
             present = each is self._present
             line.append(each.key, style=f"bold {self.palette.hand}")
-            short = title if cell_len(title) <= most else set_cell_size(title, most).rstrip()
-            words = f" {short}" if most > 2 else ""
+            if not present and cell_len(title) > most:
+                title = set_cell_size(title, most - 1).rstrip() + "…"
+            words = f" {title}" if present or most > 2 else ""
             line.append_text(ink(words, "bold reverse" if present else self.palette.dim))
             line.append(" ")
         return line

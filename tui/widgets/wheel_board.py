@@ -15,6 +15,7 @@ from kafka_edu.common.words import plural
 from ..model import Model
 from ..palette import Palette
 from ..subjects import WHEELS
+from ..view_model.descent import Descent, descent
 from ..view_model.figures import column, count, duration, old, per_second, short_count, span
 from ..view_model.wheels_view import TimerKey, TimerView, WheelView
 from .drawn import Drawn, aged, ink, stacked
@@ -22,6 +23,8 @@ from .drawn import Drawn, aged, ink, stacked
 HAND, NEXT, EMPTY = "▲", "◆", "·"
 LEFT, CAME = "↓", "+"
 """Tasks came down from this slot; tasks came into it."""
+LIES, LAY = "●", "○"
+"""Slow motion: the task lies in this slot; it lay there before."""
 _DIAL_ROWS: Final = 9
 """The smallest height. A dial grows with the room."""
 _DIAL_COLUMNS: Final = 24
@@ -38,12 +41,18 @@ class WheelBoard(Drawn, can_focus=True):
     def __init__(self, model: Model) -> None:
         super().__init__(model, id="wheels")
         self.key: TimerKey | None = None
+        self._descent: Descent | None = None
+        """The task that slow motion replays. The board shows its timer meanwhile."""
 
     @property
     def timer(self) -> TimerView | None:
-        return self.model.wheels.timers.get(self.key) if self.key is not None else None
+        key = self._descent.key if self._descent is not None else self.key
+        return self.model.wheels.timers.get(key) if key is not None else None
 
     def draw(self) -> Text:
+        self._descent = descent(self.model.motion)
+        if self._descent is not None and self._descent.key not in self.model.wheels.timers:
+            self._descent = None
         timer, colours = self.timer, self.palette
         if timer is None:
             nothing = "no timers yet: a running broker has one for each of its purgatories"
@@ -61,7 +70,7 @@ class WheelBoard(Drawn, can_focus=True):
         else:
             lines += self._strips(timer, wheels, width, room)
         lines.append(self._rates(timer))
-        lines.append(self._moved(timer) or self._next_bucket(timer, width))
+        lines.append(self._descends() or self._moved(timer) or self._next_bucket(timer, width))
         if why:
             lines.append(ink(why, colours.dim))
         return stacked(aged(lines, old_us, colours), width)
@@ -94,6 +103,23 @@ class WheelBoard(Drawn, can_focus=True):
         line.append(
             f"   {plural(timer.tasks, 'task')}", style="bold" if timer.tasks else colours.dim
         )
+        return line
+
+    def _descends(self) -> Text | None:
+        """Tell the way of the task that slow motion replays. None if it replays none."""
+        down, colours = self._descent, self.palette
+        if down is None:
+            return None
+        line = ink(f"{LIES} {down.task}, due {count(down.deadline_ms)} ms: ", "bold")
+        way = sum(len(stop.words) + len(" → ") for stop in down.stops)
+        whole = line.cell_len + way <= self.size.width
+        if not whole:
+            line = ink(f"{LIES} {down.task}: ", "bold")
+        for at, stop in enumerate(down.stops):
+            reached = at <= down.at
+            style = f"bold {colours.warning}" if at == down.at else "" if reached else colours.dim
+            line.append(" → " if at else "", style="" if reached else colours.dim)
+            line.append(stop.words if whole else stop.brief, style=style)
         return line
 
     def _moved(self, timer: TimerView) -> Text | None:
@@ -250,7 +276,7 @@ class WheelBoard(Drawn, can_focus=True):
         for slot in range(wheel.size):
             sign = HAND if slot == wheel.hand else NEXT if slot == next_slot else " "
             if trace := self._trace(timer, wheel, slot):
-                line.append(trace.ljust(cell), style=f"bold {colours.warning} on {colours.glow}")
+                line.append(trace.ljust(cell), style=self._trace_style(trace))
                 continue
             style = (
                 f"bold {colours.hand}" + (f" on {colours.glow}" if glows else "")
@@ -265,11 +291,23 @@ class WheelBoard(Drawn, can_focus=True):
         return line
 
     def _trace(self, timer: TimerView, wheel: WheelView, slot: int) -> str:
-        """Return the sign of a slot that has just let tasks go down, or has just got some."""
+        """Return the sign of a slot that has just let tasks go down, or has just got some. In slow
+        motion, that of the one task that is replayed.
+        """
+        if self._descent is not None:
+            if self._descent.lies_in(wheel.level, slot):
+                return LIES
+            return LAY if self._descent.lay_in(wheel.level, slot) else ""
         glow = self.model.wheels.glow
         if glow.glows("left", timer.key, wheel.level, slot):
             return LEFT
         return CAME if glow.glows("came", timer.key, wheel.level, slot) else ""
+
+    def _trace_style(self, trace: str) -> str:
+        colours = self.palette
+        if trace == LAY:
+            return f"bold {colours.warning}"
+        return f"bold {colours.warning} on {colours.glow}"
 
     def _slot_style(
         self, timer: TimerView, wheel: WheelView, slot: int, next_slot: int | None
@@ -323,7 +361,7 @@ class WheelBoard(Drawn, can_focus=True):
         next_slot = wheel.next_slot
         for slot, held in enumerate(wheel.counts):
             if trace := self._trace(timer, wheel, slot):
-                style = f"bold {colours.warning} on {colours.glow}"
+                style = self._trace_style(trace)
                 write(slot, f"{trace}{short_count(held)}" if held else trace, style)
             elif held:
                 write(

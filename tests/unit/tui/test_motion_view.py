@@ -11,6 +11,7 @@ from kafka_edu.trace.reader import History
 from tests.unit.tui.story_of_events import Story
 from tui.model import Model
 from tui.player import Player
+from tui.view_model.descent import descent
 from tui.view_model.motion_view import MotionView
 
 RECORDING = Path(__file__).parents[2] / "tui" / "recordings" / "records-travel.jsonl.gz"
@@ -95,6 +96,19 @@ def test_a_task_comes_down_level_by_level() -> None:
     assert journey.what == "task fetch #7 of Fetch, b1"
     assert (journey.kind, journey.of, journey.factor) == ("timer tasks", 1, 10)
     assert [station.label for station in journey.stations] == ["level 3 [1]", "level 2 [4]", "runs"]
+    down = descent(motion)
+    assert down is not None
+    assert (down.task, down.deadline_ms, down.at) == ("fetch #7", 500, 0)
+    assert down.lies_in(3, 1)
+    motion.advance(400_000 * journey.factor)
+    down = descent(motion)
+    assert down is not None
+    assert down.lies_in(2, 4)
+    assert down.lay_in(3, 1)
+    assert not down.lay_in(2, 4)
+    assert [stop.words for stop in down.stops] == ["level 3 slot 1", "level 2 slot 4", "runs"]
+    motion.switch(False)
+    assert descent(motion) is None
 
 
 def test_it_takes_nothing_while_it_is_off() -> None:

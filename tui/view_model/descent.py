@@ -1,0 +1,77 @@
+"""A timer task on its way down, as the dial replays it in slow motion: the slots where it lay, and
+where it lies at the moment that is shown.
+"""
+
+from typing import NamedTuple
+
+from kafka_edu.trace.events.timer import (
+    TimerTaskAdded,
+    TimerTaskCancelled,
+    TimerTaskDemoted,
+    TimerTaskExpired,
+)
+
+from .motion_view import Journey, MotionView
+from .wheels_view import TimerKey
+
+
+class Stop(NamedTuple):
+    """A bucket in which the task lay; level 0 if it never lay in one."""
+
+    level: int
+    slot: int
+    words: str
+    """`level 3 slot 1`, or how it ended: `runs`."""
+
+    @property
+    def brief(self) -> str:
+        """The same for a narrow place: `L3 [1]`."""
+        return f"L{self.level} [{self.slot}]" if self.words.startswith("level") else self.words
+
+
+class Descent(NamedTuple):
+    """The way of one task. `at` is the index of the stop that is shown."""
+
+    key: TimerKey
+    task: str
+    deadline_ms: int
+    stops: tuple[Stop, ...]
+    at: int
+
+    def lies_in(self, level: int, slot: int) -> bool:
+        """Return whether the task lies in this slot at the moment that is shown."""
+        return self.stops[self.at][:2] == (level, slot)
+
+    def lay_in(self, level: int, slot: int) -> bool:
+        """Return whether the task lay in this slot before."""
+        return any(stop[:2] == (level, slot) for stop in self.stops[: self.at])
+
+
+def descent(motion: MotionView) -> Descent | None:
+    """Return the task that slow motion replays now. None if it is off, or replays a record."""
+    if not motion.on or motion.journey is None:
+        return None
+    return _descent_of(motion.journey, motion.place()[0])
+
+
+def _descent_of(journey: Journey, at: int) -> Descent | None:
+    broker = journey.stations[0].source.broker
+    first = journey.stations[0].envelope.event
+    if broker is None or not isinstance(first, TimerTaskAdded | TimerTaskDemoted):
+        return None
+    stops = []
+    for station in journey.stations:
+        match station.envelope.event:
+            case TimerTaskAdded() as e:
+                stops.append(Stop(e.level, e.slot, f"level {e.level} slot {e.slot}"))
+            case TimerTaskDemoted() as e:
+                words = f"level {e.level} slot {e.slot}" if e.level else "out of the wheels"
+                stops.append(Stop(e.level, e.slot, words))
+            case TimerTaskExpired() as e:
+                stops.append(Stop(e.level, e.slot, "runs"))
+            case TimerTaskCancelled() as e:
+                stops.append(Stop(e.level, e.slot, "cancelled"))
+            case _:
+                return None
+    key = TimerKey(broker, first.timer)
+    return Descent(key, first.task, first.deadline_ms, tuple(stops), at)
