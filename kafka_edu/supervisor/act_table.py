@@ -20,6 +20,8 @@ class Parameter(StrEnum):
     TOPIC = "topic"
     PARTITION = "partition"
     """A partition as `web-0`; `all` where an act takes all of them."""
+    PARTITIONS = "partitions"
+    """A number of partitions, or the brokers of each as Kafka's tools write them: `1:2,2:0`."""
     REPLICAS = "replicas"
     """Broker ids as `1,2,0`, the preferred leader first."""
     SETTING = "setting"
@@ -143,6 +145,27 @@ CLUSTER_ACTS: Final = (
         "elect any leader for {partition}",
         (Parameter.PARTITION,),
         "A replica out of sync may lead a partition without a leader: committed records may go.",
+        dangerous=True,
+    ),
+    Act(
+        "create-topic",
+        "create topic {topic} with partitions {partitions}",
+        (Parameter.TOPIC, Parameter.PARTITIONS),
+        "The controller writes the assignment, makes replicas and elects leaders. For a number of"
+        " partitions it chooses up to three brokers for each; 1:2,2:0 names them.",
+    ),
+    Act(
+        "add-partitions",
+        "grow topic {topic} to {partitions} partitions",
+        (Parameter.TOPIC, Parameter.PARTITIONS),
+        "The new partitions are empty, and keys that are hashed go to other partitions from now"
+        " on.",
+    ),
+    Act(
+        "delete-topic",
+        "delete topic {topic}",
+        (Parameter.TOPIC,),
+        "All its records are gone. With a replica's broker down, the deletion waits for it.",
         dangerous=True,
     ),
     Act(

@@ -35,6 +35,7 @@ cut, because that is probably why nobody answers."""
 _LONG_PATIENCE_S: Final = 60.0
 """The time for an act while everything runs."""
 _LOOK_AGAIN_S: Final = 0.05
+_MOST_REPLICAS: Final = 3
 _LOOK_WHETHER_IT_RUNS_S: Final = 0.25
 _RELAYED: Final = frozenset(act.name for act in RELAYED_ACTS)
 _BY_ZOOKEEPER: Final = frozenset(
@@ -44,6 +45,9 @@ _BY_ZOOKEEPER: Final = frozenset(
         "write-controller",
         "elect-preferred",
         "elect-unclean",
+        "create-topic",
+        "add-partitions",
+        "delete-topic",
         "reassign",
         "topic-config",
         "broker-config",
@@ -187,6 +191,8 @@ class ClusterActs:
                 return await asyncio.to_thread(self._write_controller, broker)
             case "elect-preferred" | "elect-unclean":
                 return await self._elect(_text(request, "partition"), name == "elect-unclean")
+            case "create-topic" | "add-partitions" | "delete-topic":
+                return await self._change_topic(name, _text(request, "topic"), request)
             case "reassign":
                 return await self._reassign(
                     _partition(_text(request, "partition")), _ids(_text(request, "replicas"))
@@ -288,6 +294,28 @@ class ClusterActs:
         if not elected:
             return "no election was needed"
         return f"elected a leader for {', '.join(elected[:6])}" + ("…" if elected[6:] else "")
+
+    async def _change_topic(self, name: str, topic: str, request: Request) -> str:
+        from kafka_edu.clients.admin.brokers import connect_brokers
+        from kafka_edu.clients.admin.topic_service import BrokerTopicService
+
+        assigned = None if name == "delete-topic" else _assigned(_text(request, "partitions"))
+        if name == "add-partitions" and not isinstance(assigned, int):
+            raise ActionRefused("a topic grows to a number of partitions, such as 6")
+        async with connect_brokers(self._reachable(), "kafka-edu-supervisor") as brokers:
+            service = BrokerTopicService(brokers)
+            if assigned is None:
+                await service.delete(topic)
+                return f"topic {topic} is to be deleted"
+            if name == "add-partitions" and isinstance(assigned, int):
+                await service.add_partitions(topic, assigned, None)
+                return f"topic {topic} has {plural(assigned, 'partition')} now"
+            if isinstance(assigned, int):
+                replicas = min(_MOST_REPLICAS, len(await service.live_brokers()))
+                await service.create(topic, assigned, replicas, {})
+                return f"topic {topic} is created, with {plural(assigned, 'partition')}"
+            await service.create_assigned(topic, dict(enumerate(assigned)), {})
+            return f"topic {topic} is created, with {plural(len(assigned), 'partition')}"
 
     async def _reassign(self, tp: TopicPartition, replicas: list[int]) -> str:
         from kafka_edu.clients.admin.brokers import connect_brokers, raise_for
@@ -719,6 +747,18 @@ def _partition(text: str) -> TopicPartition:
     if not dash or not topic or not number.isdecimal():
         raise ActionRefused(f"'{text}' is not a partition, such as web-0")
     return TopicPartition(topic, int(number))
+
+
+def _assigned(text: str) -> int | list[list[int]]:
+    """Return a number of partitions, or the brokers of each partition."""
+    if text.isdecimal() and int(text):
+        return int(text)
+    brokers = [each.strip().split(":") for each in text.split(",")]
+    if ":" not in text or not all(word.isdecimal() for words in brokers for word in words):
+        raise ActionRefused(
+            f"'{text}' is neither a number of partitions nor the brokers of each, such as 1:2,2:0"
+        )
+    return [[int(word) for word in words] for words in brokers]
 
 
 def _ids(text: str) -> list[int]:

@@ -29,6 +29,10 @@ LONGEST_S: Final = 80.0
 """No act takes so long: the client of the supervisor would give up after 90 s."""
 
 
+_ON_TOPICS = ("create-topic", "add-partitions", "delete-topic")
+"""They act on a topic of their own, which the other acts do not need."""
+
+
 class BrokerIs(StrEnum):
     RUNNING = "running"
     STARTING = "starting"
@@ -156,8 +160,9 @@ class Stage:
         values: dict[str, int | str] = {
             "broker": case.on.id,
             "other": case.other,
-            "topic": "t",
+            "topic": "made" if case.act in _ON_TOPICS else "t",
             "partition": "t-0",
+            "partitions": "8",
             "replicas": "1,0",
             "setting": "num.io.threads=4" if case.act == "broker-config" else "retention.ms=60000",
             "clients": "nobody",

@@ -200,6 +200,43 @@ def test_a_partition_is_moved_and_its_preferred_leader_elected(
         cluster.perform("reassign", {"partition": "t", "replicas": "0"})
 
 
+def test_a_topic_is_created_grows_and_is_deleted(cluster: Cluster, watcher: Watcher) -> None:
+    since = now_us()
+    said = cluster.perform("create-topic", {"topic": "v", "partitions": "1:2,2:0"})
+    assert said == "topic v is created, with 2 partitions"
+    elected = watcher.wait(
+        lambda e: isinstance(e.event, controller.LeaderElected) and e.event.topic == "v",
+        "v has a leader",
+        since,
+    )
+    assert isinstance(elected.event, controller.LeaderElected)
+    assert elected.event.replicas in ((1, 2), (2, 0))
+    with pytest.raises(ClusterError, match="already exists"):
+        cluster.perform("create-topic", {"topic": "v", "partitions": "1"})
+    cluster.perform("add-partitions", {"topic": "v", "partitions": "3"})
+    watcher.wait(
+        lambda e: (
+            isinstance(e.event, controller.LeaderElected)
+            and (e.event.topic, e.event.partition) == ("v", 2)
+        ),
+        "the new partition has a leader",
+        since,
+    )
+    with pytest.raises(ClusterError, match="currently has 3 partitions"):
+        cluster.perform("add-partitions", {"topic": "v", "partitions": "2"})
+    assert cluster.perform("delete-topic", {"topic": "v"}) == "topic v is to be deleted"
+    watcher.wait(
+        lambda e: (
+            isinstance(e.event, controller.TopicDeletionChanged)
+            and (e.event.topic, e.event.step) == ("v", "complete")
+        ),
+        "v is deleted",
+        since,
+    )
+    cluster.perform("create-topic", {"topic": "w", "partitions": "2"})
+    cluster.perform("delete-topic", {"topic": "w"})
+
+
 def test_a_session_and_the_controller(cluster: Cluster, watcher: Watcher) -> None:
     since = now_us()
     said = cluster.perform("expire-session", {"broker": 0})

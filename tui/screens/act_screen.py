@@ -16,6 +16,7 @@ _EXAMPLES: Final = {
     Parameter.OTHER: "another broker's id, such as 1",
     Parameter.TOPIC: "a topic, such as load",
     Parameter.PARTITION: "a partition, such as load-0",
+    Parameter.PARTITIONS: "a number, such as 6; or the brokers of each, such as 1:2,2:0",
     Parameter.REPLICAS: "broker ids, such as 1,2,0; the first is the preferred leader",
     Parameter.SETTING: "KEY=VALUE, such as num.io.threads=1; KEY= removes the key",
     Parameter.CLIENTS: "ids, such as shop,reader-*; for all *,-broker-*; for none off",

@@ -219,6 +219,7 @@ class Brokers:
             "other": 1,
             "topic": "t",
             "partition": "t-0",
+            "partitions": "3",
             "replicas": "0,1",
             "setting": "a=b",
             "clients": "x",
@@ -370,7 +371,40 @@ def test_a_broker_that_does_not_run_is_not_configured(brokers: Brokers) -> None:
     assert asyncio.run(brokers.refused("broker-config")) == "broker 0 is paused: resume it first"
 
 
-@pytest.mark.parametrize("name", ["elect-preferred", "reassign", "topic-config", "capture"])
+@pytest.mark.parametrize(
+    ("name", "partitions"),
+    [
+        ("create-topic", "0"),
+        ("create-topic", "1;2"),
+        ("create-topic", "1:a"),
+        ("create-topic", "1,2"),
+        ("add-partitions", "-1"),
+        ("add-partitions", "1:2,2:0"),
+    ],
+)
+def test_partitions_are_a_number_or_brokers(brokers: Brokers, name: str, partitions: str) -> None:
+    said = asyncio.run(brokers.refused(name, partitions=partitions))
+    assert said in (
+        f"'{partitions}' is neither a number of partitions nor the brokers of each, such as"
+        " 1:2,2:0",
+        "a topic grows to a number of partitions, such as 6",
+        "no broker can be reached: look at the status of the cluster and try again",
+    )
+    assert (said[0] == "a") == (name == "add-partitions" and ":" in partitions)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "elect-preferred",
+        "create-topic",
+        "add-partitions",
+        "delete-topic",
+        "reassign",
+        "topic-config",
+        "capture",
+    ],
+)
 def test_acts_that_brokers_carry_out_need_one_that_runs(brokers: Brokers, name: str) -> None:
     async def story() -> None:
         assert (await brokers.refused(name)).startswith("no broker can be reached")
