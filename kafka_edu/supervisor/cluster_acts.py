@@ -299,7 +299,7 @@ class ClusterActs:
         from kafka_edu.clients.admin.brokers import connect_brokers
         from kafka_edu.clients.admin.topic_service import BrokerTopicService
 
-        assigned = None if name == "delete-topic" else _assigned(_text(request, "partitions"))
+        assigned = None if name == "delete-topic" else _assigned(request.get("partitions"))
         if name == "add-partitions" and not isinstance(assigned, int):
             raise ActionRefused("a topic grows to a number of partitions, such as 6")
         async with connect_brokers(self._reachable(), "kafka-edu-supervisor") as brokers:
@@ -749,8 +749,11 @@ def _partition(text: str) -> TopicPartition:
     return TopicPartition(topic, int(number))
 
 
-def _assigned(text: str) -> int | list[list[int]]:
-    """Return a number of partitions, or the brokers of each partition."""
+def _assigned(value: object) -> int | list[list[int]]:
+    """Return a number of partitions, or the brokers of each partition. A script may give a number
+    as such.
+    """
+    text = str(value)
     if text.isdecimal() and int(text):
         return int(text)
     brokers = [each.strip().split(":") for each in text.split(",")]
