@@ -1,0 +1,1 @@
+"""Exercise 04-1: write the tables of states, with their refusal."""

@@ -1,0 +1,16 @@
+"""Exercise 04-4: write your answers in place of None. questions.md has the questions;
+`kafka-edu lab check 04-4` compares, `kafka-edu lab hint 04-4` helps.
+"""
+
+
+def answers() -> dict[str, object]:
+    """Return your answers by their names."""
+    return {
+        "created_leader_and_isr": None,  # broker ids, ascending, such as [0, 3]
+        "created_metadata": None,  # broker ids
+        "leaders": None,  # a broker for each partition, in the order of the table
+        "elections": None,  # how many
+        "new_leaders": None,  # a broker for each partition
+        "failed_leader_and_isr": None,  # broker ids
+        "failed_metadata": None,  # broker ids
+    }

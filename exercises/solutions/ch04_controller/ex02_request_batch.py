@@ -1,0 +1,56 @@
+"""Exercise 04-2: the reference solution."""
+
+from collections.abc import Mapping, Sequence
+
+Row = tuple[str, int, int] | tuple[str, bool]
+Request = tuple[int, str, list[Row]]  # (broker, kind, rows)
+
+
+def rows_of(leaders: Mapping[str, tuple[int, int]]) -> list[Row]:
+    """Return (name, leader, epoch) in the order of the names."""
+    return [(name, *leaders[name]) for name in sorted(leaders)]
+
+
+class RequestBatch:
+    """What one step of the controller must tell the brokers."""
+
+    def __init__(self, live: Sequence[int]) -> None:
+        """`live` has the ids of the brokers that live."""
+        self.live = sorted(live)
+        self.forget()
+
+    def forget(self) -> None:
+        self.leaders: dict[str, tuple[int, int]] = {}
+        self.orders: dict[int, dict[str, tuple[int, int]]] = {}
+        self.stops: dict[int, dict[str, bool]] = {}
+        self.changed = False
+
+    def elected(self, name: str, leader: int, epoch: int, replicas: Sequence[int]) -> None:
+        """Note that a leader was elected."""
+        self.leaders[name] = (leader, epoch)
+        for broker in replicas:
+            self.orders.setdefault(broker, {})[name] = (leader, epoch)
+
+    def stop(self, name: str, broker: int, delete: bool) -> None:
+        """Note that a broker has to stop its replica."""
+        mine = self.stops.setdefault(broker, {})
+        mine[name] = delete or mine.get(name, False)
+
+    def members_changed(self) -> None:
+        """Note that a broker has come or gone."""
+        self.changed = True
+
+    def send(self) -> list[Request]:
+        """Return the requests that leave now, and forget what was noted."""
+        requests: list[Request] = []
+        for broker in self.live:
+            if broker in self.orders:
+                requests.append((broker, "LeaderAndIsr", rows_of(self.orders[broker])))
+        if self.leaders or self.changed:
+            for broker in self.live:
+                requests.append((broker, "UpdateMetadata", rows_of(self.leaders)))
+        for broker in self.live:
+            if broker in self.stops:
+                requests.append((broker, "StopReplica", sorted(self.stops[broker].items())))
+        self.forget()
+        return requests
