@@ -21,7 +21,6 @@ from kafka_edu.controller.partition_state_machine import PartitionState
 from kafka_edu.controller.replica_state_machine import ReplicaState
 from kafka_edu.instruments.presenter.script import Picture
 from kafka_edu.instruments.sentences.words import api_name
-from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.sim.watches_exhibit import ControllerWorld, HerdWorld
 from kafka_edu.trace.event import Envelope
@@ -42,14 +41,12 @@ from kafka_edu.trace.events.reassignment import (
     ReassignmentStarted,
     ReassignmentWaits,
 )
-from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 from ..drawing import head, picture, wrapped
 
 BROKERS: Final = 5
 PARTITIONS: Final = 50
 SEED: Final = 4
-SESSION_MS: Final = 60_000
 QUIET_MS: Final = 3_000
 CONTROLLER: Final = 0
 """The first broker that starts is the controller."""
@@ -137,14 +134,8 @@ def story() -> Story:
     """
     cluster = SimCluster(SEED, (0, 1, 2), {"auto.leader.rebalance.enable": "false"})
     cluster.start_all()
-    admin = KafkaZkClient(
-        MemoryZkClient(cluster.zookeeper, SESSION_MS, "admin"),
-        cluster.time,
-        inter_broker_protocol=cluster.config(0).inter_broker_protocol_version,
-        max_in_flight=1,
-    )
     tool = cluster.brokers[0].process
-    cluster.run_as(tool, admin.start(lambda _: None, lambda _: None, 1_000))
+    admin = cluster.admin(tool)
     begins = {}
 
     def begin(name: str) -> None:

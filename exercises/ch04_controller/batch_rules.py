@@ -46,17 +46,10 @@ class RightBatch:
         self._batch.new_batch()
 
     def _take(self, broker: int, request: Message, version: int, partitions: int) -> None:
-        rows: list[Row] = []
+        rows: list[Row]
         match request:
-            case LeaderAndIsrRequest():
-                kind = KINDS[0]
-                rows = [
-                    (f"{topic.topic_name}-{one.partition_index}", one.leader, one.leader_epoch)
-                    for topic in request.topic_states
-                    for one in topic.partition_states
-                ]
-            case UpdateMetadataRequest():
-                kind = KINDS[1]
+            case LeaderAndIsrRequest() | UpdateMetadataRequest():
+                kind = KINDS[isinstance(request, UpdateMetadataRequest)]
                 rows = [
                     (f"{topic.topic_name}-{one.partition_index}", one.leader, one.leader_epoch)
                     for topic in request.topic_states

@@ -260,11 +260,11 @@ class RequestTimesView:
                 pass
 
     def left_out_words(self, broker: int | None = None) -> str:
-        """Say how many hops of slow requests one broker, or all, left out: ` (312 left out)`. Empty
-        if there are none.
+        """Say how many hops of slow requests one broker, or all, left out:
+        ` (312 hops left out: too many)`. Empty if there are none.
         """
         count = sum(n for each, n in self.slow_left_out.items() if broker in (None, each))
-        return f" ({count:,} left out: too many)" if count else ""
+        return f" ({count:,} {'hop' if count == 1 else 'hops'} left out: too many)" if count else ""
 
     def _most(self, broker: int, handlers: int) -> None:
         self.most_handlers[broker] = max(self.most_handlers.get(broker, 0), handlers)

@@ -35,11 +35,14 @@ from kafka_edu.trace.events.supervisor import (
 )
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.trace.wire_format import encode
+from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 T = TypeVar("T")
 
 FIRST_PORT = BROKER_PORT
 START_LIMIT_MS = 60_000
+ADMIN_SESSION_MS = 60_000
+ADMIN_CONNECT_MS = 1_000
 ZOOKEEPER_LATENCY_MS = (0.1, 0.6)
 
 
@@ -226,6 +229,17 @@ class SimCluster:
             return await coroutine
 
         return self.loop.run_until_complete(self.loop.spawn(process, body()), limit_ms)
+
+    def admin(self, process: SimProcess) -> KafkaZkClient:
+        """Return a started client of ZooKeeper, as an admin tool has one that runs in `process`."""
+        admin = KafkaZkClient(
+            MemoryZkClient(self.zookeeper, ADMIN_SESSION_MS, "admin"),
+            self.time,
+            inter_broker_protocol=self.config(min(self.brokers)).inter_broker_protocol_version,
+            max_in_flight=1,
+        )
+        self.run_as(process, admin.start(lambda _: None, lambda _: None, ADMIN_CONNECT_MS))
+        return admin
 
     def kill(self, broker_id: int) -> None:
         """Kill a broker as kill -9 does. None of its code runs any more, and its connections are

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 from kafka_edu.cluster.topic_assignment import TopicAssignment
 from kafka_edu.instruments.sentences import sentence
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import (
@@ -17,7 +16,6 @@ from kafka_edu.trace.events.controller import (
     PartitionStateChanged,
 )
 from kafka_edu.trace.events.replication import IsrShrunk
-from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 QUESTIONS: Final = """\
 # 04-4: your run
@@ -98,14 +96,8 @@ def run(seed: int) -> Run:
     made = plan(seed)
     cluster = SimCluster(seed, BROKERS, {"auto.leader.rebalance.enable": "false"})
     cluster.start_all()
-    admin = KafkaZkClient(
-        MemoryZkClient(cluster.zookeeper, SESSION_MS, "admin"),
-        cluster.time,
-        inter_broker_protocol=cluster.config(0).inter_broker_protocol_version,
-        max_in_flight=1,
-    )
     tool = cluster.brokers[CONTROLLER].process
-    cluster.run_as(tool, admin.start(lambda _: None, lambda _: None, 1_000))
+    admin = cluster.admin(tool)
     cluster.advance(QUIET_MS)
     begin = len(cluster.sink.events)
     assignment = TopicAssignment.of(dict(enumerate(made.replicas)))

@@ -155,8 +155,8 @@ def test_slow_requests_that_were_not_sent_are_counted() -> None:
         slow_left_out_total=1312,
     )
     watched.tell(sample)
-    assert watched.view.left_out_words() == " (1,312 left out: too many)"
-    assert watched.view.left_out_words(1) == " (1,312 left out: too many)"
+    assert watched.view.left_out_words() == " (1,312 hops left out: too many)"
+    assert watched.view.left_out_words(1) == " (1,312 hops left out: too many)"
     assert watched.view.left_out_words(2) == ""
 
 

@@ -372,28 +372,22 @@ def test_a_broker_that_does_not_run_is_not_configured(brokers: Brokers) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "partitions"),
+    ("name", "partitions", "said"),
     [
-        ("create-topic", "0"),
-        ("create-topic", "1;2"),
-        ("create-topic", "1:a"),
-        ("create-topic", "1,2"),
-        ("add-partitions", "-1"),
-        ("add-partitions", "1:2,2:0"),
-        ("add-partitions", 2),
+        ("create-topic", "0", "'0' is neither a number of partitions nor the brokers of each"),
+        ("create-topic", "1;2", "'1;2' is neither a number of partitions nor"),
+        ("create-topic", "1:a", "'1:a' is neither a number of partitions nor"),
+        ("create-topic", "1,2", "'1,2' is neither a number of partitions nor"),
+        ("add-partitions", "-1", "'-1' is neither a number of partitions nor"),
+        ("add-partitions", "1:2,2:0", "a topic grows to a number of partitions, such as 6"),
+        ("add-partitions", 2, "no broker can be reached"),
+        ("create-topic", "1:2,2:0", "no broker can be reached"),
     ],
 )
 def test_partitions_are_a_number_or_brokers(
-    brokers: Brokers, name: str, partitions: str | int
+    brokers: Brokers, name: str, partitions: str | int, said: str
 ) -> None:
-    said = asyncio.run(brokers.refused(name, partitions=partitions))
-    assert said in (
-        f"'{partitions}' is neither a number of partitions nor the brokers of each, such as"
-        " 1:2,2:0",
-        "a topic grows to a number of partitions, such as 6",
-        "no broker can be reached: look at the status of the cluster and try again",
-    )
-    assert (said[0] == "a") == (name == "add-partitions" and partitions == "1:2,2:0")
+    assert asyncio.run(brokers.refused(name, partitions=partitions)).startswith(said)
 
 
 @pytest.mark.parametrize(
