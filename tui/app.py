@@ -70,6 +70,10 @@ TURNS_S: Final = 0.03
 """Of a starved process a turn takes long. Then events get theirs after so much time."""
 KEY_FIRST_S: Final = 0.6
 """After a key was read, events and frames wait until it is answered, but no longer than this."""
+STARVED_KEY_FIRST_S: Final = 1.2
+"""They wait longer where the loop's turns take long: a new screen may need 0.1 s of processor time,
+which takes a starved process a second.
+"""
 LEFT_OUT_SHOWN_S: Final = 10.0
 """For so long the head says what was left out."""
 LONGEST_TICK_US: Final = 1_000_000
@@ -219,6 +223,10 @@ class DashboardApp(App[None]):
         self._key_until_s = 0.0
         """A key that was read is to be answered before events and frames, up to this time."""
         self._key_acted = False
+        self._more_to_take = False
+        """Whether the last `take_events` has left something for later."""
+        self._taken_until_s = 0.0
+        """The processor time of this thread when events were last taken."""
         self._left_out: deque[tuple[float, Counter[str]]] = deque()
         """What had been left out since the start, at some times of the last seconds."""
         self._reads_rings = False
@@ -248,7 +256,7 @@ class DashboardApp(App[None]):
         while self.is_running:
             await asyncio.sleep(max(due - loop.time(), REST_S))
             await self._keys_first()
-            self.take_events()
+            await self._take_in_turns()
             if loop.time() >= self._frame_due_s:
                 await self._keys_first()
                 began_s, worked_s = loop.time(), time.thread_time()
@@ -263,6 +271,22 @@ class DashboardApp(App[None]):
                 )
             due = next_due(due, loop.time(), FLOOD_TICK_S if self.model.flooded else TICK_S)
 
+    async def _take_in_turns(self) -> None:
+        """Take events. While they are late they get as much processor time as everything else had
+        since the last tick: a picture that is drawn often shows nothing new then.
+        """
+        began_s = time.thread_time()
+        others_s = began_s - self._taken_until_s
+        self.take_events()
+        while (
+            self.model.late_us > LATE_US
+            and self._more_to_take
+            and time.thread_time() - began_s < others_s
+        ):
+            await self._keys_first()
+            self.take_events()
+        self._taken_until_s = time.thread_time()
+
     async def _keys_first(self) -> None:
         """Let a key that has come get its answer before events and frames go on.
 
@@ -274,8 +298,11 @@ class DashboardApp(App[None]):
             await asyncio.sleep(0)
             if time.monotonic() >= until_s:
                 break
-        while time.monotonic() < self._key_until_s:
+        rests = 0
+        while time.monotonic() < self._key_until_s and rests * REST_S < KEY_FIRST_S:
+            rests += 1
             await asyncio.sleep(REST_S)
+        self._key_until_s = 0.0
 
     def tick(self) -> None:
         """Take the events that have arrived, and let the present screen draw."""
@@ -309,6 +336,7 @@ class DashboardApp(App[None]):
             more = len(envelopes) == SLICE
             if not more or not self._may_take_more(now_us() - began, worked_s):
                 break
+        self._more_to_take = more
         self.model.flooded = more or taken >= FLOOD
         self.model.late_us = feed.late_us()
         self._note_left_out(feed.left_out)
@@ -446,7 +474,7 @@ class DashboardApp(App[None]):
         if isinstance(event, Key) and not event.is_forwarded:
             now = time.monotonic()
             if now >= self._key_until_s:  # a key that repeats does not hold up events for good
-                self._key_until_s = now + KEY_FIRST_S
+                self._key_until_s = now + STARVED_KEY_FIRST_S
             self._key_acted = False
             if self._report is not None:
                 self._report.key_read(event.key, event.time)

@@ -5,7 +5,12 @@ left out when there is no time is left out undecoded:
 
 - A gauge whose thing has a newer sample that is due too. Who takes them in time loses nothing,
   because then one sample of each thing is due at a time.
-- The hops of requests, once events are BEHIND_US late, until they are less than CAUGHT_UP_US late.
+- Samples and the hops of requests that are held, once events are BEHIND_US late. Hops that come
+  later too, until events are less than CAUGHT_UP_US late.
+- From then on samples that come too soon after the last one of their thing. It is one a second at
+  first. Each time that events are BEHIND_US late again, the pause doubles, up to LONGEST_PAUSE_US;
+  after each CALM_US without that it is halved. A sample that somebody looks at may come
+  LOOKED_AT_PAUSES times as often, so no broker seems to be silent.
 - Everything, once events are SKIP_US late, or take more than MAX_BYTES: `leave_out_all`. A snapshot
   must follow.
 
@@ -27,9 +32,16 @@ from kafka_edu.trace.wire_format import Decoder, LineHead, TraceFormatError, hea
 
 HOLD_BACK_US: Final = 250_000
 """So long an event is held, because an older one of another process may still arrive."""
-BEHIND_US: Final = 3_000_000
-CAUGHT_UP_US: Final = 1_000_000
+BEHIND_US: Final = 1_500_000
+"""The picture shall never be more than 3 s late, and a busy machine takes a second for a turn."""
+CAUGHT_UP_US: Final = 750_000
 SKIP_US: Final = 10_000_000
+FIRST_PAUSE_US: Final = 1_000_000
+LONGEST_PAUSE_US: Final = 4_000_000
+CALM_US: Final = 15_000_000
+LOOKED_AT_PAUSES: Final = 8
+MOST_THINGS: Final = 5_000
+"""The last sample is remembered of so many things."""
 MAX_BYTES: Final = 16 * 1024 * 1024
 MAX_BYTES_UNSHED: Final = 128 * 1024 * 1024
 """Where being late does not matter, the oldest events go when more than this is held."""
@@ -38,6 +50,7 @@ ENTRY_BYTES: Final = 400
 
 FACTS: Final = frozenset(name for name, known in EVENT_TYPES.items() if known.kind is Kind.FACT)
 HOPS: Final = frozenset(name for name in FACTS if EVENT_TYPES[name].level is not Level.STATE)
+SHED_FIRST: Final = HOPS | {n for n, known in EVENT_TYPES.items() if known.kind is Kind.GAUGE}
 
 _SNAPSHOT_BEGINS: Final = SnapshotBegins.__name__
 _SNAPSHOT_ENDS: Final = SnapshotEnds.__name__
@@ -101,8 +114,15 @@ class Backlog:
         """The types of facts that are never left out, because somebody waits for one."""
         self.bytes = 0
         """About how much memory the held events take."""
+        self.looked_at: Collection[str] | None = None
+        """The types of gauges that somebody looks at. None: all of them."""
         self.behind = False
         """Whether hops are left out now."""
+        self.pause_us = 0
+        """Samples of one thing must be so far apart."""
+        self._calm_since_us = 0
+        self._sampled_us: dict[tuple[Source, str, bytes], int] = {}
+        """When the last sample of each thing was taken, while there is a pause."""
         self._sheds = sheds
         self._heap: list[tuple[int, Source, int, int, _Held]] = []
         self._ready: deque[_Held] = deque()
@@ -144,10 +164,24 @@ class Backlog:
         if self._sheds and stream.decoder.same_fields and name not in self.keeps:
             named = thing_of(line, head)
         thing = None if named is None else (stream.source, name, named)
+        if thing is not None and self.pause_us and self._too_soon(thing, head.mono_us):
+            self._leave_out(stream, name)
+            return head
         # What is read now has come after the socket was last empty, however old it is.
         due_us = max(head.mono_us + HOLD_BACK_US, now_us if stream.past else stream.empty_us)
         self._push(head.mono_us, stream.source, head.seq, _Held(line, name, stream, due_us, thing))
         return head
+
+    def _too_soon(self, thing: tuple[Source, str, bytes], mono_us: int) -> bool:
+        """Return whether to leave out a sample, because there was one of its thing just before."""
+        often = self.looked_at is None or thing[1] in self.looked_at
+        pause_us = self.pause_us // LOOKED_AT_PAUSES if often else self.pause_us
+        if mono_us - self._sampled_us.get(thing, mono_us - pause_us) < pause_us:
+            return True
+        if len(self._sampled_us) >= MOST_THINGS:
+            self._sampled_us.clear()
+        self._sampled_us[thing] = mono_us
+        return False
 
     def _push(self, mono_us: int, source: Source, seq: int, held: _Held) -> None:
         self._arrived += 1
@@ -242,11 +276,18 @@ class Backlog:
         settling = any(stream.settling for stream in streams)
         if self.bytes > MAX_BYTES or (late_us > SKIP_US and not settling):
             return self.leave_out_all(streams)
-        if self.behind:
-            self.behind = late_us > CAUGHT_UP_US
-        elif late_us > BEHIND_US:
+        if late_us > BEHIND_US:
+            if not self.behind:
+                self.pause_us = min(max(2 * self.pause_us, FIRST_PAUSE_US), LONGEST_PAUSE_US)
             self.behind = True
-            self._keep_only(lambda held: held.name not in HOPS or held.name in self.keeps)
+            self._calm_since_us = now_us
+            self._keep_only(lambda held: held.name not in SHED_FIRST or held.name in self.keeps)
+        elif self.behind:
+            self.behind = late_us > CAUGHT_UP_US
+        elif self.pause_us and now_us - self._calm_since_us > CALM_US:
+            self._calm_since_us = now_us
+            self.pause_us = self.pause_us // 2 if self.pause_us > FIRST_PAUSE_US else 0
+            self._sampled_us.clear()
         return []
 
     def leave_out_all(self, streams: Collection[Stream]) -> list[Stream]:

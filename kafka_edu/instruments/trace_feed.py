@@ -155,6 +155,7 @@ class TraceFeed:
         second. None: for all often.
         """
         self._level.look_at(names)
+        self._backlog.looked_at = names
 
     async def run(self) -> None:
         """Look for processes and listen to each one. Ends only when cancelled."""

@@ -2,8 +2,11 @@
 
 import asyncio
 import gc
+from collections.abc import Iterable
 
 import pytest
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
 from textual.events import Event as TextualEvent
 from textual.events import Key
 from textual.worker import Worker
@@ -31,7 +34,7 @@ from tui.collector import THRESHOLDS, settle_collector
 from tui.screens import dashboard_screen
 from tui.screens.dashboard_screen import DashboardScreen
 from tui.view_model.cluster_view import ClusterView
-from tui.widgets.status_line import LATE_US
+from tui.widgets.status_line import LATE_US, StatusLine
 
 pytestmark = pytest.mark.tui
 
@@ -139,6 +142,70 @@ class LateFeed(SilentFeed):
 
     def to_now(self) -> None:
         self.late = 0
+
+
+def test_late_events_get_as_much_processor_time_as_all_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each round of events costs 10 ms here, and the pictures before have cost 45 ms."""
+
+    class Flood(LateFeed):
+        taken = 0
+
+        def drain(self, now: int | None = None, most: int = 0) -> list[Envelope]:
+            self.taken += 1
+            return EndlessFeed([]).drain(now, most)
+
+    async def run() -> None:
+        feed = Flood()
+        app = DashboardApp("demo", feed=feed)
+        async with app.run_test():
+            app.workers.cancel_group(app, "ticks")
+            monkeypatch.setattr(app, "_may_take_more", lambda *_: False)
+            monkeypatch.setattr(app_module.time, "thread_time", lambda: 1.0 + feed.taken * 0.010)
+            app.take_events()
+            for late_us, rounds in ((LATE_EVENTS_US + 1, 5), (LATE_EVENTS_US, 1)):
+                feed.late, before = late_us, feed.taken
+                monkeypatch.setattr(app, "_taken_until_s", 1.0 + feed.taken * 0.010 - 0.045)
+                await app._take_in_turns()
+                assert feed.taken - before == rounds
+
+    asyncio.run(run())
+
+
+def test_a_screen_that_is_shown_again_keeps_its_styles_until_the_theme_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    styled: list[str] = []
+    update_nodes = Stylesheet.update_nodes
+
+    def noted(self: Stylesheet, nodes: Iterable[DOMNode], animate: bool = False) -> None:
+        nodes = list(nodes)
+        styled.extend(
+            node.screen.declaration.name
+            for node in nodes
+            if isinstance(node, StatusLine) and isinstance(node.screen, DashboardScreen)
+        )
+        update_nodes(self, nodes, animate)
+
+    async def run() -> None:
+        app = DashboardApp("demo")
+        async with app.run_test() as pilot:
+            await pilot.press("2", "1")
+            await pilot.pause()
+            monkeypatch.setattr(Stylesheet, "update_nodes", noted)
+            await pilot.press("2", "1")
+            await pilot.pause()
+            assert styled == []
+            await pilot.press("d")
+            light = app.screen.query_one(StatusLine).styles.color
+            styled.clear()
+            await pilot.press("2")
+            await pilot.pause()
+            assert styled == ["wheels"], "its styles were those of the dark theme"
+            assert app.screen.query_one(StatusLine).styles.color == light
+
+    asyncio.run(run())
 
 
 def test_z_leads_to_now_when_events_are_late_too() -> None:

@@ -93,6 +93,8 @@ class DashboardScreen(Screen[None]):
         self._selected = ("", True)
         """The state that the keys in the footer depend on."""
         self._selected_us = 0
+        self._styled_for: tuple[object, ...] = ()
+        """What the styles of all widgets depend on, when they were last worked out."""
 
     def compose(self) -> ComposeResult:
         yield Label(TOO_SMALL, id="too-small")
@@ -124,20 +126,25 @@ class DashboardScreen(Screen[None]):
         if small != self.has_class("too-small"):
             self.set_class(small, "too-small")
         self.model.motion.tasks_first = self.declaration.name == "wheels"
-        for motion in self.query(MotionStrip):
-            motion.display = self.model.motion.on
         self._refresh_keys()
-        panels = sum(panel.outer_size.height for panel in self.query("#presenter"))
-        height = self.size.height - panels
-        for strip in self.query(TickerLines):
-            if strip.id == "ticker":
-                strip.display = not panels or height >= _LEAST
-                rows = self.strip_rows(height) + 1
-                if strip.styles.height is None or strip.styles.height.value != rows:
-                    strip.styles.height = rows
+        # No queries here: they match selectors against every widget, with each frame.
+        panels = sum(child.outer_size.height for child in self.children if child.id == "presenter")
+        for child in self.children:
+            if isinstance(child, MotionStrip):
+                child.display = self.model.motion.on
+            elif isinstance(child, TickerLines) and child.id == "ticker":
+                self._size_strip(child, panels)
         for child in self.children:
             if isinstance(child, Ticks):
                 child.tick()
+
+    def _size_strip(self, strip: TickerLines, panels: int) -> None:
+        """Give the time line its rows. `panels` are those of a presenter's panel; 0: no panel."""
+        height = self.size.height - panels
+        strip.display = not panels or height >= _LEAST
+        rows = self.strip_rows(height) + 1
+        if strip.styles.height is None or strip.styles.height.value != rows:
+            strip.styles.height = rows
 
     def _refresh_keys(self) -> None:
         """Let the footer show the keys that have a meaning now.
@@ -161,6 +168,23 @@ class DashboardScreen(Screen[None]):
 
     def on_screen_resume(self) -> None:
         self.tick()
+
+    def update_node_styles(self, animate: bool = True) -> None:
+        """Work out the styles of all widgets again, if they can have changed.
+
+        Textual asks for this whenever the screen is shown again, and it was a third of the
+        processor time of such a key (120 of 340 ms, profiled). Each widget looks after its own
+        classes and focus. What is left is common to all: the theme, and the screen's classes.
+        """
+        styled_for = (
+            self.app.theme,
+            self.app.app_focus,
+            self.classes,
+            frozenset(self.pseudo_classes),
+        )
+        if styled_for != self._styled_for:
+            self._styled_for = styled_for
+            super().update_node_styles(animate)
 
     def subject(self) -> Subject:
         """Return the description of the focused widget."""
@@ -198,7 +222,7 @@ class DashboardScreen(Screen[None]):
 
     def sortable(self) -> Lines | None:
         """Return the focused list if it can be sorted, else the first list here that can."""
-        candidates = [self.focused, *self.query(Lines)]
+        candidates = [self.focused, *self.walk_children(Lines)]
         lists = [each for each in candidates if isinstance(each, Lines)]
         return next((each for each in lists if each.orders and each.display), None)
 

@@ -6,8 +6,12 @@ import pytest
 
 from kafka_edu.instruments.backlog import (
     BEHIND_US,
+    CALM_US,
     ENTRY_BYTES,
+    FIRST_PAUSE_US,
     HOLD_BACK_US,
+    LONGEST_PAUSE_US,
+    LOOKED_AT_PAUSES,
     MAX_BYTES,
     SKIP_US,
     Backlog,
@@ -82,19 +86,19 @@ def test_who_takes_events_in_time_gets_every_sample() -> None:
 
 def test_of_each_thing_the_newest_sample_is_kept_and_all_facts_in_their_order() -> None:
     process = Process()
-    for tick in range(20):
+    for tick in range(10):
         process.tell(moved(0, tick))
         process.tell(moved(1, 100 + tick))
         process.tell(asked(str(tick)))
         process.pass_time(100_000)
     process.pass_time(HOLD_BACK_US)
     assert process.take() == [
-        *(asked(str(tick)) for tick in range(19)),
-        moved(0, 19),
-        moved(1, 119),
-        asked("19"),
+        *(asked(str(tick)) for tick in range(9)),
+        moved(0, 9),
+        moved(1, 109),
+        asked("9"),
     ]
-    assert process.backlog.left_out == {"PartitionOffsets": 38}
+    assert process.backlog.left_out == {"PartitionOffsets": 18}
 
 
 def test_a_sample_that_was_handed_on_is_not_missed_by_the_next() -> None:
@@ -105,24 +109,24 @@ def test_a_sample_that_was_handed_on_is_not_missed_by_the_next() -> None:
         assert process.take(most=1) == [moved(0, leo)]
 
 
+def wheel_at(now_ms: int, level: int = 1) -> WheelSampled:
+    return WheelSampled(
+        state=WheelState(
+            timer='a "timer", b',
+            level=level,
+            tick_ms=1,
+            wheel_size=2,
+            current_time_ms=now_ms,
+            tasks_by_slot=(0, 1),
+            made_ms=0,
+            made_for_delay_ms=0,
+        )
+    )
+
+
 def test_two_wheels_of_one_timer_are_two_things() -> None:
     process = Process()
-    wheels = [
-        WheelSampled(
-            state=WheelState(
-                timer='a "timer", b',
-                level=level,
-                tick_ms=1,
-                wheel_size=2,
-                current_time_ms=now,
-                tasks_by_slot=(0, 1),
-                made_ms=0,
-                made_for_delay_ms=0,
-            )
-        )
-        for now in (5, 6)
-        for level in (1, 2)
-    ]
+    wheels = [wheel_at(now, level) for now in (5, 6) for level in (1, 2)]
     for wheel in wheels:
         process.tell(wheel)
     process.pass_time(HOLD_BACK_US)
@@ -140,16 +144,17 @@ def test_the_thing_of_each_gauge_is_read_off_its_line(name: str) -> None:
     assert thing_of(line, head_of(line)) == ",".join(values).encode()
 
 
-def test_facts_are_all_there_up_to_ten_seconds_and_hops_up_to_three() -> None:
+def test_facts_are_all_there_up_to_ten_seconds_and_hops_and_samples_less_long() -> None:
     process = Process()
     process.tell(asked("first"))
     process.tell(hop(1))
+    process.tell(moved(0, 1))
     process.pass_time(HOLD_BACK_US + BEHIND_US)
     assert not process.backlog.left_out
     process.pass_time(1)
     process.tell(hop(2))
     process.tell(asked("second"))
-    assert process.backlog.left_out == {"RequestDequeued": 2}
+    assert process.backlog.left_out == {"RequestDequeued": 2, "PartitionOffsets": 1}
     process.pass_time(SKIP_US - BEHIND_US - 1)
     assert process.take() == [asked("first"), asked("second")]
     process.pass_time(1)  # it has caught up
@@ -157,6 +162,46 @@ def test_facts_are_all_there_up_to_ten_seconds_and_hops_up_to_three() -> None:
     process.pass_time(HOLD_BACK_US)
     gap = Gap(dropped=2, by_type=(("RequestDequeued", 2),))
     assert process.take() == [gap, asked("third")]
+
+
+def late_once(process: Process, number: int) -> None:
+    """Let events be late, and then be taken."""
+    process.tell(asked(str(number)))
+    process.pass_time(HOLD_BACK_US + BEHIND_US + 1)
+    process.take()
+    process.pass_time(1)
+
+
+def samples_in(process: Process, seconds: int) -> tuple[int, int]:
+    """Take ten samples a second of a wheel and of a partition. Return how many came."""
+    got: list[Event] = []
+    for tick in range(10 * seconds):
+        process.tell(moved(0, tick))
+        process.tell(wheel_at(tick))
+        process.pass_time(100_000)
+        got += process.take()
+    names = [type(event) for event in got]
+    return names.count(WheelSampled), names.count(PartitionOffsets)
+
+
+def test_after_events_were_late_samples_come_more_seldom_most_of_all_those_nobody_looks_at() -> (
+    None
+):
+    process = Process()
+    process.backlog.looked_at = {"WheelSampled"}
+    late_once(process, 1)
+    assert process.backlog.pause_us == FIRST_PAUSE_US
+    wheels, offsets = samples_in(process, 8)
+    assert wheels >= 8 * LOOKED_AT_PAUSES // 2, "at most 125 ms apart: one of two ticks"
+    assert 7 <= offsets <= 9, "one a second"
+    for number in range(9):
+        late_once(process, number)
+    assert process.backlog.pause_us == LONGEST_PAUSE_US
+    assert samples_in(process, 8) == (16, 2), "of eight seconds"
+    calm_s = 4 * CALM_US // 1_000_000
+    samples_in(process, calm_s)
+    assert process.backlog.pause_us == 0
+    assert samples_in(process, 2) == (20, 20), "nothing is left out any more"
 
 
 def test_past_ten_seconds_it_goes_on_with_a_new_snapshot_and_a_gap_counts_what_is_missing() -> None:
