@@ -17,11 +17,12 @@ from kafka_edu.common.busy_machine import TRY_LATER, NotJudgedError
 from kafka_edu.common.python_process import checkout, command_line
 from kafka_edu.common.user_files import state_folder
 
-from .exercise_id import ExerciseId
+from .exercise_id import DIRECTORY, ExerciseId
 from .grading.command import export, grade, rehearse
 from .mutation_run import Memory, mutate
 from .mutation_table import objections, read_table, with_reasons, write_table
 from .prove import prove_solutions, prove_wrong, show_proofs
+from .replay import explore_rule, replay
 from .runner.check import check_public
 from .runner.live import check_live
 from .runner.manifest import Exercise, load_manifest
@@ -38,14 +39,6 @@ PREDICT: Final = "predict"
 """The kind of an exercise whose wrong answers are followed by the right ones."""
 
 
-DIRECTORY = click.option(
-    "--dir",
-    "directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The folder that holds a folder for each exercise (default: lab).",
-)
-
-
 @click.group()
 def lab() -> None:
     """Write a piece of the broker yourself, and see it serve in a live cluster."""
@@ -55,6 +48,8 @@ lab.add_command(grade)
 lab.add_command(export)
 lab.add_command(rehearse)
 lab.add_command(show_wrong)
+lab.add_command(replay)
+lab.add_command(explore_rule)
 
 
 @lab.command("list")

@@ -1,4 +1,6 @@
-"""The type of an argument that names an exercise."""
+"""The argument that names an exercise, and the option that names where the learner works."""
+
+from pathlib import Path
 
 import click
 
@@ -19,3 +21,11 @@ class ExerciseId(click.ParamType[Exercise]):
             return find_exercise(value)
         except UnknownExerciseError as error:
             self.fail(str(error), param, ctx)
+
+
+DIRECTORY = click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder that holds a folder for each exercise (default: lab).",
+)

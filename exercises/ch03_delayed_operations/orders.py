@@ -4,13 +4,16 @@ A thread of the learner's is a generator: it yields a step, and gets the step's 
 step depends on the answers so far and on nothing else, so each history is asked for once.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.sim.all_orders import Limits, explore
 
 STEPS_LIMIT: Final = 60
 """A thread that is not at its end after so many steps never will be."""
+NO_LIMITS: Final = Limits(10**9, math.inf)
 COLUMN: Final = 38
 COLUMNS_LIMIT: Final = 4
 """More threads than that are drawn in one column."""
@@ -142,7 +145,9 @@ class Found(NamedTuple, Generic[WorldT]):
     orders: int
     faulty: int
     first: Order[WorldT] | None
-    """The first faulty order. The first thread runs ahead in it as far as it can."""
+    """A shortest faulty order. Among those of its length the first thread runs ahead in it."""
+    left_out: str = ""
+    """What there was no time for, in words."""
 
 
 class EndlessThreadError(AssertionError):
@@ -158,44 +163,61 @@ class BadStepError(Exception):
         self.line = line
 
 
+class _Moment(NamedTuple, Generic[WorldT]):
+    """A state between two steps. Orders that lead to the same world, with the same answers, go on
+    alike.
+    """
+
+    world: WorldT
+    histories: tuple[History, ...]
+    ended: frozenset[int]
+
+
+class _Interleavings(Generic[WorldT]):
+    """All orders of the steps of threads (implements `all_orders.Space`). A move is the number of
+    the thread that does its next step.
+    """
+
+    def __init__(self, threads: Sequence[Thread], fault_of: Callable[[WorldT], str]) -> None:
+        self._threads = threads
+        self._fault_of = fault_of
+
+    def moves(self, state: _Moment[WorldT]) -> Sequence[int]:
+        going = [number for number in range(len(self._threads)) if number not in state.ended]
+        # Nobody sees a thread return, so it does so at once, before the others go on.
+        returns = [n for n in going if self._threads[n].next_step(state.histories[n]).ended]
+        return returns[:1] or going
+
+    def after(self, state: _Moment[WorldT], move: int) -> _Moment[WorldT]:
+        row, world, histories = _do(state.world, move, self._threads[move], state.histories)
+        return _Moment(world, histories, state.ended | {move} if row.ended else state.ended)
+
+    def fault(self, state: _Moment[WorldT]) -> str:
+        return self._fault_of(state.world) if len(state.ended) == len(self._threads) else ""
+
+
 def try_all_orders(
-    world: WorldT, threads: Sequence[Thread], fault_of: Callable[[WorldT], str]
+    world: WorldT,
+    threads: Sequence[Thread],
+    fault_of: Callable[[WorldT], str],
+    *,
+    limits: Limits = NO_LIMITS,
+    counts_all: bool = True,
 ) -> Found[WorldT]:
     """Do the steps of `threads` in every order. `fault_of` says what is wrong with the world at the
-    end; empty if nothing is.
+    end; empty if nothing is. Without `counts_all` the search ends at the first faulty order.
 
     Orders that lead to the same world, with the same answers, go on alike and are looked at once.
     Raises BadStepError and LearnerFailure.
     """
-    known: dict[Hashable, Found[WorldT]] = {}
-
-    def look(world: WorldT, histories: tuple[History, ...], ended: frozenset[int]) -> Found[WorldT]:
-        key = world, histories, ended
-        found = known.get(key)
-        if found is None:
-            found = known[key] = follow(world, histories, ended)
-        return found
-
-    def follow(
-        world: WorldT, histories: tuple[History, ...], ended: frozenset[int]
-    ) -> Found[WorldT]:
-        if len(ended) == len(threads):
-            fault = fault_of(world)
-            return Found(1, int(bool(fault)), Order((), world, fault) if fault else None)
-        going = [number for number in range(len(threads)) if number not in ended]
-        # Nobody sees a thread return, so it does so at once, before the others go on.
-        returns = [n for n in going if threads[n].next_step(histories[n]).ended]
-        orders = faulty = 0
-        first: Order[WorldT] | None = None
-        for number in returns[:1] or going:
-            row, after, histories_after = _do(world, number, threads[number], histories)
-            found = look(after, histories_after, ended | set(returns[:1]))
-            orders, faulty = orders + found.orders, faulty + found.faulty
-            if first is None and found.first is not None:
-                first = found.first._replace(rows=(row, *found.first.rows))
-        return Found(orders, faulty, first)
-
-    return look(world, ((),) * len(threads), frozenset())
+    begin = _Moment(world, ((),) * len(threads), frozenset())
+    space = _Interleavings(threads, fault_of)
+    explored = explore(space, begin, limits=limits, counts_all=counts_all)
+    first: Order[WorldT] | None = None
+    if explored.shortest is not None:
+        moves = iter(explored.shortest.moves)
+        first = one_order(world, threads, lambda _: next(moves), fault_of)
+    return Found(explored.orders, explored.faulty, first, explored.left_out)
 
 
 def one_order(

@@ -15,8 +15,8 @@ class UnknownExerciseError(Exception):
 
 
 class Exercise(NamedTuple):
-    """One row. `folder`, `solution` and `wrong` are paths, `live`, `material` and `trouble` are
-    names of modules of this package. Each may be empty.
+    """One row. `folder`, `solution` and `wrong` are paths, `live`, `material`,
+    `trouble` and `orders` are names of modules of this package. Each may be empty.
     """
 
     id: str
@@ -38,6 +38,8 @@ class Exercise(NamedTuple):
     """The file with the wrong answers (`exercises.wrong_answers`). It may be missing."""
     points: Mapping[str, float]
     """Test → points, where it is not 1."""
+    orders: str = ""
+    """The module that tries every order of a small world's events; empty if there is none."""
 
     @property
     def hidden_tests(self) -> Path:
@@ -96,6 +98,7 @@ def load_manifest(root: Path = ROOT) -> dict[str, Exercise]:
             int(row["minutes"]),
             root / row["wrong"],
             row.get("points", {}),
+            row.get("orders", ""),
         )
         for row in rows
     }

@@ -233,6 +233,13 @@ class Learner:
             raise self._no_answer(shown)
         return LearnerObject(self, process, number)
 
+    def run(self, *arguments: object) -> object:
+        """Call the learner's function, which is what the file is wanted for, and return its answer,
+        with tuples in place of lists. Raises LearnerFailure.
+        """
+        process = self.start()
+        return self.ask(process, {"run": arguments}, _shown(self._wanted, arguments)).get("value")
+
     def made(self) -> int:
         """Return how many objects of its class the learner's code has made, those that `make` asked
         for included. Raises LearnerFailure.

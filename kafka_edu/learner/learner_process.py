@@ -210,6 +210,17 @@ def plain(value: object) -> object:
     return value
 
 
+def run(function: Any, arguments: list[Any], file: str) -> dict[str, object]:
+    """Call the learner's function."""
+    trace = AnswerTrace(file, getattr(function, "__name__", ""))
+    sys.settrace(trace)
+    try:
+        value = function(*arguments)
+    finally:
+        sys.settrace(None)
+    return {"value": plain(value), "line": trace.line_of(value)}
+
+
 def answer(
     question: dict[str, Any],
     file: str,
@@ -223,6 +234,8 @@ def answer(
     if "make" in question:
         objects.append(wanted(*question["make"]))
         return {"object": len(objects) - 1}
+    if "run" in question:
+        return run(wanted, question["run"], file)
     if "calls" in question:
         many = objects[question["object"]]
         last = None
@@ -242,7 +255,8 @@ def answer(
 
 def line_of_call(question: dict[str, Any], wanted: Any, objects: list[Any]) -> int:
     """Return the line where the learner's function begins that a question calls; 0 if unknown."""
-    owner = wanted if "make" in question else type(objects[question["object"]])
+    whole = "make" in question or "run" in question
+    owner = wanted if whole else type(objects[question["object"]])
     named = vars(owner) if isinstance(owner, type) else {"": owner}
     function = named.get("__init__" if "make" in question else question.get("call", ""), owner)
     code = getattr(inspect.unwrap(function), "__code__", None)

@@ -13,3 +13,15 @@ def learner_installed(e: learner.LearnerInstalled) -> Sentence:
 @sentence.register
 def learner_failed(e: learner.LearnerFailed) -> Sentence:
     return Sentence("✕ learner's code failed", after=f"{e.exercise}: {e.message}")
+
+
+@sentence.register
+def order_stepped(e: learner.OrderStepped) -> Sentence:
+    who = f"{e.who}: " * bool(e.who)
+    line = f" (line {e.line})" * bool(e.line)
+    return Sentence(f"step {e.number} of {e.steps}:", after=f"{who}{e.step}{line}")
+
+
+@sentence.register
+def order_failed(e: learner.OrderFailed) -> Sentence:
+    return Sentence("✕ the rule is wrong:", after=f"{e.fault} ({e.file})")

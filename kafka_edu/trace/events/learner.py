@@ -31,6 +31,30 @@ class LearnerFailed(NamedTuple):
     """
 
 
+@event()
+class OrderStepped(NamedTuple):
+    """A step of an order of events in which a learner's rule goes wrong (`lab replay`). What the
+    step did to the cluster follows.
+    """
+
+    number: int
+    """1 is the first step."""
+    steps: int
+    who: str
+    """The thread that did it; empty if it happens to the cluster."""
+    step: str
+    line: int
+    """The line of the learner's file; 0 if no line of it did this."""
+
+
+@event()
+class OrderFailed(NamedTuple):
+    """The end of an order in which a learner's rule goes wrong, and what is wrong."""
+
+    fault: str
+    file: str
+
+
 class LearnerCalls(NamedTuple):
     """How often learner's code was called, and how often it failed."""
 
