@@ -38,7 +38,7 @@ from .in_chinese import ChineseFilter, names_like_terms
 from .load_process import LoadProcess
 from .model import Model
 from .palette import THEMES
-from .player import Player
+from .player import Player, keyframes_of
 from .report import AppReport
 from .screens.act_screen import ActScreen
 from .screens.breakpoint_screen import BreakpointScreen
@@ -586,10 +586,14 @@ class DashboardApp(App[None]):
         minutes of events in a ring.
         """
         try:
-            past = await look_back(folder)
+            past = await look_back(folder, facts_only=True)
+            facts, frames = self.player.older(past.envelopes), []
+            for frame in keyframes_of(facts, self.model.name):
+                frames.append(frame)
+                await asyncio.sleep(0)  # keys come first
         finally:
             self._reads_rings = self.model.reads_rings = False
-        count = self.player.add_rings(past.envelopes)
+        count = self.player.add_rings(facts, list(filter(None, frames)))
         words = f"{plural(count, 'fact')} from before, out of the processes' rings"
         said = ". ".join([words if count else "nothing older is remembered", *past.missing])
         now = asyncio.get_running_loop().time()

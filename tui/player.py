@@ -9,7 +9,7 @@ the tape, so that nothing waits for the reader and the way back to now costs not
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from kafka_edu.instruments.recording import thinned
@@ -27,6 +27,9 @@ KEYFRAME_EVERY_EVENTS: Final = 10_000
 MAX_KEYFRAMES: Final = 24
 NEAR_EVENTS: Final = 1_000
 NEAR_FRAMES: Final = 8
+RING_KEYFRAMES: Final = 8
+PIECE_EVENTS: Final = 100
+"""Some ms of processor time."""
 TAPE_EVENTS: Final = 40_000
 TAPE_BYTES: Final = 24 * 1024 * 1024
 """So much of a live cluster's events is held for going back. Gauges are thinned."""
@@ -42,6 +45,25 @@ class Keyframe:
         self.index = index
         self.at_us = at_us
         self.state = state
+
+
+def keyframes_of(facts: Sequence[Envelope], name: str) -> Iterator[Keyframe | None]:
+    """Play the facts of the processes' rings, and yield RING_KEYFRAMES keyframes at even distances.
+
+    None stands for a piece of PIECE_EVENTS without a keyframe: whoever plays the rings lets keys
+    have their turn after each piece. Ten minutes are thousands of facts, which no key may wait for.
+
+    A ring holds facts only, so the state at its beginning is not known: the model begins empty and
+    learns from the facts.
+    """
+    model = Model(name)
+    model.cluster.facts_only = True
+    pieces = range(0, len(facts), PIECE_EVENTS)
+    every = max(len(pieces) // RING_KEYFRAMES, 1)
+    for number, begin in enumerate(pieces):
+        due = number % every == 0 and number // every < RING_KEYFRAMES
+        yield Keyframe(begin, facts[begin].mono_us, model.state()) if due else None
+        model.apply(facts[begin : begin + PIECE_EVENTS])
 
 
 class Keyframes:
@@ -247,27 +269,33 @@ class Player:
         """Return whether a live view stands at the oldest event that is held."""
         return self.paused and self.replay is not None and self.replay.at_ms <= 0
 
-    def add_rings(self, envelopes: Sequence[Envelope]) -> int:
-        """Put the facts of the processes' rings before those that are held. Return how many.
-
-        A ring holds facts only, so the state at its beginning is not known: the model begins empty
-        and learns from the facts.
-        """
-        if not self.paused or self.replay is None or not self.tape:
-            return 0
+    def older(self, envelopes: Sequence[Envelope]) -> list[Envelope]:
+        """Return those facts that are older than all that is held; none if the view is of now."""
+        if not self.paused or not self.tape:
+            return []
         begin_us = self.tape[0].mono_us
-        older = [
+        return [
             e
             for e in envelopes
             if e.mono_us < begin_us and e.name in EVENT_TYPES
             if EVENT_TYPES[e.name].kind is Kind.FACT
         ]
-        if older:
+
+    def add_rings(
+        self, envelopes: Sequence[Envelope], frames: Sequence[Keyframe] | None = None
+    ) -> int:
+        """Put the facts of the processes' rings before those that are held. Return how many.
+
+        `frames` are those of `keyframes_of` for the facts that `older` has returned. They are of no
+        use if the reader has gone on to now meanwhile.
+        """
+        older = self.older(envelopes)
+        if older and self.replay is not None:
             at_us = self.replay.clock_us
             self._keyframes.forget(-len(older))
-            unknown = Model(self.model.name)
-            unknown.cluster.facts_only = True
-            self._keyframes.frames.insert(0, Keyframe(0, older[0].mono_us, unknown.state()))
+            if frames is None or len(older) != len(envelopes):
+                frames = list(filter(None, keyframes_of(older[:1], self.model.name)))
+            self._keyframes.frames[:0] = frames
             self.tape[:0] = older
             self._tape_bytes += sum(map(self._sizes.of, older))
             self._from_rings = True

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from kafka_edu.instruments.backlog import FACTS
 from kafka_edu.instruments.trace_feed import event_files, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope, Level, Source
@@ -22,6 +23,7 @@ SILENCE_S: Final = 2.0
 """
 GAUGES_S: Final = 0.3
 """So long after the present state a process has sent its gauges at least once."""
+_FACTS_AND_ENDS: Final = FACTS | {one.__name__ for one in (RingBegins, RingEnds, SnapshotEnds)}
 
 
 class ProcessPast(NamedTuple):
@@ -42,11 +44,17 @@ class LookBack(NamedTuple):
     """The files that could not be read, a sentence each."""
 
 
-async def look_back(folder: ClusterFolder, *, since_us: int = 0, gauges: bool = False) -> LookBack:
-    """Read every process at once. With `gauges`, one sample or more of what is measured too."""
+async def look_back(
+    folder: ClusterFolder, *, since_us: int = 0, gauges: bool = False, facts_only: bool = False
+) -> LookBack:
+    """Read every process at once. With `gauges`, one sample or more of what is measured too.
+
+    With `facts_only` everything else is left out undecoded. A ring has a whole snapshot for each
+    minute, so most of its lines are no facts.
+    """
     pasts = await asyncio.gather(
         *(
-            _read(source, path, since_us, gauges)
+            _read(source, path, since_us, gauges, facts_only)
             for source, path in event_files(folder).items()
             if path.exists()
         )
@@ -55,17 +63,25 @@ async def look_back(folder: ClusterFolder, *, since_us: int = 0, gauges: bool = 
     return LookBack(envelopes, [words for past in pasts for words in _missing(past)])
 
 
-async def _read(source: Source, path: Path, since_us: int, gauges: bool) -> ProcessPast:
+async def _read(
+    source: Source, path: Path, since_us: int, gauges: bool, facts_only: bool
+) -> ProcessPast:
     envelopes: list[Envelope] = []
     begins: RingBegins | None = None
     trouble = ""
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(SILENCE_S) as silence:
+
+            def wanted(name: str) -> bool:
+                silence.reschedule(loop.time() + SILENCE_S)
+                return not facts_only or name in _FACTS_AND_ENDS
+
             address = EventsAddress.read(str(path))
             past_is_read, until_us = False, 0
-            async for envelope in subscribe(address, Level.STATE, gauges=True, since_us=since_us):
-                silence.reschedule(loop.time() + SILENCE_S)
+            async for envelope in subscribe(
+                address, Level.STATE, gauges=True, since_us=since_us, wanted=wanted
+            ):
                 match envelope.event:
                     case RingBegins() as begins:
                         pass

@@ -34,7 +34,8 @@ def test_that_nothing_older_is_remembered_is_said_once_while_the_key_is_held(
     read: list[ClusterFolder] = []
     said: list[str] = []
 
-    async def nothing_older(folder: ClusterFolder) -> LookBack:
+    async def nothing_older(folder: ClusterFolder, *, facts_only: bool) -> LookBack:
+        assert facts_only
         read.append(folder)
         return LookBack([], [])
 

@@ -4,12 +4,20 @@ import asyncio
 import socket
 from pathlib import Path
 
+import pytest
+
 from kafka_edu.common.user_files import write_private_json
 from kafka_edu.instruments.look_back import look_back
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
-from kafka_edu.trace.event import Source
+from kafka_edu.trace.event import Envelope, Source
+from kafka_edu.trace.events.controller import ControllerSnapshot
 from kafka_edu.trace.events.supervisor import ActionAsked
+from kafka_edu.trace.wire_format import Decoder, name_of
 from tests.unit.instruments.test_trace_feed import Teller
+
+SNAPSHOT = ControllerSnapshot(
+    active=True, controller_id=0, epoch=1, epoch_zk_version=1, queue_size=0
+)
 
 
 def test_rings_are_read_in_one_order_and_silent_processes_named(tmp_path: Path) -> None:
@@ -39,3 +47,35 @@ def test_rings_are_read_in_one_order_and_silent_processes_named(tmp_path: Path) 
             teller.end()
 
     asyncio.run(run())
+
+
+def test_only_facts_are_decoded_if_only_facts_are_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[str] = []
+    decode = Decoder.decode
+
+    def noted(self: Decoder, line: bytes) -> Envelope | None:
+        decoded.append(name_of(line))
+        return decode(self, line)
+
+    monkeypatch.setattr(Decoder, "decode", noted)
+
+    async def run(*, facts_only: bool) -> list[str]:
+        folder = ClusterFolder(tmp_path / f"facts-only-{facts_only}")
+        folder.path.mkdir()
+        teller = Teller(folder, 0)
+        teller.tracer.on_snapshot(lambda: [SNAPSHOT] * 500)
+        teller.tracer(ActionAsked(action="a", target=Source.of_broker(0)))
+        await teller.start()
+        decoded.clear()
+        past = await look_back(folder, facts_only=facts_only)
+        teller.end()
+        assert past.missing == []
+        return [e.name for e in past.envelopes]
+
+    assert "ControllerSnapshot" in asyncio.run(run(facts_only=False))
+    assert decoded.count("ControllerSnapshot") >= 500
+    names = asyncio.run(run(facts_only=True))
+    assert names.count("ActionAsked") == 1
+    assert "ControllerSnapshot" not in decoded

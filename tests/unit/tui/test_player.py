@@ -17,7 +17,7 @@ from tests.unit.tui.story_of_events import Story
 from tests.waiting import PATIENCE_S
 from tui import player as player_module
 from tui.model import Model
-from tui.player import Player
+from tui.player import PIECE_EVENTS, RING_KEYFRAMES, Player, keyframes_of
 from tui.view_model.keyframe import Shared, copied
 
 RECORDING = Path(__file__).parents[2] / "tui" / "recordings" / "leader-killed.jsonl.gz"
@@ -235,6 +235,45 @@ def test_the_rings_facts_stand_before_what_was_watched() -> None:
     assert isinstance(model.ticker.all.lines[0].envelope.event, IsrShrunk)
     player.to_now()
     assert told(model) == 10
+
+
+def test_winding_into_the_rings_plays_a_piece_of_them_and_not_all() -> None:
+    story = Story()
+    older = [shrunk(story), *failing(story, 40 * PIECE_EVENTS)]
+    held = failing(story, 10)
+    pieces = list(keyframes_of(older, "demo"))
+    assert len(pieces) == 41, "after each piece a key may have its turn"
+    frames = [one for one in pieces if one is not None]
+    assert len(frames) == RING_KEYFRAMES
+    for frame in frames:
+        assert frame.at_us == older[frame.index].mono_us
+    views = []
+    for given in (frames, None):
+        model = CountingModel("demo")
+        player = Player(model)
+        player.take(held, story.now_ms * 1000)
+        player.wind(-60_000_000)
+        assert player.older([*older, *held]) == older
+        assert player.add_rings(older, given) == len(older)
+        assert player.replay is not None
+        model.applied = 0
+        middle_us = older[len(older) * 3 // 4].mono_us
+        player.wind_to((middle_us - player.replay.begin_us) // 1000)
+        if given:
+            assert 0 < model.applied <= len(older) // RING_KEYFRAMES + PIECE_EVENTS
+        views.append(picture(model))
+    assert views[0] == views[1], "the same moment, with keyframes and without"
+
+
+def test_keyframes_of_rings_are_of_no_use_to_a_view_that_has_gone_on_to_now() -> None:
+    story = Story()
+    older, player = failing(story, 30), Player(Model("demo"))
+    frames = list(filter(None, keyframes_of(older, "demo")))
+    player.take(failing(story, 10), story.now_ms * 1000)
+    player.wind(-60_000)
+    player.to_now()
+    assert player.older(older) == []
+    assert player.add_rings(older, frames) == 0
 
 
 def test_a_copy_shares_values_and_what_its_parts_share() -> None:
