@@ -215,7 +215,8 @@ class Learner:
                 start_new_session=True,
             )
             try:
-                loading = LOADING._replace(processor_s=self._allowance.processor_s)
+                processor_s = max(LOADING.processor_s, self._allowance.processor_s)
+                loading = LOADING._replace(processor_s=processor_s)
                 self._answer(process, loading, f"loading {self._file.name}")
             except (LearnerFailure, JailError) as failure:
                 self.close()

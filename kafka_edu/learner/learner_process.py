@@ -53,6 +53,10 @@ from learner_wall import MEMORY_LIMIT, build_wall  # type: ignore[import-not-fou
 del sys.path[0]
 
 
+LOADING_LIMIT_S = 1.0
+"""The least processor time for loading a file, in s: its imports may cost more than a call may."""
+
+
 class _TimeIsUp(BaseException):
     """Stops an endless loop. It is not an Exception, so `except Exception` in the loop does not
     catch it.
@@ -323,16 +327,17 @@ def serve(
 
     sys.breakpointhook = debugger(terminal, say)
     build_wall(file)
+    loading_limit_s = max(limit_s, LOADING_LIMIT_S)
     try:
         began_s = time.process_time()
-        with cpu_limit(limit_s):
+        with cpu_limit(loading_limit_s):
             wanted = load(file, wanted_name)
         used_s = time.process_time() - began_s
     except (
         Exception,
         _TimeIsUp,
     ) as error:  # whatever the learner's file raises is reported as the learner's error
-        say(error_of(error, file, limit_s))
+        say(error_of(error, file, loading_limit_s))
         return
     say({"loaded": wanted_name, "used_s": used_s})
     counted = count_objects(wanted)

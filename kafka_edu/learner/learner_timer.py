@@ -59,13 +59,16 @@ class LearnerTimer(SystemTimer):
         """The tasks that the learner's object looks after, by number."""
         self._numbers: dict[TimerTaskEntry, int] = {}
         self._learner: LearnerObject | None = None
+        if code.retired:
+            return
         try:
             self._learner = code.make(TICK_MS, SLOTS, start_ms)
         except LearnerError as error:
             code.failed(error)
 
     def add(self, task: TimerTask) -> None:
-        if self._learner is None:
+        learner = self._serving()
+        if learner is None:
             super().add(task)
             return
         now_ms = self._now_ms()
@@ -74,7 +77,7 @@ class LearnerTimer(SystemTimer):
         number = next(self._next_number)
         self._entries[number], self._numbers[entry] = entry, number
         try:
-            answer = self._code.ask(self._learner, "add", number, entry.expiration_ms)
+            answer = self._code.ask(learner, "add", number, entry.expiration_ms)
             place = self._place_of(answer, f"add({number}, {entry.expiration_ms})")
             if place is not None:
                 self._put(entry, place)
@@ -99,7 +102,8 @@ class LearnerTimer(SystemTimer):
             )
 
     def advance_clock(self, now_ms: int) -> int:
-        if self._learner is None:
+        learner = self._serving()
+        if learner is None:
             return super().advance_clock(now_ms)
         due: dict[TimerTaskEntry, Place] = {}
         while (polled := self._queue.poll(now_ms)) is not None:
@@ -108,7 +112,8 @@ class LearnerTimer(SystemTimer):
         self.wheel.advance_clock(now_ms)
         before = self.expired_total
         failed: Exception | None = None
-        moves = self._moves(now_ms)
+        answered = self._moves(learner, now_ms)
+        moves = answered or []
         last_of = {number: index for index, (_, number, _) in enumerate(moves)}
         at = {self._numbers[entry]: place for entry, place in due.items() if entry in self._numbers}
         for index, (time_ms, number, place) in enumerate(moves):
@@ -134,17 +139,28 @@ class LearnerTimer(SystemTimer):
             # As in SystemTimer: an error of a task must not lose the others.
             except Exception as error:
                 failed = error
-        self._look_after(due, now_ms)
+        self._look_after(due, now_ms, answered is not None)
         if failed is not None:
             raise failed
         return self.expired_total - before
 
-    def _moves(self, now_ms: int) -> list[tuple[int, int, Place | None]]:
-        """Return what the learner's object says has happened; nothing if it fails."""
-        assert self._learner is not None
+    def _serving(self) -> LearnerObject | None:
+        """Return the learner's object. None means that the shipped code looks after all tasks, old
+        and new. They lie in shipped buckets, so it finds them there.
+        """
+        if self._code.retired:
+            self._learner = None
+            self._entries.clear()
+            self._numbers.clear()
+        return self._learner
+
+    def _moves(
+        self, learner: LearnerObject, now_ms: int
+    ) -> list[tuple[int, int, Place | None]] | None:
+        """Return what the learner's object says has happened; None if it fails."""
         asked = f"advance_clock({now_ms})"
         try:
-            answer = self._code.ask(self._learner, "advance_clock", now_ms)
+            answer = self._code.ask(learner, "advance_clock", now_ms)
             if not isinstance(answer, tuple):
                 raise self._code.blame(f"{asked} answered {answer!r}; expected a list of moves")
             moves: list[tuple[int, int, Place | None]] = []
@@ -159,7 +175,7 @@ class LearnerTimer(SystemTimer):
                         )
         except LearnerError as error:
             self._code.failed(error)
-            return []
+            return None
         return moves
 
     def _place_of(self, answer: object, asked: str) -> Place | None:
@@ -210,15 +226,16 @@ class LearnerTimer(SystemTimer):
                 )
             )
 
-    def _look_after(self, due: dict[TimerTaskEntry, Place], now_ms: int) -> None:
+    def _look_after(self, due: dict[TimerTaskEntry, Place], now_ms: int, answered: bool) -> None:
         """See to the tasks whose bucket was due, and that are in no bucket now: some were cancelled
-        meanwhile, and the learner's object forgot the others.
+        meanwhile, and the learner's object forgot the others. If it has not `answered`, that is one
+        failure, whatever the number of tasks.
         """
         for entry, (level, slot) in due.items():
             if entry.cancelled:
                 self._cancel_of_learner(entry)
             elif entry.bucket is None and entry.task.entry is entry:
-                if entry in self._numbers:
+                if answered and entry in self._numbers:
                     self._code.failed(
                         self._code.blame(
                             f"advance_clock({now_ms}) did not move task {self._numbers[entry]},"
@@ -246,9 +263,10 @@ class LearnerTimer(SystemTimer):
 
     def _cancel_of_learner(self, entry: TimerTaskEntry) -> None:
         number = self._forget(entry)
-        if number is not None and self._learner is not None:
+        learner = self._serving()
+        if number is not None and learner is not None:
             try:
-                self._code.ask(self._learner, "cancel", number)
+                self._code.ask(learner, "cancel", number)
             except LearnerError as error:
                 self._code.failed(error)
 

@@ -95,6 +95,8 @@ class LearnerTimingWheel(SlotsTimingWheel):
         self._learner = self._make_learner(start_ms)
 
     def _make_learner(self, start_ms: int) -> LearnerObject | None:
+        if self._code.retired:
+            return None
         try:
             return self._code.make(self.tick_ms, self._slots, start_ms)
         except LearnerError as error:
@@ -102,7 +104,7 @@ class LearnerTimingWheel(SlotsTimingWheel):
             return None
 
     def add(self, entry: TimerTaskEntry) -> bool:
-        if self._learner is None:
+        if self._learner is None or self._code.retired:
             return super().add(entry)
         try:
             answer = self._code.ask(self._learner, "add", entry.expiration_ms)
@@ -120,7 +122,7 @@ class LearnerTimingWheel(SlotsTimingWheel):
 
     def advance_clock(self, time_ms: int) -> None:
         super().advance_clock(time_ms)
-        if self._learner is not None:
+        if self._learner is not None and not self._code.retired:
             try:
                 self._code.ask(self._learner, "advance_clock", time_ms)
             except LearnerError as error:

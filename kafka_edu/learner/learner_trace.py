@@ -1,10 +1,9 @@
-"""Events about learner's code: it serves, it was called so often, it failed so often.
+"""Events about learner's code: it serves, it was called so often, it failed so often, ours stays.
 
 `kafka_edu.learner.seams` installs it.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.trace.event import Event
@@ -12,13 +11,11 @@ from kafka_edu.trace.events.learner import (
     LearnerCalls,
     LearnerFailed,
     LearnerInstalled,
+    LearnerRetired,
     LearnerSampled,
     LearnerSnapshot,
 )
 from kafka_edu.trace.tracer import Tracer
-
-TOLD_ONE_BY_ONE: Final = 20
-THEN_EACH: Final = 1000
 
 
 def trace_learner(installed: Iterable[LearnerCode], trace: Tracer) -> None:
@@ -35,16 +32,20 @@ def _trace_one(code: LearnerCode, trace: Tracer) -> None:
     )
 
     def failed(error: LearnerError) -> None:
-        if code.failures <= TOLD_ONE_BY_ONE or code.failures % THEN_EACH == 0:
-            trace(
-                LearnerFailed(
-                    exercise=exercise,
-                    message=error.message,
-                    file=error.file,
-                    line=error.line,
-                    failures=code.failures,
-                )
+        trace(
+            LearnerFailed(
+                exercise=exercise,
+                message=error.message,
+                file=error.file,
+                line=error.line,
+                failures=code.failures,
             )
+        )
+
+    def retired() -> None:
+        trace(
+            LearnerRetired(exercise=exercise, replaces=replaces, file=file, failures=code.failures)
+        )
 
     def total() -> LearnerCalls:
         return LearnerCalls(calls=code.calls, failures=code.failures)
@@ -61,6 +62,7 @@ def _trace_one(code: LearnerCode, trace: Tracer) -> None:
         yield LearnerSampled(exercise=exercise, total=total())
 
     code.on_failure = failed
+    code.on_retired = retired
     trace.on_snapshot(snapshot)
     trace.on_gauges(gauges)
     trace(LearnerInstalled(exercise=exercise, replaces=replaces, file=file))

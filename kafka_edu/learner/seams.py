@@ -17,8 +17,11 @@ so a learner's code can neither forge an event nor forget one.
 
 The learner's file is never imported here. It runs in a process of its own
 (`kafka_edu.learner.learner`). So it cannot reach the adapter, the counts or the events by which it
-is judged. Its exceptions are reported as the learner's, with file and line. An endless loop is
-stopped after a second.
+is judged. Its exceptions are reported as the learner's, with file and line.
+
+A call blocks the broker's loop, so it may use less time than in the public tests (`LIVE_CALL`). The
+shipped code answers in place of a call that failed. After three failures (`FAILURES_ALLOWED`) the
+learner's process ends, and the shipped code stays.
 """
 
 import importlib
@@ -26,7 +29,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from kafka_edu.common.busy_machine import Allowance
 from kafka_edu.learner.learner import Learner, LearnerFailure, LearnerObject
+
+LIVE_CALL: Final = Allowance(processor_s=0.2, idle_s=1.0, clock_s=1.0)
+"""The limits of one call in a broker, whose loop waits for the answer.
+
+Time in which the machine has no core for the learner's process is not idle time.
+"""
+FAILURES_ALLOWED: Final = 3
+"""After so many failures, of all objects of a file together, the shipped code stays."""
 
 
 class Seam(NamedTuple):
@@ -100,13 +112,22 @@ class LearnerCode:
         self.failures = 0
         self.on_failure: Callable[[LearnerError], None] | None = None
         """Called for each failure as it happens."""
+        self.on_retired: Callable[[], None] | None = None
+        """Called once, after the last failure that is allowed."""
         if not path.is_file():
             raise LearnerError(seam.exercise, "there is no such file", str(path))
-        self._learner = Learner(path, seam.wanted, prints=True)
+        self._learner = Learner(path, seam.wanted, allowance=LIVE_CALL, prints=True)
         try:
             self._learner.start()
         except LearnerFailure as failure:
             raise self.blame(failure.message, failure.line) from None
+
+    @property
+    def retired(self) -> bool:
+        """Whether the shipped code stays, because this code failed too often. Then nobody may ask
+        this code.
+        """
+        return self.failures >= FAILURES_ALLOWED
 
     def make(self, *arguments: object) -> LearnerObject:
         """Make an object of the learner's class. Raises LearnerError if anything goes wrong."""
@@ -129,10 +150,20 @@ class LearnerCode:
         return LearnerError(self.seam.exercise, message, str(self.path), line)
 
     def failed(self, error: LearnerError) -> None:
-        """Count and report a failure. The adapter calls this and falls back on the shipped code."""
+        """Count and report a failure. The adapter calls this and falls back on the shipped code.
+
+        The last failure that is allowed ends the learner's process. Later ones are consequences of
+        answers that were given before it, and are not reported.
+        """
+        if self.retired:
+            return
         self.failures += 1
         if self.on_failure is not None:
             self.on_failure(error)
+        if self.retired:
+            self.close()
+            if self.on_retired is not None:
+                self.on_retired()
 
     def close(self) -> None:
         """End the learner's process."""

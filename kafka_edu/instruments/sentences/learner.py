@@ -16,6 +16,12 @@ def learner_failed(e: learner.LearnerFailed) -> Sentence:
 
 
 @sentence.register
+def learner_retired(e: learner.LearnerRetired) -> Sentence:
+    times = f"{e.failures} failures"
+    return Sentence("✕ our code stays from now on:", after=f"{e.exercise} had {times}")
+
+
+@sentence.register
 def order_stepped(e: learner.OrderStepped) -> Sentence:
     who = f"{e.who}: " * bool(e.who)
     line = f" (line {e.line})" * bool(e.line)

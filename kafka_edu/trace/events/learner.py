@@ -26,9 +26,19 @@ class LearnerFailed(NamedTuple):
     line: int
     """0 when no line of the file is to blame."""
     failures: int
-    """How many there were, this one included. The first twenty have an event each, then
-    every thousandth.
+    """How many there were, this one included."""
+
+
+@event()
+class LearnerRetired(NamedTuple):
+    """Learner's code failed too often in this broker. The shipped code stays from now on, and the
+    learner's process has ended.
     """
+
+    exercise: str
+    replaces: str
+    file: str
+    failures: int
 
 
 @event()

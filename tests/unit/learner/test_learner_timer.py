@@ -214,3 +214,29 @@ def test_an_error_of_a_task_does_not_lose_the_others(learner_timer: MakeRun) -> 
     with pytest.raises(RuntimeError, match="of the task"):
         run.go_to(5)
     assert run.ran == [(5, "a"), (5, "b")]
+
+
+def test_one_bad_call_is_one_failure_and_after_three_the_shipped_timer_stays(
+    learner_timer: MakeRun,
+) -> None:
+    run, failures = learner_timer(advancing("return 1 // 0"))
+    for name, delay_ms in (("a", 5), ("b", 5), ("c", 5), ("d", 8), ("e", 11), ("f", 450)):
+        run.task(name, delay_ms)
+    run.go_to(5)
+    assert len(failures) == 1, "three tasks were due in one call"
+    run.task("late comer", 700)
+    run.go_on()
+    assert [failure.line > 0 for failure in failures] == [True] * 3
+    run.task("after", 30).cancel()
+    run.task("last", 30)
+    run.go_on()
+    assert len(failures) == 3
+    assert run.ran == [
+        *((5, name) for name in "abc"),
+        (8, "d"),
+        (11, "e"),
+        (450, "f"),
+        (705, "late comer"),
+        (735, "last"),
+    ]
+    assert run.timer.size == 0

@@ -5,17 +5,21 @@ errors as errors of the learner's code.
 import importlib
 import textwrap
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from kafka_edu.common.busy_machine import Allowance
 from kafka_edu.common.time import MockTime
 from kafka_edu.learner import seams
-from kafka_edu.learner.learner import Learner
 from kafka_edu.learner.learner_trace import trace_learner
-from kafka_edu.learner.seams import LearnerCode, LearnerError, install, parse
+from kafka_edu.learner.seams import (
+    FAILURES_ALLOWED,
+    LIVE_CALL,
+    LearnerCode,
+    LearnerError,
+    install,
+    parse,
+)
 from kafka_edu.timer import system_timer
 from kafka_edu.timer.system_timer import SystemTimer
 from kafka_edu.timer.timer_task import TimerTask
@@ -25,6 +29,7 @@ from kafka_edu.trace.events.learner import (
     LearnerCalls,
     LearnerFailed,
     LearnerInstalled,
+    LearnerRetired,
     LearnerSampled,
     LearnerSnapshot,
 )
@@ -141,11 +146,11 @@ def test_what_raises_is_told_with_its_line_and_the_shipped_code_serves(tmp_path:
     assert failures[0].line == 6
     assert failures[0].file == str(code.path)
     assert "ZeroDivisionError" in failures[0].message
-    assert code.failures == len(failures) == 4
+    assert code.failures == len(failures) == FAILURES_ALLOWED
 
 
 def test_a_loop_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seams, "Learner", partial(Learner, allowance=Allowance(processor_s=0.05)))
+    monkeypatch.setattr(seams, "LIVE_CALL", LIVE_CALL._replace(processor_s=0.05))
     _, failures = learner(
         tmp_path,
         """
@@ -282,11 +287,55 @@ def test_installation_and_failures_are_events(tmp_path: Path) -> None:
     ]
 
 
-def test_a_flood_of_failures_is_not_told_one_by_one(tmp_path: Path) -> None:
+def test_after_three_failures_the_shipped_code_stays_by_an_event(tmp_path: Path) -> None:
     code, _ = learner(tmp_path, RIGHT.replace("return None", "raise KeyError(7)"))
     trace, told = Tracer(Source.of_broker(2), MockTime()), Told()
     trace.add_sink(told)
     trace_learner([code], trace)
-    for _ in range(1000):
-        code.failed(code.blame("again"))
-    assert len(told.events) == 1 + 20 + 1
+    assert live([0, 350, 2, 0, 0, 19]) == [[0], [350], [2], [0], [0], [19]]
+    failed = [event for event in told.events if isinstance(event, LearnerFailed)]
+    assert [event.failures for event in failed] == [1, 2, 3]
+    assert told.events[-1] == LearnerRetired(
+        exercise="02-1",
+        replaces="kafka_edu.timer.system_timer.TimingWheel",
+        file=str(code.path),
+        failures=FAILURES_ALLOWED,
+    )
+    calls = code.calls
+    assert live([350, 450]) == [[350], [450]]
+    assert code.calls == calls, "nobody asks it any more, in a new timer either"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("while True: pass", "within 0.2 s of processor time"),
+        ("import time; time.sleep(3600)", "within 1 s, in which it did nothing"),
+        ("import os; os._exit(3)", "ended the process (exit code 3)"),
+        ("import os; os.write(1, b'lies'); return 1, 5, 0", ""),
+    ],
+    ids=["loops", "sleeps", "crashes", "writes to the output"],
+)
+def test_a_part_that_crashes_or_hangs_costs_one_wait_and_every_task_runs(
+    tmp_path: Path, body: str, told: str
+) -> None:
+    code, failures = learner(
+        tmp_path,
+        RIGHT.replace(
+            "    def add(self, expiration_ms):",
+            f"    def add(self, expiration_ms):\n        {body}",
+        ),
+    )
+    assert live([5, 350, 30_000]) == [[5], [350], [30_000]]
+    if told:
+        assert told in failures[0].message
+        assert failures[0].file == str(code.path)
+        assert code.retired
+
+
+def test_a_file_may_take_longer_to_load_than_a_call_may(tmp_path: Path) -> None:
+    spend = "import time\nwhile time.process_time() < 0.4: pass\n"
+    code, failures = learner(tmp_path, spend + RIGHT)
+    assert live([350]) == [[350]]
+    assert failures == []
+    assert not code.retired
