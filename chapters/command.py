@@ -25,7 +25,8 @@ from .page_values import Held, PageError, compare, page_values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kafka_edu.instruments.presenter.script import Script
+    from kafka_edu.instruments.presenter.script import ClusterWish, Script
+    from kafka_edu.supervisor.cluster_spec import Wish
     from tui.presenter.run import Outcome
     from tui.presenter.run import Scene as PresenterScene
 
@@ -229,7 +230,17 @@ def _run_fast(
     wish = script.cluster
     with contextlib.ExitStack() as stack:
         stack.enter_context(
-            running_cluster(name, brokers=wish.brokers, props=wish.props, home=state_folder())
+            running_cluster(
+                name,
+                brokers=wish.brokers,
+                props=wish.props,
+                broker_props=wish.broker_props,
+                zookeeper=wish.zookeeper,
+                zookeepers=wish.zookeepers,
+                with_relays=wish.with_relays,
+                api_level=wish.api_level,
+                home=state_folder(),
+            )
         )
         keep = thinned(GAUGES_EVERY_US if script.jobs.names else 0)
         recorder = Recorder(chosen.recording, name, keep) if record else None
@@ -248,13 +259,26 @@ def _run_fast(
     return outcome
 
 
+def _wish(wish: "ClusterWish") -> "Wish":
+    from kafka_edu.supervisor.cluster_spec import Wish
+
+    return Wish(
+        wish.brokers,
+        zookeeper=wish.zookeeper,
+        props=wish.props,
+        broker_props=wish.broker_props,
+        zookeepers=wish.zookeepers,
+        api_level=wish.api_level,
+        with_relays=wish.with_relays,
+    )
+
+
 def _run_live(
     chosen: Chapter, script: "Script", stage: Presenter, plain: bool, from_start: bool
 ) -> "Outcome":
     """Run on the chapter's own cluster, which stays up while the learner is away."""
     from kafka_edu.supervisor.cluster import attach, is_up, start_cluster
     from kafka_edu.supervisor.cluster_folder import ClusterFolder
-    from kafka_edu.supervisor.cluster_spec import Wish
 
     name = f"chapter-{chosen.number}"
     folder = ClusterFolder.of(name)
@@ -264,7 +288,7 @@ def _run_live(
         from_start = True  # another cluster than the one of the saved place
         shutil.rmtree(folder.path, ignore_errors=True)
         with Console(stderr=True).status("starting ZooKeeper and the brokers"):
-            cluster = start_cluster(name, Wish(script.cluster.brokers, props=script.cluster.props))
+            cluster = start_cluster(name, _wish(script.cluster))
             with contextlib.closing(cluster):
                 cluster.wait_ready()
                 cluster.release()

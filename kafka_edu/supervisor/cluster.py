@@ -511,6 +511,7 @@ def running_cluster(
     zookeeper: str = "embedded",
     zookeepers: int | None = None,
     with_relays: bool = False,
+    api_level: str | None = None,
     home: Path | None = None,
     wait: bool = True,
 ) -> Iterator[Cluster]:
@@ -535,7 +536,8 @@ def running_cluster(
                 props or {},
                 broker_props or {},
                 zookeepers,
-                with_relays=with_relays,
+                api_level,
+                with_relays,
             ),
             home,
             temporary=True,

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.presenter.bookmark import Bookmark
-from kafka_edu.instruments.presenter.expectation import filled
+from kafka_edu.instruments.presenter.expectation import filled, meets
 from kafka_edu.instruments.presenter.page import Line, Role, in_vain, page
 from kafka_edu.instruments.presenter.presentation import (
     Effect,
@@ -34,6 +34,7 @@ from kafka_edu.instruments.presenter.presentation import (
     StopLoad,
     Watch,
 )
+from kafka_edu.instruments.presenter.script import FactFilter
 from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.instruments.sentences import sentence, teller
@@ -213,21 +214,26 @@ class PlainPresenter:
         if line in self._told:
             return
         if not waited_for:
-            if not said.loud or not self._is_about(line):
+            if not self._is_about(envelope, line, loud=said.loud):
                 return
             self._facts += 1
         self._told.add(line)
         if waited_for or self._facts <= MAX_FACTS:
             self._console.print(line, style="bold cyan" if waited_for else "cyan", markup=False)
 
-    def _is_about(self, line: str) -> bool:
-        """Return whether a fact belongs to what the step is about."""
+    def _is_about(self, envelope: Envelope, line: str, *, loud: bool) -> bool:
+        """Return whether a fact belongs to what the step is about. A fact that the step names by
+        its type need not be loud.
+        """
         at = self.presentation
         internal = _INTERNAL_TOPIC.search(line) is not None
         if at.present.facts is None:
-            return not internal
-        words = [filled(word, at.names) for word in at.present.facts]
-        return any(word in line and (not internal or "__" in word) for word in words)
+            return loud and not internal
+        for each in at.present.facts:
+            if isinstance(each, FactFilter) and meets(each, envelope, at.names):
+                return True
+        words = [filled(word, at.names) for word in at.present.facts if isinstance(word, str)]
+        return loud and any(word in line and (not internal or "__" in word) for word in words)
 
     async def _act(self) -> None:
         """Carry out the act that is due, if the cluster says now who is meant."""

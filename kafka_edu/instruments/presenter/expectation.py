@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kafka_edu.instruments.presenter.script import MOMENT, Condition, Expectation, Value
+from kafka_edu.instruments.presenter.script import MOMENT, Condition, Expectation, FactFilter, Value
 from kafka_edu.trace.event import Envelope, Event, Source
 
 
@@ -33,8 +33,10 @@ def field_of(event: Event, path: str) -> object:
     return value
 
 
-def meets(expectation: Expectation, envelope: Envelope, names: Mapping[str, str]) -> bool:
-    """Return whether this event is the expected one."""
+def meets(
+    expectation: Expectation | FactFilter, envelope: Envelope, names: Mapping[str, str]
+) -> bool:
+    """Return whether this event is the expected one, or a fact that counts."""
     if not expectation.event or envelope.name != expectation.event:
         return False
     if expectation.source and str(envelope.source) != filled(expectation.source, names):

@@ -46,6 +46,7 @@ def _lines(at: Presentation) -> Iterator[Line]:
     if at.shown >= len(steps):
         yield Line(Role.TITLE, at.script.title)
         yield Line(Role.SAY, filled(at.script.end, at.names) or "This was the last step.")
+        yield from _recap(at)
         yield Line(Role.HINT, "[space] ends · [backspace] an earlier step")
         return
     step = steps[at.shown]
@@ -61,6 +62,20 @@ def _lines(at: Presentation) -> Iterator[Line]:
     if step.ask is not None and reached >= ORDER.index(Phase.ANSWER):
         yield Line(Role.ANSWER, _answer(at, step.ask))
     yield Line(Role.HINT, _hint(at))
+
+
+def _recap(at: Presentation) -> Iterator[Line]:
+    """Yield the questions that the learner answered wrong, with their right choices."""
+    missed = [
+        (number, step.ask)
+        for number, step in enumerate(at.script.steps)
+        if step.ask is not None and step.ask.missed(at.choices.get(number))
+    ]
+    if missed:
+        yield Line(Role.NOTE, "You expected something else here:")
+    for number, ask in missed:
+        yield Line(Role.QUESTION, f"step {number + 1} · {filled(ask.question, at.names)}")
+        yield Line(Role.SEEN, f"✓ {filled(ask.choices[ask.right - 1], at.names)}")
 
 
 def in_vain(at: Presentation) -> str:
@@ -114,7 +129,9 @@ def _watched(at: Presentation) -> Iterator[Line]:
 def _answer(at: Presentation, ask: Question) -> str:
     chosen = at.choices.get(at.shown)
     if ask.right and chosen:
-        verdict = "Yes. " if chosen == ask.right else f"No, choice {ask.right}. "
+        reply = ask.replies[chosen - 1] if ask.replies else ""
+        no = f"No, choice {ask.right}. " + (f"{filled(reply, at.names)}\n" if reply else "")
+        verdict = no if ask.missed(chosen) else "Yes. "
     elif ask.right:
         verdict = f"Choice {ask.right}. "
     else:

@@ -35,10 +35,21 @@ class Jobs(NamedTuple):
 
 
 class ClusterWish(NamedTuple):
-    """The cluster that the script wants, if it is started for the script."""
+    """The cluster that the script wants, if it is started for the script.
+
+    Each field is an option of `cluster up`.
+    """
 
     brokers: int = 3
     props: Mapping[str, str] = {}
+    broker_props: Mapping[int, Mapping[str, str]] = {}
+    """Broker → its own settings. Racks are `broker.rack` here."""
+    zookeeper: str = "embedded"
+    """`embedded` or `apache`."""
+    zookeepers: int | None = None
+    """The number of Apache's servers. None: one."""
+    api_level: str | None = None
+    with_relays: bool = False
 
 
 class Condition(NamedTuple):
@@ -68,6 +79,15 @@ class Expectation(NamedTuple):
     text: str = ""
 
 
+class FactFilter(NamedTuple):
+    """The facts that count for a step, by their type and fields."""
+
+    event: str
+    source: str = ""
+    """The process that emits it. Empty: any."""
+    where: tuple[Condition, ...] = ()
+
+
 class ScriptAct(NamedTuple):
     """One act on the cluster, by its name in the table of acts."""
 
@@ -84,6 +104,12 @@ class Question(NamedTuple):
     right: int
     """The number of the right choice, from 1; 0 if none is marked."""
     answer: str
+    replies: tuple[str, ...] = ()
+    """A reply for each choice, empty where it has none. Without replies it is empty."""
+
+    def missed(self, choice: int | None) -> bool:
+        """Return whether this choice is wrong. No choice is no wrong one."""
+        return bool(self.right and choice and choice != self.right)
 
 
 class Step(NamedTuple):
@@ -109,10 +135,10 @@ class Step(NamedTuple):
     """How much this step asks of the processes. At `all` a busy cluster sends more than the
     dashboard can read.
     """
-    facts: tuple[str, ...] | None = None
-    """Without the dashboard, only facts whose line has one of these words are told; a word may name
-    what is bound. None: all facts. Facts of internal topics need a word with `__`. What the step
-    waits for is told anyway.
+    facts: tuple[str | FactFilter, ...] | None = None
+    """Without the dashboard, only facts that one of these lets through are told: a word that the
+    line has, which may name what is bound, or a type of event. None: all facts. A fact of an
+    internal topic needs a type, or a word with `__`. What the step waits for is told anyway.
     """
 
 

@@ -5,7 +5,7 @@ import hashlib
 import re
 import string
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NoReturn, get_type_hints
 
@@ -17,6 +17,7 @@ from kafka_edu.instruments.presenter.script import (
     ClusterWish,
     Condition,
     Expectation,
+    FactFilter,
     Jobs,
     Picture,
     Question,
@@ -26,7 +27,7 @@ from kafka_edu.instruments.presenter.script import (
     Value,
 )
 from kafka_edu.supervisor.act_table import ACTS, NUMBERS, Parameter
-from kafka_edu.trace.event import EVENT_TYPES, Level
+from kafka_edu.trace.event import EVENT_TYPES, Kind, Level
 
 TESTS: Final = ("is", "has", "lacks", "above", "below")
 #: The keys of [step.load], which are options of the command `load`.
@@ -56,6 +57,20 @@ STEP_KEYS: Final = (
     "facts",
 )
 MAX_BROKERS: Final = 9
+MAX_ZOOKEEPERS: Final = 7
+#: The keys of [cluster], which are options of the command `cluster up`.
+CLUSTER_KEYS: Final = (
+    "brokers",
+    "props",
+    "broker_props",
+    "zookeeper",
+    "zookeepers",
+    "api_level",
+    "with_relays",
+)
+ZOOKEEPERS: Final = ("embedded", "apache")
+API_LEVELS: Final = ("2.0", "2.8")
+FACTS: Final = "a list of texts and of tables with an 'event'"
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 _FINDS: Final = re.compile(r"(leader|follower) of .+-\d+|controller|\d+|\{[a-z][a-z0-9_]*\}")
 
@@ -124,6 +139,12 @@ class _Table:
             self.fail(f"'{key}' is a number up to {most}", key)
         return value
 
+    def flag(self, key: str) -> bool:
+        value = self.values.get(key, False)
+        if not isinstance(value, bool):
+            self.fail(f"'{key}' is true or false", key)
+        return value
+
     def table(self, key: str) -> "_Table | None":
         value = self.values.get(key)
         if value is None:
@@ -184,15 +205,41 @@ class _Reader:
         wish = table.table("cluster")
         if wish is None:
             return ClusterWish()
-        wish.allow("brokers", "props")
+        wish.allow(*CLUSTER_KEYS)
         brokers = wish.number("brokers", MAX_BROKERS) or ClusterWish().brokers
-        props = wish.table("props")
+        own = wish.table("broker_props")
+        zookeeper = wish.words("zookeeper") or ClusterWish().zookeeper
+        if zookeeper not in ZOOKEEPERS:
+            wish.fail(f"'zookeeper' is one of {', '.join(ZOOKEEPERS)}", "zookeeper")
+        servers = wish.number("zookeepers", MAX_ZOOKEEPERS)
+        if servers and zookeeper != "apache":
+            wish.fail("'zookeepers' needs zookeeper = \"apache\"", "zookeepers")
+        api_level = wish.words("api_level")
+        if api_level and api_level not in API_LEVELS:
+            wish.fail(f"'api_level' is one of {', '.join(API_LEVELS)}, in quotes", "api_level")
+        return ClusterWish(
+            brokers,
+            self._props(wish.table("props")),
+            dict(self._broker_props(own, brokers)) if own is not None else {},
+            zookeeper,
+            servers or None,
+            api_level or None,
+            wish.flag("with_relays"),
+        )
+
+    def _props(self, props: _Table | None) -> dict[str, str]:
         if props is None:
-            return ClusterWish(brokers)
+            return {}
         for key, value in props.values.items():
             if not isinstance(value, str):
                 props.fail(f"'{key}' is a text in quotes", key)
-        return ClusterWish(brokers, {key: props.words(key) for key in props.values})
+        return {key: props.words(key) for key in props.values}
+
+    def _broker_props(self, own: _Table, brokers: int) -> Iterator[tuple[int, dict[str, str]]]:
+        for key in own.values:
+            if not key.isdecimal() or int(key) >= brokers:
+                own.fail(f"'{key}' is not a broker: they are 0 to {brokers - 1}", key)
+            yield int(key), self._props(own.table(key))
 
     def _level(self, table: _Table) -> Level:
         words = table.words("level") or Level.STATE.value
@@ -216,6 +263,9 @@ class _Reader:
         expectations = tuple(self._expectation(wait) for wait in table.tables("wait"))
         if question is not None and ask is not None:
             question = question._replace(answer=self._text(ask, "answer", needed=True))
+            if (replies := ask.table("replies")) is not None:
+                for key in replies.values:
+                    self._text(replies, key, needed=True)
         return Step(
             table.words("title", needed=True),
             say,
@@ -233,24 +283,39 @@ class _Reader:
             self._facts(table),
         )
 
-    def _facts(self, table: _Table) -> tuple[str, ...] | None:
+    def _facts(self, table: _Table) -> tuple[str | FactFilter, ...] | None:
         words = table.values.get("facts")
         if words is None:
             return None
         if not isinstance(words, list):
-            table.fail("'facts' is a list of texts", "facts")
-        texts = []
+            table.fail(f"'facts' is {FACTS}", "facts")
+        filters: list[str | FactFilter] = []
         for word in words:
+            if isinstance(word, dict):
+                filters.append(self._fact(_Table(self, (*table.place, "facts"), word)))
+                continue
             if not isinstance(word, str) or not word.strip():
-                table.fail("'facts' is a list of texts", "facts")
+                table.fail(f"'facts' is {FACTS}", "facts")
             self._check_names(table, "facts", word)
-            texts.append(word)
-        return tuple(texts)
+            filters.append(word)
+        return tuple(filters)
+
+    def _fact(self, table: _Table) -> FactFilter:
+        table.allow("event", "from", "where")
+        event = table.words("event", needed=True)
+        self._check_event(table, event)
+        if EVENT_TYPES[event].kind is not Kind.FACT:
+            table.fail(f"{event} is not a fact, so it is never told", "event")
+        return FactFilter(event, self._text(table, "from"), tuple(self._conditions(table, event)))
+
+    def _check_event(self, table: _Table, event: str) -> None:
+        if event not in EVENT_TYPES:
+            near = difflib.get_close_matches(event, EVENT_TYPES, 1)
+            hint = f"did you mean {near[0]}?" if near else "docs/events.md lists them"
+            table.fail(f"there is no event '{event}': {hint}", "event")
 
     def _hands(self, table: _Table, acts: tuple[ScriptAct, ...]) -> bool:
-        hands = table.values.get("hands", False)
-        if not isinstance(hands, bool):
-            table.fail("'hands' is true or false", "hands")
+        hands = table.flag("hands")
         if hands and (not acts or not table.values.get("wait")):
             table.fail("a step with 'hands' needs an act and a wait that sees it", "hands")
         return hands
@@ -335,7 +400,7 @@ class _Reader:
             )
 
     def _question(self, table: _Table) -> Question:
-        table.allow("question", "choices", "right", "answer")
+        table.allow("question", "choices", "right", "answer", "replies")
         choices = table.values.get("choices", [])
         if not isinstance(choices, list) or not all(isinstance(each, str) for each in choices):
             table.fail("'choices' is a list of texts", "choices")
@@ -346,7 +411,20 @@ class _Reader:
             tuple(choices),
             table.number("right", len(choices)),
             table.words("answer", needed=True),
+            self._replies(table, choices),
         )
+
+    def _replies(self, table: _Table, choices: Sequence[str]) -> tuple[str, ...]:
+        """Return the replies by choice. `replies = { 1 = "…" }` needs no reply for the others."""
+        replies = table.table("replies")
+        if replies is None:
+            return ()
+        for key in replies.values:
+            if not key.isdecimal() or not 1 <= int(key) <= len(choices):
+                replies.fail(f"'{key}' is not a choice: they are 1 to {len(choices)}", key)
+            if int(key) == table.values.get("right"):
+                replies.fail(f"choice {key} is right: 'answer' is its reply", key)
+        return tuple(replies.words(str(at)) for at in range(1, len(choices) + 1))
 
     def _expectation(self, table: _Table) -> Expectation:
         table.allow("look", "event", "from", "where", "bind", "text")
@@ -359,10 +437,7 @@ class _Reader:
                 if key in table.values:
                     table.fail(f"'{key}' belongs to an event", key)
             return Expectation(look, text=text)
-        if event not in EVENT_TYPES:
-            near = difflib.get_close_matches(event, EVENT_TYPES, 1)
-            hint = f"did you mean {near[0]}?" if near else "docs/events.md lists them"
-            table.fail(f"there is no event '{event}': {hint}", "event")
+        self._check_event(table, event)
         where = tuple(self._conditions(table, event))
         return Expectation(
             look, event, self._text(table, "from"), where, self._bindings(table, event)

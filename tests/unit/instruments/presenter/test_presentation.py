@@ -327,3 +327,35 @@ def test_an_act_for_the_learner_that_is_refused_is_tried_again() -> None:
     at.go_on(6)
     at.act_failed("partition web-0 has no leader now")
     assert at.go_on(7) == [Perform(PAUSE)]
+
+
+@pytest.mark.parametrize(
+    ("choice", "answer", "recap"),
+    [
+        (1, "No, choice 2. Think of broker 1.\nIt was broker 1.", ["step 2 · Who?"]),
+        (2, "Yes. It was broker 1.", []),
+        (0, "Choice 2. It was broker 1.", []),
+    ],
+)
+def test_a_wrong_choice_gets_its_reply_and_returns_on_the_last_page(
+    choice: int, answer: str, recap: list[str]
+) -> None:
+    ask = ASK._replace(replies=("Think of broker {victim}.", ""))
+    look, kill = SCRIPT.steps
+    at = Presentation(SCRIPT._replace(steps=(look, kill._replace(ask=ask))), live=False)
+    while at.phase is not Phase.QUESTION:
+        at.go_on(0)
+        if at.waits:
+            at.go_on(0)
+    if choice:
+        at.choose(choice, 0)
+    else:
+        at.go_on(0)
+    at.apply(happened(ended(1), 5))
+    at.go_on(6)
+    at.go_on(7)
+    assert at.phase is Phase.ANSWER
+    assert [line.text for line in page(at) if line.role is Role.ANSWER] == [answer]
+    at.go_on(8)
+    assert at.phase is Phase.END
+    assert [line.text for line in page(at) if line.role is Role.QUESTION] == recap

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.instruments.presenter.script import ClusterWish, Condition, Picture
+from kafka_edu.instruments.presenter.script import ClusterWish, Condition, FactFilter, Picture
 from kafka_edu.instruments.presenter.script_reader import ScriptError, read_script
 from kafka_edu.trace.event import Level
 
@@ -154,6 +154,11 @@ def test_a_step_may_show_a_picture_listen_closely_and_leave_the_act_to_the_learn
         ("hands = 1", "'hands' is true or false"),
         ("hands = true", "a step with 'hands' needs an act and a wait that sees it"),
         ('facts = "web-2"', "'facts' is a list of texts"),
+        ("facts = [{ event = 'IsrShrank' }]", "did you mean IsrShrunk?"),
+        ("facts = [{ where = { x = 1 } }]", "'event' is missing"),
+        ("facts = [{ event = 'IsrShrunk', were = 1 }]", "did you mean 'where'?"),
+        ("facts = [{ event = 'IsrShrunk', where = { x = 1 } }]", "has no field 'x'"),
+        ("facts = [{ event = 'LoadSampled' }]", "LoadSampled is not a fact"),
         ('facts = ["web-2", 3]', "'facts' is a list of texts"),
         ('facts = [" "]', "'facts' is a list of texts"),
         ('facts = ["{nobody}"]', "nothing before this binds '{nobody}'"),
@@ -170,6 +175,13 @@ def test_what_a_step_cannot_have_is_refused(tmp_path: Path, line: str, words: st
         ("brokers = 10", "'brokers' is a number up to 9"),
         ("props = { a = 1 }", "'a' is a text in quotes"),
         ("broker = 3", "did you mean 'brokers'"),
+        ("zookeepers = 3", "'zookeepers' needs zookeeper = \"apache\""),
+        ('zookeeper = "apach"', "'zookeeper' is one of embedded, apache"),
+        ('zookeeper = "apache"\nzookeepers = 8', "'zookeepers' is a number up to 7"),
+        ('api_level = "2.4"', "'api_level' is one of 2.0, 2.8"),
+        ("with_relays = 1", "'with_relays' is true or false"),
+        ('broker_props = { 3 = { "broker.rack" = "a" } }', "'3' is not a broker: they are 0 to 2"),
+        ('broker_props = { 0 = { "broker.rack" = 1 } }', "'broker.rack' is a text in quotes"),
     ],
 )
 def test_a_cluster_that_cannot_be_is_refused(tmp_path: Path, lines: str, words: str) -> None:
@@ -186,6 +198,54 @@ def test_a_step_may_say_which_facts_it_is_about(tmp_path: Path) -> None:
     one, two = read_script(path, SCREENS).steps
     assert one.facts is None
     assert two.facts == ("web-0", "broker {victim}")
+
+
+def test_a_step_may_count_facts_by_their_type(tmp_path: Path) -> None:
+    path = tmp_path / "script.toml"
+    facts = "facts = ['web-0', { event = 'IsrShrunk', where = { leader_epoch = 1 } }]"
+    path.write_text(GOOD.replace('title = "Two"', f'title = "Two"\n{facts}'), encoding="utf-8")
+    where = (Condition("leader_epoch", "is", 1),)
+    assert read_script(path, SCREENS).steps[1].facts == (
+        "web-0",
+        FactFilter("IsrShrunk", where=where),
+    )
+
+
+def test_a_script_may_want_what_cluster_up_can_do(tmp_path: Path) -> None:
+    path = tmp_path / "script.toml"
+    path.write_text(
+        GOOD + "\n[cluster]\nbrokers = 2\nzookeeper = 'apache'\nzookeepers = 3\n"
+        "api_level = '2.0'\nwith_relays = true\n"
+        "broker_props = { 0 = { 'broker.rack' = 'a' }, 1 = { 'broker.rack' = 'b' } }\n",
+        encoding="utf-8",
+    )
+    assert read_script(path, SCREENS).cluster == ClusterWish(
+        2, {}, {0: {"broker.rack": "a"}, 1: {"broker.rack": "b"}}, "apache", 3, "2.0", True
+    )
+
+
+def test_a_wrong_choice_may_have_a_reply(tmp_path: Path) -> None:
+    path = tmp_path / "script.toml"
+    ask = 'answer = "Because."\nreplies = { 1 = "Not {victim}." }'
+    path.write_text(GOOD.replace('answer = "Because."', ask), encoding="utf-8")
+    question = read_script(path, SCREENS).steps[1].ask
+    assert question is not None
+    assert question.replies == ("Not {victim}.", "")
+
+
+@pytest.mark.parametrize(
+    ("replies", "words"),
+    [
+        ('3 = "x"', "'3' is not a choice: they are 1 to 2"),
+        ('2 = "x"', "choice 2 is right: 'answer' is its reply"),
+        ('1 = "{nobody}"', "nothing before this binds '{nobody}'"),
+        ("1 = 5", "'1' is a text in quotes"),
+    ],
+)
+def test_a_reply_that_cannot_be_is_refused(tmp_path: Path, replies: str, words: str) -> None:
+    ask = f'answer = "Because."\nreplies = {{ {replies} }}'
+    with pytest.raises(ScriptError, match=words):
+        read(tmp_path, GOOD.replace('answer = "Because."', ask))
 
 
 def test_a_name_may_be_the_time_of_the_event(tmp_path: Path) -> None:
