@@ -69,7 +69,7 @@ def replay(
         tried,
         exercise.wanted,
         lambda learner: every_order_of(exercise).search(learner, tried.name),
-        command_line(f"lab start {exercise.id}"),
+        f"begin with `{command_line(f'lab start {exercise.id}')}`",
     )
     screen = "purgatory" if exercise.chapter.startswith("03") else "timeline"
     _show(searched, out or tried.with_name(RECORDING), screen, plain)
@@ -116,14 +116,17 @@ def explore_rule(file: Path, brokers: int, text: str, out: Path | None, plain: b
             OrderRecording(space, file.name).play(order, fault),
         )
 
-    searched = _search(file, RULE, search, "write it")
+    begin = f"write one with a function {RULE}(replicas, isr, live), as docs/labs.md does"
+    searched = _search(file, RULE, search, begin)
     _show(searched, out or file.with_name(RECORDING), "timeline", plain)
 
 
 def _search(file: Path, wanted: str, search: Callable[[Learner], Searched], begin: str) -> Searched:
-    """Try a learner's file. Raises click's exception, which says what is wrong with it."""
+    """Try a learner's file. Raises click's exception, which says what is wrong with it, and how
+    to `begin` if it is not there.
+    """
     if not file.is_file():
-        raise click.ClickException(f"there is no {file}: begin with `{begin}`")
+        raise click.ClickException(f"there is no {file}: {begin}")
     learner = Learner(file, wanted, prints=True)
     try:
         with Console(stderr=True).status("trying every order"):
