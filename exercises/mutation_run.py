@@ -77,11 +77,12 @@ def try_mutant(exercise: Exercise, mutant: Mutant, folder: Path, limits: Limits 
 
 def mutants_of(exercise: Exercise) -> list[Mutant]:
     """Return the mutants of an exercise's reference solution: those that a rule makes, then its
-    wrong answers. Wrong answers that take a cluster are left out. Raises WrongAnswerError.
+    wrong answers. Those that take a cluster, and those that public tests do not find, are left out.
+    Raises WrongAnswerError.
     """
     solution = exercise.solution.read_text(encoding="utf-8")
     by_rule = mutants(solution, exercise.starter.read_text(encoding="utf-8"))
-    by_hand = [one for one in wrong_answers(exercise) if not one.live]
+    by_hand = [one for one in wrong_answers(exercise) if not (one.live or one.hidden)]
     return [*by_rule, *(_by_hand(solution, one) for one in by_hand)]
 
 

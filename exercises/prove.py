@@ -16,7 +16,7 @@ from kafka_edu.common.busy_machine import NotJudgedError
 from .runner.check import Verdict, check_public
 from .runner.live import check_live
 from .runner.manifest import Exercise
-from .runner.public_tests import CheckError
+from .runner.public_tests import PUBLIC, CheckError, Grading
 from .runner.trouble import trouble_of
 from .runner.verdict import Step
 from .wrong_answers import WrongAnswer
@@ -84,7 +84,9 @@ def prove_wrong(
             began = time.monotonic()
             file = wrong.write(Path(folder))
             try:
-                verdict = check_public(wrong.exercise, file, seed)
+                verdict = check_public(
+                    wrong.exercise, file, seed, grading=Grading((), None) if wrong.hidden else None
+                )
                 if wrong.live and verdict.public_passed:
                     verdict = verdict._replace(live=operate(wrong.exercise, file))
                 good, seen = fails_as_stated(verdict, wrong)
@@ -119,6 +121,9 @@ def fails_as_stated(verdict: Verdict, wrong: WrongAnswer) -> tuple[bool, str]:
     """Return whether a wrong answer failed for its own reason, and how it failed."""
     failed = {outcome.test: outcome.message for outcome in verdict.public if not outcome.passed}
     failed |= {step.says: step.seen for step in verdict.live or () if not step.passed}
+    found = [one.test for one in verdict.public if one.part == PUBLIC and not one.passed]
+    if wrong.hidden and found:
+        return False, f"a public test finds it: {found[0]}"
     message = failed.get(wrong.test)
     if message is None:
         others = ", ".join(failed) or verdict.objection or "nothing"

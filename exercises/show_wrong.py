@@ -54,6 +54,8 @@ def show_wrong(context: click.Context, name: str, file: Path | None) -> None:
 def show(console: Console, answer: WrongAnswer) -> None:
     """Show why an answer is wrong, how that shows, and the difference. Raises WrongAnswerError."""
     where = f"“{answer.test}” in the live part" if answer.live else answer.test
+    if answer.hidden:
+        where = f"the hidden test {answer.test}"
     console.print(Text(f"{answer.title}: {answer.why}", style="bold"), soft_wrap=True)
     console.print(Text(f"It fails {where}, which says: … {answer.reason} …\n"), soft_wrap=True)
     for line in difference(answer):

@@ -1,7 +1,8 @@
 """Wrong answers, by which the tests are tested: each is a few edits of a reference solution.
 
 `exercises/wrong` has a file for each exercise. A row `[[wrong]]` says why the answer is wrong, and
-which public test fails with what message. Each `[[wrong.edit]]` replaces the text `old`, which is
+which public test fails with what message. With `hidden = true` it passes all public tests, and the
+test is a hidden one. Each `[[wrong.edit]]` replaces the text `old`, which is
 in the reference solution exactly once, by `new`.
 """
 
@@ -14,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from .runner.manifest import Exercise
 
 _KEYS: Final = {"name", "why", "test", "reason", "edit"}
-_OPTIONAL: Final = {"live"}
+_OPTIONAL: Final = {"live", "hidden"}
 
 
 class WrongAnswerError(Exception):
@@ -38,12 +39,14 @@ class WrongAnswer(NamedTuple):
     why: str
     """The mistake, in a sentence."""
     test: str
-    """A public test that it fails."""
+    """A test that it fails: a public one, unless `live` or `hidden`."""
     reason: str
     """Part of what that test says."""
     edits: tuple[Edit, ...]
     live: bool
     """Whether `test` is a step of the live part, so that it takes a cluster to see it fail."""
+    hidden: bool
+    """Whether only the hidden tests find it."""
 
     @property
     def id(self) -> str:
@@ -139,4 +142,5 @@ def _answer(exercise: Exercise, number: int, row: Mapping[str, Any]) -> WrongAns
         reason=row["reason"],
         edits=tuple(Edit(edit["old"], edit["new"]) for edit in row["edit"]),
         live=row.get("live", False),
+        hidden=row.get("hidden", False),
     )

@@ -212,12 +212,14 @@ def check_public(
     material: int = 0,
     only: str = "",
     terminal: str = "",
+    grading: Grading | None = None,
     stop_at_failure: bool = False,
     limits: Limits | None = None,
 ) -> Verdict:
     """Check without the live part. Raises CheckError when the tests cannot run, and NotJudgedError.
 
-    With `limits`, these count, and the reference solution is not asked.
+    With `limits`, these count, and the reference solution is not asked. With `grading`, the hidden
+    tests count too.
     """
     seed = new_seed() if seed is None else seed
 
@@ -230,13 +232,14 @@ def check_public(
             material=material,
             only=only,
             terminal=terminal,
+            grading=grading,
             stop_at_failure=stop_at_failure,
         )
 
     tried = (
         try_within(limits)
         if limits is not None
-        else fair_attempt(try_within, LIMITS, lambda: limits_now(exercise, seed))
+        else fair_attempt(try_within, LIMITS, lambda: limits_now(exercise, seed, grading))
     )
     return Verdict(
         exercise.id,

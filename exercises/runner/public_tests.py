@@ -65,6 +65,9 @@ REFERENCES_LIMITS: Final = Limits(
 """The limits of the reference solution itself. A machine on which it exceeds them judges nobody."""
 
 
+PUBLIC: Final = "public"
+
+
 class Outcome(NamedTuple):
     """The outcome of one test: `says` is what it tests, `message` why it failed, in one line.
 
@@ -89,7 +92,7 @@ class Outcome(NamedTuple):
     """The code did not come back. No test after this one was run."""
     prints: str = ""
     """The output of the learner's code in this test."""
-    part: str = "public"
+    part: str = PUBLIC
     """`public`; in a grade also `seeds`, the same test on another seed, and `hidden`."""
 
 
