@@ -11,6 +11,9 @@ import pytest
 from exercises.ch02_timing_wheel.live import check_live
 from exercises.ch03_delayed_operations.ex05_operate import trouble
 from exercises.ch03_delayed_operations.ex05_operate.material import CLUSTER, FAR_MS, plan
+from exercises.ch04_controller.ex06_operate import material as move
+from exercises.ch04_controller.ex06_operate import trouble as stuck_move
+from exercises.lab_facts import listed
 from exercises.runner.check import live_part
 from exercises.runner.live import REFERENCES_PATIENCE_S as PATIENCE_S
 from exercises.runner.manifest import ROOT, Exercise, find_exercise, load_manifest
@@ -154,3 +157,24 @@ def test_an_operator_brings_the_cluster_of_03_5_back(tmp_path: Path) -> None:
     assert not trouble.end(tmp_path)
     with pytest.raises(ClusterError, match="is not up"):
         failed()
+
+
+def test_an_operator_brings_the_move_of_04_6_home(tmp_path: Path) -> None:
+    """The controller's orders do not reach the new replica; the other trouble is proved by
+    `lab check 04-6 --solutions --live`.
+    """
+    seed = next(seed for seed in range(20) if move.plan(seed).missing == "orders")
+    made = move.plan(seed)
+
+    def failed() -> list[str]:
+        steps = stuck_move.check_state(tmp_path, lambda _: None, tmp_path)
+        return [step.says.partition(" ")[2] for step in steps if not step.passed]
+
+    stuck_move.begin(seed, tmp_path, lambda _: None, tmp_path)
+    try:
+        ended = f"move to the brokers {listed((made.leader, made.new))} has ended"
+        assert failed() == [ended, "links are as they should be", "ISR is whole"]
+        stuck_move.perform([["heal", made.new, "controller"], ["wait-for-move"]], tmp_path)
+        assert failed() == []
+    finally:
+        assert stuck_move.end(tmp_path)

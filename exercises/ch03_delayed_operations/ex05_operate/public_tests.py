@@ -6,16 +6,9 @@ import pytest
 
 from kafka_edu.learner.learner import Learner
 
+from ...lab_facts import said
 from ...runner.mismatch import Mismatch, Words
 from .material import CAUSES, Plan, plan
-
-
-def said(learner: Learner, name: str) -> object:
-    """Return what the report has under a name. Raises AssertionError if it has nothing."""
-    came = learner.make().call("get", name)
-    if came is None:
-        raise AssertionError(f'the report is not written yet: it returns None for "{name}"')
-    return came
 
 
 @pytest.fixture

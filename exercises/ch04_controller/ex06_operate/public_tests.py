@@ -1,0 +1,55 @@
+"""Public tests of exercise 04-6: the learner's report. `kafka-edu lab check 04-6` then looks at the
+cluster.
+"""
+
+import pytest
+
+from kafka_edu.learner.learner import Learner
+
+from ...lab_facts import said
+from ...runner.mismatch import Mismatch, Words
+from .material import MISSING, Plan, plan
+
+
+@pytest.fixture
+def truth(material: int) -> Plan:
+    """The trouble made in this learner's cluster."""
+    return plan(material)
+
+
+def test_broker(learner: Learner, truth: Plan) -> None:
+    """the report names the broker that the move waits for"""
+    came = said(learner, "broker")
+    if came == truth.new and not isinstance(came, bool):
+        return
+    if came == truth.leader:
+        why = f"broker {came} leads the partition and stays: it has all records"
+    elif came == truth.old:
+        why = (
+            f"broker {came} is the replica that goes. It goes last: it waits for the one that comes"
+        )
+    elif came == truth.far:
+        why = f"broker {came} has no replica of this partition, before or after the move"
+    else:
+        why = "the brokers have the numbers 0 to 3, and a number is asked for"
+    raise Mismatch("report()", Words("the broker that is not in sync yet"), came, why)
+
+
+def test_missing(learner: Learner, truth: Plan) -> None:
+    """the report says what does not reach it"""
+    came = said(learner, "missing")
+    if came == truth.missing:
+        return
+    if came not in MISSING:
+        why = 'it is "orders" or "records"'
+    elif truth.missing == "orders":
+        why = (
+            "who has not heard that it is a replica does not fetch. This broker has no log of the"
+            " partition, and the controller sends it the same request again and again"
+        )
+    else:
+        why = (
+            "this broker has heard the controller: it has a log of the partition, and tries to"
+            " fetch from the leader"
+        )
+    raise Mismatch("report()", Words("what does not reach it"), came, why)

@@ -1,0 +1,143 @@
+"""The cluster of exercise 04-6: it is started, brought into trouble, looked at, and ended."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.supervisor.cluster import Cluster, ClusterError
+from kafka_edu.supervisor.cluster_spec import Wish
+
+from ...lab_cluster import LabCluster, TopicFacts, faults_of_links, restart, slow_link
+from ...runner.verdict import Step
+from .facts import Facts, judge
+from .material import BROKERS, FAR_MS, TOPIC, plan
+
+BEFORE: Final = "before.json"
+SETTINGS: Final = {"min.insync.replicas": "1"}
+OFFICE_TRIES: Final = 20
+LAB: Final = LabCluster("04-6", TOPIC)
+
+
+def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
+    """Start the cluster, fill its topic, and order a move that the trouble of the seed stops. That
+    trouble is hidden: no event and no status names it. Raises ClusterError.
+
+    The state before the trouble is kept in `folder`. The cluster outlives this process.
+    """
+    made = plan(seed)
+    say("starting four brokers")
+    cluster = LAB.start(Wish(brokers=BROKERS), home)
+    try:
+        controller = elect_other(cluster, (made.leader, made.new), say)
+        say(f"writing {made.records} orders, as long as all is well")
+        LAB.create_topic(cluster, (made.leader, made.old), SETTINGS)
+        LAB.write_orders(cluster, made.records)
+        slow_link(cluster, made.old, made.far, FAR_MS)
+        before = look(cluster)
+        text = json.dumps({"seed": seed, "facts": before._asdict()}, indent=1)
+        (folder / BEFORE).write_text(text + "\n", encoding="utf-8")
+        say("now the trouble begins")
+        other = controller if made.missing == "orders" else made.leader
+        cluster.perform("cut-link", {"broker": made.new, "other": other}, hidden=True)
+        move(cluster, (made.leader, made.new))
+        acked_ms, error = LAB.send_one(cluster, timeout_ms=30_000)
+        now = LAB.in_zookeeper(cluster)
+        if acked_ms is None:
+            raise ClusterError(f"the topic does not take records: {error}")
+        if made.new in now.isr or now.adding != (made.new,):
+            raise ClusterError("no trouble came up: the move has ended")
+        say(f"the move waits for a replica; a record was taken meanwhile, in {acked_ms} ms")
+        cluster.release()
+        cluster.close()
+    except BaseException:
+        cluster.down(delete=True)
+        raise
+
+
+def elect_other(cluster: Cluster, others: tuple[int, ...], say: Callable[[str], None]) -> int:
+    """Restart the controller until it is none of these brokers. Return it. Raises ClusterError."""
+    controller = cluster.wait_ready()
+    for _ in range(OFFICE_TRIES):
+        if controller not in others:
+            return controller
+        say(f"broker {controller} gives the controller's office to another one")
+        restart(cluster, controller)
+        controller = cluster.wait_ready()
+    raise ClusterError(f"broker {controller} became the controller {OFFICE_TRIES} times")
+
+
+def move(cluster: Cluster, replicas: Sequence[int]) -> None:
+    """Order the partition to move. Raises ClusterError."""
+    brokers = ",".join(map(str, replicas))
+    cluster.perform("reassign", {"partition": f"{TOPIC}-0", "replicas": brokers})
+
+
+def is_running(home: Path | None = None) -> bool:
+    """Return whether the cluster of the exercise is up."""
+    return LAB.is_running(home)
+
+
+def end(home: Path | None = None) -> bool:
+    """End the cluster and remove it. Returns False if there was none. Raises ClusterError."""
+    return LAB.end(home)
+
+
+def check_state(
+    folder: Path, say: Callable[[str], None], home: Path | None = None
+) -> Iterator[Step]:
+    """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
+    with closing(LAB.attach(home)) as cluster:
+        document = json.loads((folder / BEFORE).read_text(encoding="utf-8"))
+        say("looking at brokers, links, ZooKeeper and records")
+        now = look(cluster)
+    yield from judge(plan(int(document["seed"])), facts_of(document["facts"]), now)
+
+
+def facts_of(fields: dict[str, list[object]]) -> Facts:
+    """Return facts that were kept as JSON."""
+    states, pids, links, topic, records = (tuple(value) for value in fields.values())
+    topic = tuple(tuple(part) if isinstance(part, list) else part for part in topic)
+    return Facts(states, pids, links, TopicFacts(*topic), records)  # type: ignore[arg-type]  # as written by begin
+
+
+def look(cluster: Cluster) -> Facts:
+    """Return the state now."""
+    status = cluster.status(hidden=True)
+    brokers = [status.broker(number) for number in cluster.broker_ids]
+    topic = LAB.in_zookeeper(cluster)
+    return Facts(
+        tuple(broker.state for broker in brokers),
+        tuple(broker.pid for broker in brokers),
+        faults_of_links(cluster),
+        topic,
+        LAB.read_all(cluster) if topic.created else (),
+    )
+
+
+def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
+    """Do what a script says to the cluster. Raises ClusterError.
+
+    "heal" heals the link that the trouble cut; "heal-link", "restart" and "reassign" are the acts
+    of that name; "wait-for-move" returns when no move is running, as an operator would wait;
+    "topic-again" deletes the topic and creates it.
+    """
+    with closing(LAB.attach(home)) as cluster:
+        for name, *values in acts:
+            match name, values:
+                case "heal", [int(broker), str(end)]:
+                    other = cluster.wait_ready() if end == "controller" else int(end)
+                    cluster.perform("heal-link", {"broker": broker, "other": other})
+                case "heal-link", [int(one), int(other)]:
+                    cluster.perform("heal-link", {"broker": one, "other": other})
+                case "restart", [int(broker)]:
+                    restart(cluster, broker)
+                case "reassign", [list(replicas)]:
+                    move(cluster, replicas)
+                case "wait-for-move", []:
+                    LAB.wait_for_move(cluster)
+                case "topic-again", [list(replicas)]:
+                    LAB.create_again(cluster, replicas, SETTINGS)
+                case _:
+                    raise ValueError(f"there is no act {name!r} with {values}")

@@ -1,0 +1,276 @@
+"""The cluster of an exercise of the kind *operate*: it is started, filled, looked at, and ended."""
+
+import json
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import NewTopic
+from kafka.errors import KafkaError
+
+from kafka_edu.common.python_process import command_line
+from kafka_edu.supervisor.cluster import (
+    Cluster,
+    ClusterError,
+    attach,
+    is_up,
+    start_cluster,
+    take_down,
+)
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.supervisor.cluster_spec import Wish
+
+CLIENT_PATIENCE_MS: Final = 30_000
+"""For what does not depend on the trouble. The machine may be busy."""
+READ_LIMIT_S: Final = 60.0
+
+
+class TopicFacts(NamedTuple):
+    """What ZooKeeper has of a topic with one partition, and of all settings."""
+
+    created: int
+    """The czxid of the topic's znode: the transaction that created it. 0 if there is none."""
+    replicas: tuple[int, ...] = ()
+    isr: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    """Of a move that has not ended, the replicas that come."""
+    removing: tuple[int, ...] = ()
+    """And those that go."""
+    settings: str = ""
+    """The configuration of the topic and of all brokers."""
+
+
+class LabCluster:
+    """The cluster of one exercise, and its topic, which has one partition."""
+
+    def __init__(self, exercise: str, topic: str) -> None:
+        self.exercise = exercise
+        self.name = f"lab-{exercise}"
+        self.topic = topic
+
+    def start(self, wish: Wish, home: Path | None) -> Cluster:
+        """Start it. Raises ClusterError, also if it is up."""
+        folder = ClusterFolder.of(self.name, home)
+        if is_up(folder):
+            raise ClusterError(
+                f"cluster '{self.name}' is up already and in the way:"
+                f" `{command_line(f'lab reset {self.exercise}')}` ends it"
+            )
+        if folder.path.exists():
+            shutil.rmtree(folder.path)  # stopped by hand: the trouble is made anew
+        return start_cluster(self.name, wish, home)
+
+    def is_running(self, home: Path | None) -> bool:
+        """Return whether it is up."""
+        return is_up(ClusterFolder.of(self.name, home))
+
+    def attach(self, home: Path | None) -> Cluster:
+        """Return the cluster. Raises ClusterError if it is not up."""
+        if not self.is_running(home):
+            raise ClusterError(
+                f"cluster '{self.name}' is not up:"
+                f" `{command_line(f'lab start {self.exercise}')}` starts it, with the trouble of"
+                " your ticket"
+            )
+        return attach(self.name, home)
+
+    def end(self, home: Path | None) -> bool:
+        """End it and remove it. Returns False if there was none. Raises ClusterError."""
+        folder = ClusterFolder.of(self.name, home)
+        was_up = is_up(folder)
+        if was_up:
+            take_down(folder)
+            # The supervisor removes the lock first, and then the rest of the folder.
+            end_s = time.monotonic() + READ_LIMIT_S
+            while folder.path.exists() and time.monotonic() < end_s:
+                time.sleep(0.02)
+        shutil.rmtree(folder.path, ignore_errors=True)
+        return was_up
+
+    def create_topic(
+        self, cluster: Cluster, replicas: Sequence[int], settings: Mapping[str, str]
+    ) -> None:
+        """Create the topic on these brokers. The first one leads."""
+        with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin:
+            admin.create_topics(
+                [
+                    NewTopic(
+                        self.topic,
+                        num_partitions=-1,
+                        replication_factor=-1,
+                        replica_assignments={0: list(replicas)},
+                        topic_configs=dict(settings),
+                    )
+                ]
+            )
+
+    def create_again(
+        self, cluster: Cluster, replicas: Sequence[int], settings: Mapping[str, str]
+    ) -> None:
+        """Delete the topic, and create it when it is gone."""
+        before = self.in_zookeeper(cluster).created
+        with closing(KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin:
+            admin.delete_topics([self.topic])
+        end_s = time.monotonic() + READ_LIMIT_S
+        while self.in_zookeeper(cluster).created == before and time.monotonic() < end_s:
+            time.sleep(0.1)
+        self.create_topic(cluster, replicas, settings)
+
+    def wait_for_move(self, cluster: Cluster) -> None:
+        """Return when no move of the topic is running. Raises ClusterError if one does not end."""
+        end_s = time.monotonic() + READ_LIMIT_S
+        while (now := self.in_zookeeper(cluster)).adding or now.removing:
+            if time.monotonic() > end_s:
+                raise ClusterError(f"the move of {self.topic} does not end")
+            time.sleep(0.1)
+
+    def write_orders(self, cluster: Cluster, count: int) -> None:
+        """Write that many records, each acknowledged by all."""
+        with closing(
+            KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all", linger_ms=0)
+        ) as producer:
+            sent = [
+                producer.send(self.topic, f"order {number}".encode()) for number in range(count)
+            ]
+            for one in sent:
+                one.get(READ_LIMIT_S)
+
+    def send_one(
+        self, cluster: Cluster, timeout_ms: int, acks: Literal["all", 1] = "all"
+    ) -> tuple[int | None, str]:
+        """Send one record. Returns after how many ms it was acknowledged, or None and why it was
+        not.
+        """
+        servers = answering(cluster)
+        if not servers:
+            return None, "no broker runs"
+        try:
+            with closing(
+                KafkaProducer(
+                    bootstrap_servers=servers,
+                    acks=acks,
+                    retries=0,
+                    linger_ms=0,
+                    enable_idempotence=False,
+                    request_timeout_ms=timeout_ms,
+                    delivery_timeout_ms=timeout_ms + 1_000,
+                    max_block_ms=max(timeout_ms, CLIENT_PATIENCE_MS),
+                )
+            ) as producer:
+                producer.partitions_for(self.topic)
+                began = time.monotonic()
+                producer.send(self.topic, b"is anybody there?").get(timeout_ms / 1_000 + 2)
+                return round((time.monotonic() - began) * 1_000), ""
+        except KafkaError as error:
+            return None, f"{type(error).__name__} after {timeout_ms:,} ms"
+
+    def read_all(self, cluster: Cluster) -> tuple[str, ...]:
+        """Return all values that a consumer sees, from the first."""
+        servers = answering(cluster)
+        values: list[str] = []
+        if not servers:
+            return ()
+        partition = TopicPartition(self.topic, 0)
+        try:
+            with closing(
+                KafkaConsumer(
+                    bootstrap_servers=servers,
+                    auto_offset_reset="earliest",
+                    request_timeout_ms=CLIENT_PATIENCE_MS,
+                    session_timeout_ms=CLIENT_PATIENCE_MS - 1_000,
+                    group_id=None,
+                )
+            ) as consumer:
+                consumer.assign([partition])
+                high = consumer.end_offsets([partition])[partition]
+                deadline = time.monotonic() + READ_LIMIT_S
+                while consumer.position(partition) < high and time.monotonic() < deadline:
+                    for records in consumer.poll(timeout_ms=500).values():
+                        values += [record.value.decode("utf-8", "replace") for record in records]
+        except KafkaError:
+            return tuple(values)
+        return tuple(values)
+
+    def in_zookeeper(self, cluster: Cluster) -> TopicFacts:
+        """Return what ZooKeeper has of the topic."""
+        from kazoo.exceptions import NoNodeError  # type: ignore[import-untyped]  # no types
+
+        with zookeeper_of(cluster) as zookeeper:
+
+            def config(path: str) -> dict[str, str]:
+                try:
+                    found: dict[str, str] = json.loads(zookeeper.get(path)[0])["config"]
+                except NoNodeError:
+                    return {}
+                return found
+
+            try:
+                data, stat = zookeeper.get(f"/brokers/topics/{self.topic}")
+                state = json.loads(
+                    zookeeper.get(f"/brokers/topics/{self.topic}/partitions/0/state")[0]
+                )
+            except NoNodeError:
+                return TopicFacts(0)
+            settings = [
+                f"{name} {key}={value}"
+                for name, path in (
+                    (f"topic {self.topic}", f"topics/{self.topic}"),
+                    ("all brokers", "brokers/<default>"),
+                    *[(f"broker {number}", f"brokers/{number}") for number in cluster.broker_ids],
+                )
+                for key, value in sorted(config(f"/config/{path}").items())
+            ]
+            topic = json.loads(data)
+            return TopicFacts(
+                stat.czxid,
+                tuple(topic["partitions"]["0"]),
+                tuple(sorted(state["isr"])),
+                tuple(topic.get("adding_replicas", {}).get("0", ())),
+                tuple(topic.get("removing_replicas", {}).get("0", ())),
+                ", ".join(settings),
+            )
+
+
+@contextmanager
+def zookeeper_of(cluster: Cluster) -> Iterator[Any]:
+    """A kazoo client of the cluster's ZooKeeper."""
+    from kazoo.client import KazooClient  # type: ignore[import-untyped]  # kazoo has no types
+
+    zookeeper = KazooClient(cluster.zookeeper_connect, timeout=6.0)
+    zookeeper.start(timeout=READ_LIMIT_S)
+    try:
+        yield zookeeper
+    finally:
+        zookeeper.stop()
+        zookeeper.close()
+
+
+def answering(cluster: Cluster) -> list[str]:
+    """Return the addresses of the brokers that run: a paused one would keep a client waiting."""
+    return [f"127.0.0.1:{cluster.port(number)}" for number in cluster.status().running_brokers]
+
+
+def restart(cluster: Cluster, broker: int) -> None:
+    """Stop a broker and start it again. Raises ClusterError."""
+    cluster.stop(broker)
+    cluster.start(broker)
+
+
+def slow_link(
+    cluster: Cluster, one: int, other: int, delay_ms: int, *, hidden: bool = False
+) -> None:
+    """Delay what passes between two brokers, in each direction."""
+    fields = {"broker": one, "other": other, "delay_ms": delay_ms}
+    cluster.perform("slow-link", fields, hidden=hidden)
+
+
+def faults_of_links(cluster: Cluster) -> tuple[str, ...]:
+    """Return the links with a fault, the hidden ones too: `0-1 slow by 40 ms`."""
+    return tuple(
+        f"{min(one.broker, one.other)}-{max(one.broker, one.other)} {one.state}"
+        for one in cluster.status(hidden=True).links
+    )

@@ -1,0 +1,94 @@
+"""What is asked of every operator, and of every cluster that was in trouble: a report, nothing
+lost, and nothing touched that was well. No cluster is needed here.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from kafka_edu.learner.learner import Learner
+
+from .runner.verdict import Step
+
+
+def said(learner: Learner, name: str) -> object:
+    """Return what the report has under a name. Raises AssertionError if it has nothing."""
+    came = learner.make().call("get", name)
+    if came is None:
+        raise AssertionError(f'the report is not written yet: it returns None for "{name}"')
+    return came
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """Return numbers in ascending order, to read."""
+    return ", ".join(map(str, sorted(numbers)))
+
+
+def all_run(count: str, states: Sequence[str]) -> Step:
+    """Every broker runs. `count` is their number in words."""
+    down = [
+        f"broker {number} is {state}" for number, state in enumerate(states) if state != "running"
+    ]
+    return Step(f"all {count} brokers run", not down, "; ".join(down))
+
+
+def none_lost(topic: str, before: Sequence[str], now: Sequence[str]) -> Step:
+    """The records of before are there, in their order."""
+    missing = len(before) - sum(a == b for a, b in zip(before, now, strict=False))
+    return Step(
+        "no record was lost",
+        not missing,
+        f"{missing} of {len(before)} orders are gone from {topic}"
+        if missing
+        else f"{len(before)} orders of before, in their order",
+    )
+
+
+def settings_kept(before: str, now: str) -> Step:
+    """The configuration is that of before."""
+    settled = now == before
+    return Step(
+        "no setting was changed",
+        settled,
+        ""
+        if settled
+        else f"before: {before or 'none'}; now: {now or 'none'}. A setting that hides the trouble"
+        " does not end it",
+    )
+
+
+def left_alone(healthy: Collection[int], before: Sequence[int], now: Sequence[int]) -> Step:
+    """The healthy brokers have the processes of before."""
+    restarted = [number for number in sorted(healthy) if now[number] != before[number]]
+    return Step(
+        "the healthy brokers were left alone",
+        not restarted,
+        f"broker {listed(restarted)} has another process than before: it was restarted, and it was"
+        " not the one in trouble"
+        if restarted
+        else "",
+    )
+
+
+def links_as(expected: str, links: Collection[str]) -> Step:
+    """Of all links only that of the other building has a fault, the one that it had before."""
+    says = "the links are as they should be"
+    faults = [link for link in links if link != expected]
+    if faults:
+        return Step(says, False, f"the link {'; the link '.join(faults)}")
+    if expected not in links:
+        return Step(
+            says,
+            False,
+            f"the link {expected} is gone. It is that of the other building: an operator who heals"
+            " what is not ill has changed something that others rely on",
+        )
+    return Step(says, True, f"only {expected} is left, as the ticket says")
+
+
+def isr_whole(replicas: Iterable[int], isr: Collection[int]) -> Step:
+    """Every replica is in the ISR."""
+    out = set(replicas) - set(isr)
+    return Step(
+        "the ISR is whole",
+        not out,
+        f"broker {listed(out)} is not in it" if out else f"brokers {listed(isr)}",
+    )
