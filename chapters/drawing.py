@@ -1,10 +1,12 @@
 """The parts that the pictures of all chapters share."""
 
 import io
+import logging
 import shutil
 import subprocess
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from typing import Final
@@ -25,6 +27,18 @@ def picture(names: Mapping[str, object], *parts: RenderableType) -> Picture:
         console.print(part, highlight=False)
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     return Picture("\n".join(lines), {name: str(value) for name, value in names.items()})
+
+
+@contextmanager
+def no_log() -> Iterator[None]:
+    """Keep what simulated brokers would write into their logs off the learner's terminal."""
+    logger = logging.getLogger("kafka_edu")
+    handler = logging.NullHandler()
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def quoted(text: str) -> str:

@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping
 
-from kafka_edu.instruments.presenter.script import MOMENT, Condition, Expectation, FactFilter, Value
+from kafka_edu.instruments.presenter.script import (
+    MOMENT,
+    SENDER,
+    Condition,
+    Expectation,
+    FactFilter,
+    Value,
+)
 from kafka_edu.trace.event import Envelope, Event, Source
 
 
@@ -46,14 +53,13 @@ def meets(
 
 def bound_by(expectation: Expectation, envelope: Envelope) -> dict[str, str]:
     """Return the names that the expected event binds."""
-    return {
-        name: (
-            str(envelope.mono_us // 1000)
-            if field == MOMENT
-            else _text(field_of(envelope.event, field))
-        )
-        for name, field in expectation.bind.items()
-    }
+    return {name: _bound(envelope, field) for name, field in expectation.bind.items()}
+
+
+def _bound(envelope: Envelope, field: str) -> str:
+    if field == MOMENT:
+        return str(envelope.mono_us // 1000)
+    return _text(envelope.broker if field == SENDER else field_of(envelope.event, field))
 
 
 def _holds(event: Event, condition: Condition, names: Mapping[str, str]) -> bool:

@@ -458,6 +458,12 @@ def _find(words: str, knows: Knows) -> int | str:
         if knows.controller < 0:
             raise UnknownTargetError("no broker is the controller now")
         return knows.controller
+    if words == "not the controller":
+        others = {broker for _, isr in knows.partitions.values() for broker in isr}
+        others.discard(knows.controller)
+        if knows.controller < 0 or not others:
+            raise UnknownTargetError("no broker is known that is not the controller")
+        return min(others)
     role, of, partition = words.partition(" of ")
     if not of or role not in ("leader", "follower"):
         return words

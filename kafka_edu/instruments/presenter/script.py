@@ -12,6 +12,8 @@ Value = str | int | bool
 
 MOMENT: Final = "@ms"
 """In `bind`, the name of the time of the event itself, in ms of the machine's monotonic clock."""
+SENDER: Final = "@broker"
+"""In `bind`, the id of the broker that emitted the event."""
 
 
 class Picture(NamedTuple):
@@ -74,7 +76,7 @@ class Expectation(NamedTuple):
     where: tuple[Condition, ...] = ()
     bind: Mapping[str, str] = {}
     """Name → field. The event's value gets this name, for `{name}` in later texts. The field
-    `@ms` is the time of the event.
+    `@ms` is the time of the event, and `@broker` the broker that emitted it.
     """
     text: str = ""
 

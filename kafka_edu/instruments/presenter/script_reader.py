@@ -14,6 +14,7 @@ from kafka_edu.instruments.presenter.line_index import LineIndex
 from kafka_edu.instruments.presenter.line_index import Path as Place
 from kafka_edu.instruments.presenter.script import (
     MOMENT,
+    SENDER,
     ClusterWish,
     Condition,
     Expectation,
@@ -72,7 +73,9 @@ ZOOKEEPERS: Final = ("embedded", "apache")
 API_LEVELS: Final = ("2.0", "2.8")
 FACTS: Final = "a list of texts and of tables with an 'event'"
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
-_FINDS: Final = re.compile(r"(leader|follower) of .+-\d+|controller|\d+|\{[a-z][a-z0-9_]*\}")
+_FINDS: Final = re.compile(
+    r"(leader|follower) of .+-\d+|(?:not the )?controller|\d+|\{[a-z][a-z0-9_]*\}"
+)
 
 
 class ScriptError(Exception):
@@ -395,7 +398,7 @@ class _Reader:
         if parameter in NUMBERS and not _FINDS.fullmatch(value):
             table.fail(
                 f"'{parameter.value}' is a number, 'leader of TOPIC-0', 'follower of TOPIC-0',"
-                " 'controller', or a bound name in braces",
+                " 'controller', 'not the controller', or a bound name in braces",
                 parameter.value,
             )
 
@@ -483,7 +486,7 @@ class _Reader:
             if not _NAME.fullmatch(name):
                 bind.fail(f"'{name}' is not a name: letters, digits and _", name)
             field = bind.words(name, needed=True)
-            if field != MOMENT:
+            if field not in (MOMENT, SENDER):
                 self._check_field(bind, event, field)
             self._names.add(name)
         return {name: bind.words(name) for name in bind.values}

@@ -1,0 +1,613 @@
+"""The pictures of chapter 05, made by the broker's own classes: a simulated cluster of three
+brokers and its ZooKeeper, the session tracker of the embedded ZooKeeper, and the code that settles
+a broker's id.
+
+Time is virtual and everything follows from a seed, so each picture is the same each time.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from html import escape
+from typing import Final, NamedTuple
+
+from rich.table import Table
+from rich.text import Text
+
+from kafka_edu.instruments.presenter.script import Picture
+from kafka_edu.instruments.sentences import sentence
+from kafka_edu.server.broker_metadata_checkpoint import (
+    BrokerMetadata,
+    InconsistentBrokerIdError,
+    settle_broker_id,
+)
+from kafka_edu.sim.sim_cluster import SimCluster
+from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.events.controller import (
+    ActiveControllerChanged,
+    ControllerElected,
+    ControllerResigned,
+)
+from kafka_edu.trace.events.replication import StaleControllerRefused
+from kafka_edu.trace.events.server import BrokerRegistered, SessionLost
+from kafka_edu.trace.events.zk import (
+    SessionExpired,
+    WatchFired,
+    ZkRequestServed,
+    ZnodeChanged,
+    ZnodeCreated,
+    ZnodeDeleted,
+)
+from kafka_edu.zk.embedded.session_tracker import SessionTracker
+
+from ..drawing import head, no_log, picture, wrapped
+
+SEED: Final = 5
+BROKERS: Final = (0, 1, 2)
+CONTROLLER: Final = 0
+"""The first broker that starts is the controller."""
+QUIET_MS: Final = 3_000
+SESSION_MS: Final = 6_000
+"""zookeeper.session.timeout.ms of Kafka 2.0. Since 2.5 it is 18,000."""
+LONG_MS: Final = 40_000
+EPOCH: Final = "/controller_epoch"
+OFFICE: Final = "/controller"
+BLUE, YELLOW, GREEN, GREY, RED = "#a8dadc", "#ffd166", "#b7e4c7", "#e9ecef", "#f4a6a6"
+
+
+def draw_all() -> Mapping[str, Picture]:
+    """Return every picture by its name."""
+    return {name: drawing() for name, drawing in DRAWINGS.items()}
+
+
+def figures() -> Mapping[str, str]:
+    """Return the DOT source of the figures, by name."""
+    return {
+        "znodes": _znodes_dot(),
+        "election": _election_dot(),
+        "failover": _failover_dot(),
+        "buckets": _buckets_dot(),
+    }
+
+
+# What stands in ZooKeeper.
+
+
+class Cluster(NamedTuple):
+    """A run of three brokers: its events, and from where on they are of interest."""
+
+    events: Sequence[Envelope]
+    begin: int
+
+    def of_interest(self) -> Sequence[Envelope]:
+        """Return the events of what was done to the cluster, and of what followed."""
+        return self.events[self.begin :]
+
+
+def _started() -> SimCluster:
+    props = {
+        "zookeeper.session.timeout.ms": str(SESSION_MS),
+        "auto.leader.rebalance.enable": "false",
+    }
+    cluster = SimCluster(SEED, BROKERS, props, Level.HOPS)
+    cluster.start_all()
+    cluster.advance(QUIET_MS)
+    return cluster
+
+
+def _run(act: Callable[[SimCluster], None], then_ms: float) -> Cluster:
+    """Start a cluster, do something to it, and let time pass."""
+    with no_log():
+        cluster = _started()
+        begin = len(cluster.sink.events)
+        act(cluster)
+        cluster.advance(then_ms)
+        events = list(cluster.sink.events)
+        cluster.close()
+    return Cluster(events, begin)
+
+
+class Znode(NamedTuple):
+    """A znode of the run, as it was written."""
+
+    path: str
+    data: str
+    ephemeral: bool
+
+
+@cache
+def znodes() -> list[Znode]:
+    """Return the znodes of the office and of the brokers, after a start."""
+    wanted = (OFFICE, EPOCH, *(f"/brokers/ids/{broker}" for broker in BROKERS))
+    found: dict[str, Znode] = {}
+    for envelope in _run(lambda _: None, 0).events:
+        match envelope.event:
+            case ZnodeCreated(path=path, data=data, ephemeral=ephemeral) if path in wanted:
+                found[path] = Znode(path, data, ephemeral)
+            case ZnodeChanged(path=path, data=data) if path in found:
+                found[path] = found[path]._replace(data=data)
+    return [found[path] for path in wanted]
+
+
+def office() -> Picture:
+    """Show what ZooKeeper has of the controller and of the brokers."""
+    table = Table("znode", "lives", "data", box=None)
+    for path, data, ephemeral in znodes():
+        lives = "with its session" if ephemeral else "for ever"
+        table.add_row(path, lives, data if len(data) < 40 else f"{data[:37]}…")
+    epoch = next(each.data for each in znodes() if each.path == EPOCH)
+    count = sum(each.ephemeral for each in znodes())
+    return picture({"first_epoch": epoch, "ephemeral": count}, table)
+
+
+# The race.
+
+
+def _delete_controller(cluster: SimCluster) -> None:
+    tool = cluster.brokers[CONTROLLER].process
+    admin = cluster.admin(tool)
+    found = cluster.run_as(tool, admin.get_controller_epoch())
+    if found is None:
+        raise AssertionError("a cluster that runs has a controller's epoch")
+    cluster.run_as(tool, admin.delete_controller(found[1]))
+
+
+@cache
+def race_run() -> Sequence[Envelope]:
+    """Delete /controller, and return what followed."""
+    events = _run(_delete_controller, 500).of_interest()
+    first = next(i for i, each in enumerate(events) if isinstance(each.event, ZnodeDeleted))
+    return events[first:]
+
+
+def race() -> Picture:
+    """Tell how three brokers run for the office after /controller was deleted."""
+    events = race_run()
+    begin_us = events[0].mono_us
+    lines = Text()
+    fired = read_nothing = 0
+    for envelope in events:
+        event = envelope.event
+        match event:
+            case WatchFired(path=path) if path == OFFICE:
+                if envelope.mono_us > begin_us:
+                    continue  # those of the new controller's own creation
+                fired += 1
+            case ZkRequestServed(path=path) if path == EPOCH:
+                pass
+            case ActiveControllerChanged(controller_id=now):
+                read_nothing += now < 0
+            case ZnodeDeleted() | ZnodeCreated() | ZnodeChanged():
+                pass
+            case ControllerResigned() | ControllerElected():
+                pass
+            case _:
+                continue
+        who = "zookeeper" if envelope.broker is None else f"broker {envelope.broker}"
+        bold = "bold" if isinstance(event, ControllerElected | ZnodeDeleted) else ""
+        at = f"{(envelope.mono_us - begin_us) / 1000:>5.1f} ms  {who:<9}  "
+        lines.append(f"{at}{_short(sentence(event).line)}\n", bold)
+    lines.right_crop(1)
+    elected = next(each for each in events if isinstance(each.event, ControllerElected))
+    assert isinstance(elected.event, ControllerElected)
+    return picture(
+        {
+            "race_fired": fired,
+            "read_nothing": read_nothing,
+            "race_winner": elected.broker,
+            "race_epoch": elected.event.epoch,
+            "race_ms": f"{(elected.mono_us - begin_us) / 1000:.1f}",
+        },
+        lines,
+    )
+
+
+def _short(line: str) -> str:
+    """Return a sentence without the session's number, which tells nothing here."""
+    before, word, _ = line.partition(" for session ")
+    return before if word else line
+
+
+# How long nobody is the controller.
+
+
+def _stop(cluster: SimCluster) -> None:
+    cluster.stop(CONTROLLER)
+
+
+def _kill(cluster: SimCluster) -> None:
+    cluster.kill(CONTROLLER)
+
+
+def _pause(cluster: SimCluster) -> None:
+    cluster.pause(CONTROLLER)
+
+
+#: How the office falls vacant: name, words, and what is done.
+ENDS: Final[tuple[tuple[str, str, Callable[[SimCluster], None]], ...]] = (
+    ("stop", "it is stopped (SIGTERM)", _stop),
+    ("delete", "/controller is deleted", _delete_controller),
+    ("kill", "it is killed (kill -9)", _kill),
+    ("pause", "it stands still (SIGSTOP)", _pause),
+)
+
+
+class Gap(NamedTuple):
+    """How the office fell vacant, and when it was taken again; times in ms since the act."""
+
+    words: str
+    gone_ms: float
+    """When /controller was gone."""
+    elected_ms: float
+    expired: bool
+    """Whether a session had to expire for that."""
+    winner: int
+
+
+@cache
+def gaps() -> Mapping[str, Gap]:
+    """Let the office fall vacant in each way, and measure in virtual time."""
+    found = {}
+    for name, words, act in ENDS:
+        run = _run(act, LONG_MS).of_interest()
+        begin_us = run[0].mono_us
+        gone = next(e for e in run if isinstance(e.event, ZnodeDeleted) and e.event.path == OFFICE)
+        elected = next(e for e in run if isinstance(e.event, ControllerElected))
+        expired = any(
+            isinstance(e.event, SessionExpired) and e.mono_us <= gone.mono_us for e in run
+        )
+        if elected.broker is None:
+            raise AssertionError("only brokers are elected")
+        found[name] = Gap(
+            words,
+            (gone.mono_us - begin_us) / 1000,
+            (elected.mono_us - begin_us) / 1000,
+            expired,
+            elected.broker,
+        )
+    return found
+
+
+def vacant() -> Picture:
+    """Show how long nobody is the controller, by the way in which the old one went."""
+    table = Table("the controller", "/controller gone after", "next one after", box=None)
+    names: dict[str, object] = {}
+    for name, gap in gaps().items():
+        table.add_row(gap.words, _seconds(gap.gone_ms), _seconds(gap.elected_ms))
+        names[f"gap_{name}"] = round(gap.elected_ms)
+        names[f"expired_{name}"] = "yes" if gap.expired else "no"
+    note = Text(f"zookeeper.session.timeout.ms = {SESSION_MS:,}; a tick of ZooKeeper is 2,000 ms")
+    return picture(names, table, note)
+
+
+def _seconds(ms: float) -> str:
+    return f"{ms / 1000:.1f} s" if ms >= 100 else f"{ms:.0f} ms"
+
+
+# The old one wakes up.
+
+
+def _pause_and_resume(cluster: SimCluster) -> None:
+    cluster.pause(CONTROLLER)
+    cluster.advance(2 * SESSION_MS)
+    cluster.resume(CONTROLLER)
+
+
+@cache
+def waking() -> Sequence[Envelope]:
+    """Pause the controller for two sessions, wake it, and return what tells of the office."""
+    wanted = (
+        SessionExpired,
+        ControllerElected,
+        SessionLost,
+        ActiveControllerChanged,
+        ControllerResigned,
+        BrokerRegistered,
+        StaleControllerRefused,
+    )
+    return [e for e in _run(_pause_and_resume, 10_000).of_interest() if isinstance(e.event, wanted)]
+
+
+def two_controllers() -> Picture:
+    """Tell how a controller that stood still learns that it is none any more."""
+    events = waking()
+    begin_us = events[0].mono_us
+    lines = Text()
+    for envelope in events:
+        who = "zookeeper" if envelope.broker is None else f"broker {envelope.broker}"
+        bold = "bold" if envelope.broker == CONTROLLER else ""
+        at = f"{(envelope.mono_us - begin_us) / 1000:>7,.1f} ms  {who:<9}  "
+        lines.append(f"{at}{sentence(envelope.event).line}\n", bold)
+    lines.right_crop(1)
+    elected = next(e for e in events if isinstance(e.event, ControllerElected))
+    resigned = next(e for e in events if isinstance(e.event, ControllerResigned))
+    both_us = resigned.mono_us - elected.mono_us
+    return picture({"both_s": f"{both_us / 1e6:.1f}"}, lines)
+
+
+# Sessions.
+
+TICK_MS: Final = 2_000
+#: Messages of two clients, as (ms, session).
+HEARD: Final = ((300, 1), (900, 2), (2_300, 1), (4_100, 1), (4_700, 2), (6_200, 1))
+SILENT_MS: Final = 20_000
+
+
+class Touch(NamedTuple):
+    """A message of a client: when, whose, when its session would end, and the bucket's end."""
+
+    at_ms: int
+    session: int
+    due_ms: int
+    bucket_ms: int
+
+
+class Tracked(NamedTuple):
+    """What the session tracker did with these messages."""
+
+    touches: tuple[Touch, ...]
+    ended: Mapping[int, int]
+    """Session → the ms at which it expired."""
+
+
+@cache
+def tracked() -> Tracked:
+    """Give the embedded ZooKeeper's session tracker the messages, and then silence."""
+    tracker = SessionTracker(TICK_MS, 0)
+    touches: list[Touch] = []
+    ended: dict[int, int] = {}
+    heard = dict[int, list[int]]()
+    for at, session in HEARD:
+        heard.setdefault(at, []).append(session)
+    for now in range(SILENT_MS):
+        for session in heard.get(now, ()):
+            if session not in tracker.sessions:
+                tracker.add(session, SESSION_MS, now)
+            tracker.touch(session, now)
+            bucket = tracker.sessions[session].expires_at
+            touches.append(Touch(now, session, now + SESSION_MS, bucket))
+        for session in tracker.poll(now):
+            ended[session] = now
+            tracker.remove(session)
+    return Tracked(tuple(touches), ended)
+
+
+def sessions() -> Picture:
+    """Show in which bucket each message puts its session."""
+    table = Table("a message at", "of session", "it may be silent until", "bucket", box=None)
+    for touch in tracked().touches:
+        table.add_row(
+            f"{touch.at_ms:,} ms", str(touch.session), f"{touch.due_ms:,}", f"{touch.bucket_ms:,}"
+        )
+    ends = ", ".join(
+        f"session {session} expires at {ms:,} ms" for session, ms in tracked().ended.items()
+    )
+    last = {touch.session: touch.at_ms for touch in tracked().touches}
+    silent = {session: ms - last[session] for session, ms in tracked().ended.items()}
+    return picture(
+        {
+            "bucket_first": f"{tracked().touches[0].bucket_ms}",
+            "ended_1": f"{tracked().ended[1]}",
+            "ended_2": f"{tracked().ended[2]}",
+            "silent_1": f"{silent[1]}",
+            "silent_2": f"{silent[2]}",
+        },
+        table,
+        Text(f"time-out {SESSION_MS:,} ms, tick {TICK_MS:,} ms; then silence: {ends}"),
+    )
+
+
+# Ids.
+
+
+class IdCase(NamedTuple):
+    """A start of a broker: what it finds, and what comes of it."""
+
+    configured: int
+    """broker.id; -1: not set."""
+    stored: tuple[int, ...]
+    """broker.id in the meta.properties of each log dir; -1: there is no such file."""
+    generates: bool = True
+
+
+CASES: Final = (
+    IdCase(3, (-1, -1)),
+    IdCase(3, (3, 3)),
+    IdCase(-1, (7, 7)),
+    IdCase(3, (3, 4)),
+    IdCase(3, (7, 7)),
+    IdCase(-1, (-1, -1)),
+    IdCase(-1, (-1, -1), generates=False),
+)
+GENERATED: Final = 1001
+
+
+def settled(case: IdCase) -> tuple[str, str]:
+    """Return the id that a broker gets and where it comes from; or the exception, and why."""
+    stored = {
+        f"/data{number}": BrokerMetadata(broker_id)
+        for number, broker_id in enumerate(case.stored)
+        if broker_id >= 0
+    }
+
+    async def generate() -> int:
+        return GENERATED
+
+    try:
+        broker_id, source = asyncio.run(
+            settle_broker_id(stored, case.configured, generate if case.generates else None)
+        )
+    except InconsistentBrokerIdError as error:
+        return str(error).partition(":")[0], str(error).partition(": ")[2].partition(".")[0]
+    return str(broker_id), source.value
+
+
+def ids() -> Picture:
+    """Show the book's four rules of broker.id, and the generated id."""
+    table = Table("broker.id", "meta.properties", "comes of it", box=None)
+    refused = 0
+    for case in CASES:
+        outcome, source = settled(case)
+        refused += not outcome.isdigit()
+        configured = str(case.configured) if case.configured >= 0 else "-"
+        if not case.generates:
+            configured = "-, generation off"
+        stored = ", ".join("-" if each < 0 else str(each) for each in case.stored)
+        table.add_row(configured, stored, f"{outcome} ({source})" if outcome.isdigit() else outcome)
+    return picture({"id_refused": refused, "id_cases": len(CASES)}, table)
+
+
+@cache
+def generated() -> list[int]:
+    """Return the ids that three brokers without an id get, one after another."""
+    cluster = _started()
+    tool = cluster.brokers[CONTROLLER].process
+    admin = cluster.admin(tool)
+    found = [cluster.run_as(tool, admin.generate_broker_id(1000)) for _ in range(3)]
+    cluster.close()
+    return found
+
+
+def dispenser() -> Picture:
+    """Show how /brokers/seqid hands out numbers."""
+    table = Table("broker", "writes into /brokers/seqid", "version then", "its id", box=None)
+    for number, broker_id in enumerate(generated(), 1):
+        table.add_row(f"the {_ordinal(number)}", "nothing (0 bytes)", str(number), str(broker_id))
+    return picture({"generated_1": generated()[0], "generated_3": generated()[2]}, table)
+
+
+def _ordinal(number: int) -> str:
+    return ("first", "second", "third")[number - 1]
+
+
+# Figures.
+
+
+def _znodes_dot() -> str:
+    """Draw the znodes of the office: a tree."""
+    lines = [
+        head(
+            "znodes",
+            "The controller's office in ZooKeeper",
+            [(YELLOW, "ephemeral: goes with its session"), (BLUE, "stays")],
+        ),
+        '  rankdir=TB; node [shape=box, style=filled];\n  root [label="/",'
+        f' fillcolor="{BLUE}"];\n  brokers [label="/brokers", fillcolor="{BLUE}"];\n'
+        f'  ids [label="/brokers/ids", fillcolor="{BLUE}"];\n  nodesep=0.15;\n'
+        "  root -> brokers -> ids;\n",
+    ]
+    for number, (path, data, ephemeral) in enumerate(znodes()):
+        colour = YELLOW if ephemeral else BLUE
+        name = path.rpartition("/")[2]
+        shown = wrapped(data.replace(",", ", "), 16) if not path.startswith("/brokers") else ""
+        above = "ids" if path.startswith("/brokers") else "root"
+        lines.append(
+            f'  z{number} [label=<<b>{escape(name)}</b><br/>{shown}>, fillcolor="{colour}"];\n'
+        )
+        lines.append(f"  {above} -> z{number};\n")
+    return "".join([*lines, "}\n"])
+
+
+def _election_dot() -> str:
+    """Draw what each broker does: the election as a state diagram."""
+    boxes = {
+        "watch": ("watch /controller and read it (exists, then get)", BLUE),
+        "follow": ("remember who it is; wait for the watch", GREEN),
+        "race": ("create /controller, set the epoch: both or neither", YELLOW),
+        "lead": ("lead: read ZooKeeper, set watches, tell the brokers", GREEN),
+        "resign": ("resign: drop watches, timers and queues", RED),
+    }
+    arrows = (
+        ("watch", "follow", "there is one"),
+        ("watch", "race", "there is none"),
+        ("race", "lead", "it worked"),
+        ("race", "watch", "somebody was faster"),
+        ("follow", "watch", "the watch fires"),
+        ("lead", "resign", "another id, or no znode"),
+        ("resign", "watch", ""),
+    )
+    legend = [(BLUE, "reads"), (YELLOW, "runs"), (GREEN, "waits or works"), (RED, "lets go")]
+    lines = [
+        head("election", "What every broker does", legend),
+        "  rankdir=TB; nodesep=0.1; node [shape=box, style=filled];\n",
+    ]
+    for name, (words, colour) in boxes.items():
+        lines.append(f'  {name} [label=<{wrapped(words, 22)}>, fillcolor="{colour}"];\n')
+    for before, after, words in arrows:
+        label = f" [label=<{wrapped(words, 13)}>]" if words else ""
+        lines.append(f"  {before} -> {after}{label};\n")
+    return "".join([*lines, "}\n"])
+
+
+def _rows(cells: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> str:
+    """Return the rows of a table: a head, then cells of (text, colour)."""
+    return "".join(
+        f'<tr><td border="0" align="left">{wrapped(title, 22)}</td>'
+        + "".join(f'<td bgcolor="{colour}">{escape(text) or " "}</td>' for text, colour in row)
+        + "</tr>"
+        for title, row in cells
+    )
+
+
+def _failover_dot() -> str:
+    """Draw the failover: for each way in which broker 0 goes, who has the office in each second."""
+    seconds = range(10)
+    rows = [("seconds", [(str(second), GREY) for second in seconds])]
+    for gap in gaps().values():
+        row = []
+        for second in seconds:
+            ms = second * 1000 + 500
+            if ms < gap.gone_ms:
+                row.append(("0", YELLOW))
+            elif ms < gap.elected_ms:
+                row.append(("-", RED))
+            else:
+                row.append((str(gap.winner), GREEN))
+        rows.append((gap.words, row))
+    table = f'<table border="0" cellborder="1" cellspacing="0">{_rows(rows)}</table>'
+    return (
+        head(
+            "failover",
+            "Broker 0 goes; who stands in /controller?",
+            [(YELLOW, "still 0"), (GREEN, "the next one")],
+        )
+        + f"  office [shape=plaintext, label=<{table}>];\n}}\n"
+    )
+
+
+def _buckets_dot() -> str:
+    """Draw the buckets of the session tracker, with the messages that put a session into each."""
+    ends = sorted({touch.bucket_ms for touch in tracked().touches})
+    last = {touch.session: touch for touch in tracked().touches}
+    rows = [("bucket until", [(f"{end // 1000} s", GREY) for end in ends])]
+    for session in sorted(last):
+        row = []
+        for end in ends:
+            times = [
+                f"{t.at_ms / 1000:.1f}"
+                for t in tracked().touches
+                if (t.session, t.bucket_ms) == (session, end)
+            ]
+            colour = YELLOW if last[session].bucket_ms == end else BLUE if times else "#ffffff"
+            row.append((" ".join(times), colour))
+        rows.append((f"session {session}, heard at s", row))
+    table = f'<table border="0" cellborder="1" cellspacing="0">{_rows(rows)}</table>'
+    return (
+        head(
+            "buckets",
+            "6 s of silence are allowed, a bucket is 2 s",
+            [(BLUE, "was there"), (YELLOW, "expires with it")],
+        )
+        + f"  buckets [shape=plaintext, label=<{table}>];\n}}\n"
+    )
+
+
+DRAWINGS: Final[Mapping[str, Callable[[], Picture]]] = {
+    "office": office,
+    "race": race,
+    "vacant": vacant,
+    "two-controllers": two_controllers,
+    "sessions": sessions,
+    "ids": ids,
+    "dispenser": dispenser,
+}
