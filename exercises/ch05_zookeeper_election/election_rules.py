@@ -1,0 +1,279 @@
+"""The right answers of exercise 05-1, and a world to try them in: brokers that run for the office
+at the core of the embedded ZooKeeper.
+"""
+
+import json
+from collections import deque
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Final, Protocol
+
+from kafka_edu.zk.embedded.zookeeper_server import (
+    ConnectReply,
+    Effect,
+    Notify,
+    Reply,
+    ZooKeeperServer,
+)
+from kafka_edu.zk.jute.proto import (
+    OPEN_ACL_UNSAFE,
+    CheckVersionRequest,
+    ConnectRequest,
+    CreateRequest,
+    DataResponse,
+    DeleteRequest,
+    ErrorResult,
+    ExistsRequest,
+    GetDataRequest,
+    MultiOp,
+    MultiRequest,
+    MultiResponse,
+    Request,
+    SetDataRequest,
+    StatResponse,
+)
+from kafka_edu.zk.zk_client import ZkErrorCode
+
+Came = tuple[object, ...]
+Operation = tuple[object, ...]
+OFFICE: Final = "/controller"
+EPOCH: Final = "/controller_epoch"
+EPHEMERAL: Final = 1
+PERSISTENT: Final = 0
+IDLE: Final = ("wait", "lead")
+"""After these, only an event comes."""
+SESSION_MS: Final = 6_000
+
+
+class RightCandidate:
+    """What the learner's Candidate has to do."""
+
+    def __init__(self, broker: int) -> None:
+        self.broker = broker
+        self._epoch = 0
+        self._controller = -1
+        self._seen: tuple[int | None, bool] = (None, False)
+        self._purpose = "run"
+        self._tried = 0
+        self._asked = ""
+
+    def controller(self) -> int:
+        """Return the id last read or won; -1: none."""
+        return self._controller
+
+    def epoch(self) -> int:
+        """Return the epoch that it leads; 0: it does not lead."""
+        return self._epoch
+
+    def next(self, came: Came) -> Operation:
+        """Return the next operation."""
+        operation = self._next(came)
+        self._asked = str(operation[0])
+        return operation
+
+    def _next(self, came: Came) -> Operation:
+        match came:
+            case ("office", id_, bool(mine)):
+                broker = id_ if isinstance(id_, int) else None
+                self._controller = -1 if broker is None else broker
+                self._seen = broker, mine
+                if self._epoch and not (broker == self.broker and mine):
+                    return ("resign",)
+                return ("wait",) if self._epoch else self._after_reading()
+            case ("resigned",):
+                self._epoch = 0
+                return self._after_reading()
+            case ("epoch", int(epoch), int(version)):
+                self._tried = epoch + 1
+                if self._purpose == "run":
+                    return "run", epoch + 1, version
+                return "delete", version
+            case ("epoch", None, None):
+                return ("create_epoch",)
+            case ("won",):
+                self._epoch, self._controller = self._tried, self.broker
+                return "lead", self._epoch
+            case ("session_lost",) if self._epoch:
+                self._seen = -1, False  # what was read before is of no use
+                return ("resign",)
+            case ("created",):
+                return ("read_epoch",)
+            case ("node_exists",) if self._asked == "create_epoch":
+                return ("read_epoch",)
+            case _:
+                return ("look",)
+
+    def _after_reading(self) -> Operation:
+        broker, mine = self._seen
+        if broker == -1:
+            return ("look",)
+        self._purpose = "run" if broker is None else "delete"
+        return ("read_epoch",) if broker is None or mine else ("wait",)
+
+
+class Candidate(Protocol):
+    """A broker that is asked for its next operation."""
+
+    def next(self, came: Came) -> Operation: ...
+
+
+class Runner:
+    """One broker of the world: its candidate, its connection, and what has come for it."""
+
+    def __init__(self, broker: int, candidate: Candidate) -> None:
+        self.broker = broker
+        self.candidate = candidate
+        self.cnxn = 0
+        self.session = 0
+        self.answer: Came | None = ("start",)
+        """The answer to its last operation; None: it is idle."""
+        self.events: deque[Came] = deque()
+
+    @property
+    def has_work(self) -> bool:
+        """Whether anything has come."""
+        return self.answer is not None or bool(self.events)
+
+
+class ElectionWorld:
+    """ZooKeeper's core, and the brokers that run for the office. A script drives it."""
+
+    def __init__(self, candidates: Sequence[Callable[[int], Candidate]]) -> None:
+        self._now_ms = 0
+        self._server = ZooKeeperServer(tick_time_ms=500, now_ms=0, wall_ms=0)
+        self._server.start(0)
+        self.runners = [Runner(broker, make(broker)) for broker, make in enumerate(candidates)]
+        self._hand, _ = self._connect()
+        for runner in self.runners:
+            runner.cnxn, runner.session = self._connect()
+
+    # What a script does.
+
+    def step(self, runner: Runner) -> None:
+        """Give a broker what has come for it, and do what it answers."""
+        if runner.answer is not None:
+            came, runner.answer = runner.answer, None
+        else:
+            came = runner.events.popleft()
+        operation = runner.candidate.next(came)
+        if operation and operation[0] not in IDLE:
+            runner.answer = self._perform(runner, operation)
+
+    def settle(self, random: Random, most: int = 400) -> None:
+        """Let the brokers go on in an order that `random` makes, until all are idle. Raises
+        AssertionError if they never are.
+        """
+        for _ in range(most):
+            ready = [runner for runner in self.runners if runner.has_work]
+            if not ready:
+                return
+            self.step(random.choice(ready))
+        raise AssertionError(f"after {most} steps the brokers are still running for the office")
+
+    def delete_by_hand(self) -> None:
+        """Delete /controller, as somebody with a shell does."""
+        self._do(self._hand, DeleteRequest(OFFICE, -1))
+
+    def write_by_hand(self, broker: int) -> None:
+        """Write a broker's id into /controller."""
+        self._do(self._hand, SetDataRequest(OFFICE, _office(broker), -1))
+
+    def expire(self, runner: Runner) -> None:
+        """Let a broker's session expire, though the broker is well."""
+        self._spread(self._server.expire_session(runner.session, self._now_ms, self._now_ms))
+        runner.answer = None  # an answer on the way is lost with the connection
+        runner.events.clear()
+        runner.events.append(("session_lost",))
+        runner.cnxn, runner.session = self._connect()
+
+    # What there is to see.
+
+    def office(self) -> int | None:
+        """Return the id in /controller; None: there is no such znode."""
+        code, body = self._do(self._hand, GetDataRequest(OFFICE, False))
+        return _id_in(body) if code is ZkErrorCode.OK else None
+
+    def epoch(self) -> int:
+        """Return the epoch in /controller_epoch; 0 if there is none."""
+        _, body = self._do(self._hand, GetDataRequest(EPOCH, False))
+        return int(body.data or b"0") if isinstance(body, DataResponse) else 0
+
+    # Inside.
+
+    def _connect(self) -> tuple[int, int]:
+        cnxn = self._server.open_cnxn("world")
+        request = ConnectRequest(0, 0, SESSION_MS, 0, bytes(16), None)
+        effects = self._server.connect(cnxn, request, self._now_ms, self._now_ms)
+        [reply] = [each for each in effects if isinstance(each, ConnectReply)]
+        return cnxn, reply.response.session_id
+
+    def _do(self, cnxn: int, request: Request) -> tuple[ZkErrorCode, object]:
+        effects = self._server.request(cnxn, 1, request, self._now_ms, self._now_ms)
+        self._spread(effects)
+        [reply] = [each for each in effects if isinstance(each, Reply)]
+        return reply.code, reply.body
+
+    def _spread(self, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, Notify):
+                for runner in self.runners:
+                    if runner.cnxn == effect.cnxn:
+                        runner.events.append(("fired",))
+
+    def _perform(self, runner: Runner, operation: Operation) -> Came:
+        match operation:
+            case ("look",):
+                _, stat = self._do(runner.cnxn, ExistsRequest(OFFICE, True))
+                if not isinstance(stat, StatResponse):
+                    return "office", None, False
+                _, body = self._do(runner.cnxn, GetDataRequest(OFFICE, False))
+                return "office", _id_in(body), stat.stat.ephemeral_owner == runner.session
+            case ("read_epoch",):
+                _, body = self._do(runner.cnxn, GetDataRequest(EPOCH, False))
+                if not isinstance(body, DataResponse):
+                    return "epoch", None, None
+                return "epoch", int(body.data or b"0"), body.stat.version
+            case ("create_epoch",):
+                request = CreateRequest(EPOCH, b"0", OPEN_ACL_UNSAFE, PERSISTENT)
+                code, _ = self._do(runner.cnxn, request)
+                return ("created",) if code is ZkErrorCode.OK else ("node_exists",)
+            case ("run", int(epoch), int(version)):
+                return self._run(runner, epoch, version)
+            case ("delete", int(version)):
+                return self._delete(runner, version)
+            case ("resign",):
+                return ("resigned",)
+            case _:
+                raise ValueError(f"{operation!r} is no operation")
+
+    def _run(self, runner: Runner, epoch: int, version: int) -> Came:
+        failed = self._multi(
+            runner,
+            CreateRequest(OFFICE, _office(runner.broker), OPEN_ACL_UNSAFE, EPHEMERAL),
+            SetDataRequest(EPOCH, str(epoch).encode(), version),
+        )
+        if ZkErrorCode.NODE_EXISTS in failed:
+            return ("node_exists",)
+        return ("bad_version",) if failed else ("won",)
+
+    def _delete(self, runner: Runner, version: int) -> Came:
+        failed = self._multi(runner, CheckVersionRequest(EPOCH, version), DeleteRequest(OFFICE, -1))
+        if ZkErrorCode.NO_NODE in failed:
+            return ("no_node",)
+        return ("bad_version",) if failed else ("deleted",)
+
+    def _multi(self, runner: Runner, *ops: MultiOp) -> set[ZkErrorCode]:
+        """Do all of it or nothing. Return the errors."""
+        _, body = self._do(runner.cnxn, MultiRequest(ops))
+        results = body.results if isinstance(body, MultiResponse) else ()
+        return {result.code for result in results if isinstance(result, ErrorResult)}
+
+
+def _office(broker: int) -> bytes:
+    return json.dumps({"version": 1, "brokerid": broker, "timestamp": "0"}).encode()
+
+
+def _id_in(body: object) -> int | None:
+    return (
+        int(json.loads(body.data or b"{}")["brokerid"]) if isinstance(body, DataResponse) else None
+    )

@@ -1,0 +1,1 @@
+"""Exercise 05-1: run for the controller's office."""

@@ -1,0 +1,49 @@
+"""Hidden tests of exercise 05-1: only `kafka-edu lab grade 05-1` runs them."""
+
+from random import Random
+
+from kafka_edu.learner.learner import Learner
+
+from .public_tests import world
+
+
+def test_written_by_hand_again_and_again(learner: Learner, seed: int) -> None:
+    """ids are written into /controller, and between them it is deleted"""
+    random = Random(f"written/{seed}")
+    three = world(learner, 3)
+    for _ in range(8):
+        three.settle(random)
+        if random.random() < 0.7:
+            three.write_by_hand(random.randrange(3))
+        else:
+            three.delete_by_hand()
+    three.settle(random)
+
+
+def test_troubles_in_the_middle(learner: Learner, seed: int) -> None:
+    """something happens before the brokers have settled the last election"""
+    random = Random(f"middle/{seed}")
+    four = world(learner, 4)
+    for _ in range(30):
+        for _ in range(random.choice((0, 1, 3, 8))):
+            ready = [runner for runner in four.runners if runner.has_work]
+            if ready:
+                four.step(random.choice(ready))
+        match random.choice("dwe"):
+            case "d":
+                four.delete_by_hand()
+            case "w":
+                four.write_by_hand(random.randrange(4))
+            case _:
+                four.expire(random.choice(four.runners))
+    four.settle(random)
+
+
+def test_two_clusters(learner: Learner, seed: int) -> None:
+    """two clusters whose brokers have the same ids, and do not know of each other"""
+    random = Random(f"two/{seed}")
+    both = (world(learner, 2), world(learner, 2))
+    for _ in range(6):
+        for one in both:
+            one.settle(random)
+        random.choice(both).expire(random.choice(random.choice(both).runners))
