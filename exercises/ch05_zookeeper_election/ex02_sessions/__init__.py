@@ -1,0 +1,1 @@
+"""Exercise 05-2: sessions in buckets."""
