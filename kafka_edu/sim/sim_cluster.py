@@ -94,9 +94,10 @@ class SimCluster:
         properties: Mapping[str, str] | None = None,
         level: Level = Level.STATE,
         broker_properties: Mapping[int, Mapping[str, str]] | None = None,
+        zookeeper_tick_ms: int = 2_000,
     ) -> None:
         """Build the cluster. Every broker has `properties`. Single brokers have `broker_properties`
-        in addition.
+        in addition. `zookeeper_tick_ms` is ZooKeeper's tickTime.
         """
         self.seed = seed
         self.loop = SimLoop()
@@ -120,7 +121,7 @@ class SimCluster:
         """
         self.zookeeper = MemoryZooKeeper(
             self.time,
-            tick_time_ms=2000,
+            tick_time_ms=zookeeper_tick_ms,
             latency_ms=lambda: zk_random.uniform(*self.zookeeper_latency_ms),
             trace=zk_tracer,
         )
