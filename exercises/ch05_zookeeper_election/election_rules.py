@@ -135,17 +135,75 @@ class Runner:
         return self.answer is not None or bool(self.events)
 
 
+class AtZooKeeper:
+    """The core of the embedded ZooKeeper, at which nothing takes time."""
+
+    def __init__(self, notify: Callable[[int], None]) -> None:
+        """`notify` gets the connection whose watch has fired."""
+        self._notify = notify
+        self._server = ZooKeeperServer(tick_time_ms=500, now_ms=0, wall_ms=0)
+        self._server.start(0)
+
+    def connect(self) -> tuple[int, int]:
+        """Return a new connection, and its session."""
+        cnxn = self._server.open_cnxn("world")
+        request = ConnectRequest(0, 0, SESSION_MS, 0, bytes(16), None)
+        effects = self._server.connect(cnxn, request, 0, 0)
+        [reply] = [each for each in effects if isinstance(each, ConnectReply)]
+        return cnxn, reply.response.session_id
+
+    def expire(self, session: int) -> None:
+        """Let a session expire."""
+        self._spread(self._server.expire_session(session, 0, 0))
+
+    def do(self, cnxn: int, request: Request) -> tuple[ZkErrorCode, object]:
+        """Do a request. Return the error and the answer."""
+        effects = self._server.request(cnxn, 1, request, 0, 0)
+        self._spread(effects)
+        [reply] = [each for each in effects if isinstance(each, Reply)]
+        return reply.code, reply.body
+
+    def multi(self, cnxn: int, *ops: MultiOp) -> set[ZkErrorCode]:
+        """Do all of it or nothing. Return the errors."""
+        _, body = self.do(cnxn, MultiRequest(ops))
+        results = body.results if isinstance(body, MultiResponse) else ()
+        return {result.code for result in results if isinstance(result, ErrorResult)}
+
+    def watch(self, cnxn: int) -> int | None:
+        """Watch /controller. Return the session that owns it; None: it is not there."""
+        _, body = self.do(cnxn, ExistsRequest(OFFICE, True))
+        return body.stat.ephemeral_owner if isinstance(body, StatResponse) else None
+
+    def office(self, cnxn: int) -> int | None:
+        """Return the id in /controller; None: it is not there."""
+        _, body = self.do(cnxn, GetDataRequest(OFFICE, False))
+        return _id_in(body) if isinstance(body, DataResponse) else None
+
+    def create(self, cnxn: int, broker: int) -> bool:
+        """Create /controller. Return False if it is there already."""
+        code, _ = self.do(cnxn, _creation(broker))
+        return code is ZkErrorCode.OK
+
+    def delete(self, cnxn: int) -> bool:
+        """Delete /controller. Return False if it is not there."""
+        code, _ = self.do(cnxn, DeleteRequest(OFFICE, -1))
+        return code is ZkErrorCode.OK
+
+    def _spread(self, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, Notify):
+                self._notify(effect.cnxn)
+
+
 class ElectionWorld:
     """ZooKeeper's core, and the brokers that run for the office. A script drives it."""
 
     def __init__(self, candidates: Sequence[Callable[[int], Candidate]]) -> None:
-        self._now_ms = 0
-        self._server = ZooKeeperServer(tick_time_ms=500, now_ms=0, wall_ms=0)
-        self._server.start(0)
+        self._zookeeper = AtZooKeeper(self._fired)
         self.runners = [Runner(broker, make(broker)) for broker, make in enumerate(candidates)]
-        self._hand, _ = self._connect()
+        self._hand, _ = self._zookeeper.connect()
         for runner in self.runners:
-            runner.cnxn, runner.session = self._connect()
+            runner.cnxn, runner.session = self._zookeeper.connect()
 
     # What a script does.
 
@@ -172,101 +230,75 @@ class ElectionWorld:
 
     def delete_by_hand(self) -> None:
         """Delete /controller, as somebody with a shell does."""
-        self._do(self._hand, DeleteRequest(OFFICE, -1))
+        self._zookeeper.delete(self._hand)
 
     def write_by_hand(self, broker: int) -> None:
         """Write a broker's id into /controller."""
-        self._do(self._hand, SetDataRequest(OFFICE, _office(broker), -1))
+        self._zookeeper.do(self._hand, SetDataRequest(OFFICE, _office(broker), -1))
 
     def expire(self, runner: Runner) -> None:
         """Let a broker's session expire, though the broker is well."""
-        self._spread(self._server.expire_session(runner.session, self._now_ms, self._now_ms))
+        self._zookeeper.expire(runner.session)
         runner.answer = None  # an answer on the way is lost with the connection
         runner.events.clear()
         runner.events.append(("session_lost",))
-        runner.cnxn, runner.session = self._connect()
+        runner.cnxn, runner.session = self._zookeeper.connect()
 
     # What there is to see.
 
     def office(self) -> int | None:
         """Return the id in /controller; None: there is no such znode."""
-        code, body = self._do(self._hand, GetDataRequest(OFFICE, False))
-        return _id_in(body) if code is ZkErrorCode.OK else None
+        return self._zookeeper.office(self._hand)
 
     def epoch(self) -> int:
         """Return the epoch in /controller_epoch; 0 if there is none."""
-        _, body = self._do(self._hand, GetDataRequest(EPOCH, False))
+        _, body = self._zookeeper.do(self._hand, GetDataRequest(EPOCH, False))
         return int(body.data or b"0") if isinstance(body, DataResponse) else 0
 
     # Inside.
 
-    def _connect(self) -> tuple[int, int]:
-        cnxn = self._server.open_cnxn("world")
-        request = ConnectRequest(0, 0, SESSION_MS, 0, bytes(16), None)
-        effects = self._server.connect(cnxn, request, self._now_ms, self._now_ms)
-        [reply] = [each for each in effects if isinstance(each, ConnectReply)]
-        return cnxn, reply.response.session_id
-
-    def _do(self, cnxn: int, request: Request) -> tuple[ZkErrorCode, object]:
-        effects = self._server.request(cnxn, 1, request, self._now_ms, self._now_ms)
-        self._spread(effects)
-        [reply] = [each for each in effects if isinstance(each, Reply)]
-        return reply.code, reply.body
-
-    def _spread(self, effects: Sequence[Effect]) -> None:
-        for effect in effects:
-            if isinstance(effect, Notify):
-                for runner in self.runners:
-                    if runner.cnxn == effect.cnxn:
-                        runner.events.append(("fired",))
+    def _fired(self, cnxn: int) -> None:
+        for runner in self.runners:
+            if runner.cnxn == cnxn:
+                runner.events.append(("fired",))
 
     def _perform(self, runner: Runner, operation: Operation) -> Came:
+        zookeeper, cnxn = self._zookeeper, runner.cnxn
         match operation:
             case ("look",):
-                _, stat = self._do(runner.cnxn, ExistsRequest(OFFICE, True))
-                if not isinstance(stat, StatResponse):
+                owner = zookeeper.watch(cnxn)
+                if owner is None:
                     return "office", None, False
-                _, body = self._do(runner.cnxn, GetDataRequest(OFFICE, False))
-                return "office", _id_in(body), stat.stat.ephemeral_owner == runner.session
+                return "office", zookeeper.office(cnxn), owner == runner.session
             case ("read_epoch",):
-                _, body = self._do(runner.cnxn, GetDataRequest(EPOCH, False))
+                _, body = zookeeper.do(cnxn, GetDataRequest(EPOCH, False))
                 if not isinstance(body, DataResponse):
                     return "epoch", None, None
                 return "epoch", int(body.data or b"0"), body.stat.version
             case ("create_epoch",):
                 request = CreateRequest(EPOCH, b"0", OPEN_ACL_UNSAFE, PERSISTENT)
-                code, _ = self._do(runner.cnxn, request)
+                code, _ = zookeeper.do(cnxn, request)
                 return ("created",) if code is ZkErrorCode.OK else ("node_exists",)
             case ("run", int(epoch), int(version)):
-                return self._run(runner, epoch, version)
+                written = SetDataRequest(EPOCH, str(epoch).encode(), version)
+                failed = zookeeper.multi(cnxn, _creation(runner.broker), written)
+                if ZkErrorCode.NODE_EXISTS in failed:
+                    return ("node_exists",)
+                return ("bad_version",) if failed else ("won",)
             case ("delete", int(version)):
-                return self._delete(runner, version)
+                checked = CheckVersionRequest(EPOCH, version)
+                failed = zookeeper.multi(cnxn, checked, DeleteRequest(OFFICE, -1))
+                if ZkErrorCode.NO_NODE in failed:
+                    return ("no_node",)
+                return ("bad_version",) if failed else ("deleted",)
             case ("resign",):
                 return ("resigned",)
             case _:
                 raise ValueError(f"{operation!r} is no operation")
 
-    def _run(self, runner: Runner, epoch: int, version: int) -> Came:
-        failed = self._multi(
-            runner,
-            CreateRequest(OFFICE, _office(runner.broker), OPEN_ACL_UNSAFE, EPHEMERAL),
-            SetDataRequest(EPOCH, str(epoch).encode(), version),
-        )
-        if ZkErrorCode.NODE_EXISTS in failed:
-            return ("node_exists",)
-        return ("bad_version",) if failed else ("won",)
 
-    def _delete(self, runner: Runner, version: int) -> Came:
-        failed = self._multi(runner, CheckVersionRequest(EPOCH, version), DeleteRequest(OFFICE, -1))
-        if ZkErrorCode.NO_NODE in failed:
-            return ("no_node",)
-        return ("bad_version",) if failed else ("deleted",)
-
-    def _multi(self, runner: Runner, *ops: MultiOp) -> set[ZkErrorCode]:
-        """Do all of it or nothing. Return the errors."""
-        _, body = self._do(runner.cnxn, MultiRequest(ops))
-        results = body.results if isinstance(body, MultiResponse) else ()
-        return {result.code for result in results if isinstance(result, ErrorResult)}
+def _creation(broker: int) -> CreateRequest:
+    return CreateRequest(OFFICE, _office(broker), OPEN_ACL_UNSAFE, EPHEMERAL)
 
 
 def _office(broker: int) -> bytes:
