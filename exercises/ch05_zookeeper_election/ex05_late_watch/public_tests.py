@@ -127,12 +127,12 @@ def _why_not(made: Run, event: int) -> str:
 def test_who_has_created_nothing(learner: Learner) -> None:
     """a broker that could not create the znode is not the controller"""
     made = learner.make(1)
-    for what in ("the start", "node_exists()"):
+    for what, arguments in (("begin", []), ("read", [None]), ("node_exists", [])):
+        made.call(what, *arguments)
         came = made.call("knows")
         if came != -1:
             why = "it has read nothing, and created nothing: it knows of no controller"
             raise Mismatch(f"knows() of broker 1 after {what}", -1, came, why)
-        made.call("node_exists")
 
 
 @pytest.mark.parametrize("brokers", [1, 2, 3])
