@@ -1,0 +1,1 @@
+"""Exercise 04-7: find and mend why the deletion of a topic never ends."""

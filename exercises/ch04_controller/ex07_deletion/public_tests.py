@@ -1,0 +1,190 @@
+"""Public tests of exercise 04-7. Run them by `kafka-edu lab check 04-7`: the learner's class lives
+in another process, and `learner` asks it.
+"""
+
+from collections.abc import Sequence
+from random import Random
+
+from kafka_edu.learner.learner import Learner
+
+from ...runner.mismatch import Mismatch, Words
+from ..deletion_rules import Call, RightDeletion, answer, quiet, something, started
+from .material import Run, run
+
+TOPICS = (("pay", (0, 1)), ("web", (0, 1, 2)))
+BROKERS = (0, 1, 2)
+ORDER_WEB = Call("order", ("web",), "the deletion of web is ordered")
+ORDER_PAY = Call("order", ("pay",), "the deletion of pay is ordered")
+
+
+def dies(broker: int) -> Call:
+    """Return that a broker dies."""
+    return Call("broker_failed", (broker,), f"broker {broker} dies")
+
+
+class Checked:
+    """The learner's class. Each answer is compared with the right one."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        topics: Sequence[tuple[str, Sequence[int]]] = TOPICS,
+        brokers: Sequence[int] = BROKERS,
+    ) -> None:
+        self._made = learner.make([(name, list(ids)) for name, ids in topics], list(brokers))
+        self._events: list[str] = []
+        self.right = RightDeletion(topics, brokers)
+
+    def do(self, *calls: Call) -> None:
+        """Compare the answers to calls, and the states after each. Raises Mismatch."""
+        for call in calls:
+            expected = self.right.do(call)
+            came = self._made.call(call.method, *call.arguments)
+            self._events.append(call.text)
+            shown = f"{call.method}({', '.join(map(repr, call.arguments))}), after the events below"
+            drawing = tuple(self._events[-9:])
+            if came != expected:
+                raise Mismatch(
+                    shown,
+                    expected,
+                    came,
+                    "a StopReplica goes to each replica that is tried now, and whose broker lives",
+                    drawing=drawing,
+                    read=call.method,
+                )
+            expected_states, states = self.right.states(), self._made.call("states")
+            if states != expected_states:
+                raise Mismatch(
+                    f"states() after {shown}",
+                    expected_states,
+                    states,
+                    "a broker that dies while it deletes will never answer; and a topic is gone"
+                    " when all of its replicas are",
+                    drawing=drawing,
+                    read=call.method,
+                )
+
+
+def test_diagnosis(learner: Learner, material: int) -> None:
+    """diagnosis names the topic, and the event after which nobody would go on"""
+    made = run(material)
+    came = learner.make([], []).call("diagnosis")
+    asked, expected = "diagnosis()", Words("(topic, number of an event, name of the method)")
+    match came:
+        case (str(topic), int(event), str()):
+            pass
+        case _:
+            raise Mismatch(asked, expected, came, "three things are asked for")
+    if topic != made.found.topic:
+        raise Mismatch(asked, expected, came, _why_not_topic(made, topic), read="events.txt")
+    if event != made.found.event:
+        raise Mismatch(asked, expected, came, _why_not_event(made, event), read="events.txt")
+
+
+def _why_not_topic(made: Run, topic: str) -> str:
+    if topic not in dict(made.topics):
+        return f"events.txt has the topics {', '.join(name for name, _ in made.topics)}"
+    if any(name == topic for name, _, _ in made.states):
+        return f"nobody has ordered the deletion of {topic}"
+    return f"{topic} is gone at the end"
+
+
+def _why_not_event(made: Run, event: int) -> str:
+    if not 1 <= event <= len(made.calls):
+        return f"events.txt has the events 1 to {len(made.calls)}"
+    if event < made.found.event:
+        return f"after event {event}, an answer could still come for each replica that was started"
+    return f"before event {event} already, a broker was dead whose answer is waited for"
+
+
+def test_method(learner: Learner) -> None:
+    """diagnosis names the method that is wrong"""
+    came = learner.make([], []).call("diagnosis")
+    method = came[2] if isinstance(came, tuple) and len(came) == 3 else came
+    reasons = {
+        "broker_started": (
+            "it lets each topic be tried again that waits for the broker, as it should; did the"
+            " topic wait?"
+        ),
+        "resume": (
+            "it leaves a topic alone while an answer is on its way, as it should; who should have"
+            " said that none will come?"
+        ),
+        "states": "states is the tests' own",
+    }
+    if method != "broker_failed":
+        why = reasons.get(str(method), "it does what README.md says")
+        raise Mismatch("diagnosis()", Words("the method that is wrong"), method, why)
+
+
+def test_all_is_well(learner: Learner) -> None:
+    """all brokers live and answer"""
+    one = Checked(learner)
+    one.do(ORDER_WEB, *(answer("web", broker, ok=True) for broker in (2, 0, 1)), ORDER_WEB)
+
+
+def test_dead_before(learner: Learner) -> None:
+    """a broker is dead before the order, and comes"""
+    one = Checked(learner)
+    one.do(dies(1), ORDER_WEB, answer("web", 0, ok=True), answer("web", 2, ok=True))
+    one.do(started(1), answer("web", 1, ok=True))
+
+
+def test_dies_while_it_deletes(learner: Learner) -> None:
+    """a broker dies while it deletes, and comes before and after the others have answered"""
+    for early in (True, False):
+        one = Checked(learner)
+        one.do(ORDER_WEB, dies(1))
+        if early:
+            one.do(started(1))
+        one.do(answer("web", 0, ok=True), answer("web", 2, ok=True))
+        one.do(dies(2), started(2), started(1), answer("web", 1, ok=True))
+
+
+def test_dies_when_it_has_deleted(learner: Learner) -> None:
+    """a broker that has deleted its replica may die: there is nothing left to do on it"""
+    one = Checked(learner)
+    one.do(ORDER_PAY, answer("pay", 1, ok=True), dies(1), answer("pay", 0, ok=True))
+
+
+def test_cannot(learner: Learner) -> None:
+    """a broker cannot delete its replica, and can when it comes again"""
+    one = Checked(learner)
+    one.do(ORDER_PAY, answer("pay", 1, ok=False), answer("pay", 0, ok=True))
+    one.do(dies(1), started(1), answer("pay", 1, ok=True))
+
+
+def test_moves(learner: Learner) -> None:
+    """a topic that moves is deleted when the move has ended"""
+    one = Checked(learner)
+    one.do(Call("move_begins", ("web",), "the replicas of web begin to move"), ORDER_WEB)
+    one.do(dies(0), started(0), Call("move_ended", ("web",), "the move of web has ended"))
+    one.do(*(answer("web", broker, ok=True) for broker in (0, 1, 2)))
+
+
+def test_others_are_not_touched(learner: Learner) -> None:
+    """a topic that nobody deletes goes offline and online with its broker"""
+    one = Checked(learner)
+    one.do(dies(0), ORDER_PAY, dies(1), started(0), started(1), answer("pay", 0, ok=True))
+
+
+def test_many(learner: Learner, seed: int) -> None:
+    """many things happen, and then all is quiet: each deletion has ended"""
+    random = Random(seed)
+    for _ in range(4):
+        play(Checked(learner), random, events=40)
+
+
+def play(
+    one: Checked,
+    random: Random,
+    *,
+    events: int,
+    late: bool = False,
+    brokers: Sequence[int] = BROKERS,
+) -> None:
+    """Let things happen, and then wait until all is quiet."""
+    for _ in range(events):
+        one.do(something(random, one.right, brokers, late=late))
+    while (call := quiet(one.right, brokers)) is not None:
+        one.do(call)
