@@ -46,4 +46,5 @@ def test_two_clusters(learner: Learner, seed: int) -> None:
     for _ in range(6):
         for one in both:
             one.settle(random)
-        random.choice(both).expire(random.choice(random.choice(both).runners))
+        one = random.choice(both)
+        one.expire(random.choice(one.runners))
