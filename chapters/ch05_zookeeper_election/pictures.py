@@ -590,7 +590,7 @@ def _buckets_dot() -> str:
             ]
             colour = YELLOW if last[session].bucket_ms == end else BLUE if times else "#ffffff"
             row.append((" ".join(times), colour))
-        rows.append((f"session {session}, heard at s", row))
+        rows.append((f"session {session} heard at (s)", row))
     table = f'<table border="0" cellborder="1" cellspacing="0">{_rows(rows)}</table>'
     return (
         head(
