@@ -228,6 +228,23 @@ class ElectionWorld:
             self.step(random.choice(ready))
         raise AssertionError(f"after {most} steps the brokers are still running for the office")
 
+    def go_on(self, random: Random, steps: int) -> None:
+        """Let brokers that have work go on, in an order that `random` makes."""
+        for _ in range(steps):
+            ready = [runner for runner in self.runners if runner.has_work]
+            if ready:
+                self.step(random.choice(ready))
+
+    def disturb(self, random: Random) -> None:
+        """Delete /controller, write an id into it, or let a session expire."""
+        match random.choice("dwe"):
+            case "d":
+                self.delete_by_hand()
+            case "w":
+                self.write_by_hand(random.randrange(len(self.runners)))
+            case _:
+                self.expire(random.choice(self.runners))
+
     def delete_by_hand(self) -> None:
         """Delete /controller, as somebody with a shell does."""
         self._zookeeper.delete(self._hand)

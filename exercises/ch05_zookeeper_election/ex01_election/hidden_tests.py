@@ -25,17 +25,8 @@ def test_troubles_in_the_middle(learner: Learner, seed: int) -> None:
     random = Random(f"middle/{seed}")
     four = world(learner, 4)
     for _ in range(30):
-        for _ in range(random.choice((0, 1, 3, 8))):
-            ready = [runner for runner in four.runners if runner.has_work]
-            if ready:
-                four.step(random.choice(ready))
-        match random.choice("dwe"):
-            case "d":
-                four.delete_by_hand()
-            case "w":
-                four.write_by_hand(random.randrange(4))
-            case _:
-                four.expire(random.choice(four.runners))
+        four.go_on(random, random.choice((0, 1, 3, 8)))
+        four.disturb(random)
     four.settle(random)
 
 

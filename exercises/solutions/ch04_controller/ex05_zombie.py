@@ -1,4 +1,4 @@
-"""Exercise 04-5: the reference solution (Kafka: ReplicaManager, KIP-497 and KAFKA-9539)."""
+"""Exercise 04-5: the reference solution (Kafka: ReplicaManager, KIP-570)."""
 
 from collections.abc import Sequence
 

@@ -33,17 +33,8 @@ def test_there_is_one_controller_and_no_epoch_twice(seed: int) -> None:
 
     world = ElectionWorld([make] * 3)
     for _ in range(12):
-        for _ in range(random.choice((0, 2, 9, 60))):
-            ready = [runner for runner in world.runners if runner.has_work]
-            if ready:
-                world.step(random.choice(ready))
-        match random.choice("dwe"):
-            case "d":
-                world.delete_by_hand()
-            case "w":
-                world.write_by_hand(random.randrange(3))
-            case _:
-                world.expire(random.choice(world.runners))
+        world.go_on(random, random.choice((0, 2, 9, 60)))
+        world.disturb(random)
     world.settle(random)
     leading = [one.right for one in candidates if one.right.epoch()]
     assert len(leading) == 1

@@ -1,13 +1,14 @@
-"""The values of bound names in texts."""
+"""What an event binds besides its fields: its time, and who emitted it."""
 
-from kafka_edu.instruments.presenter.expectation import filled
-
-NAMES = {"rows": "1500", "isr": "(0, 1)"}
-
-
-def test_a_value_stands_as_it_is_or_with_its_thousands_apart() -> None:
-    assert filled("{rows} and {rows:,} of {isr}", NAMES) == "1500 and 1,500 of (0, 1)"
+from kafka_edu.instruments.presenter.expectation import bound_by
+from kafka_edu.instruments.presenter.script import Expectation
+from kafka_edu.trace.event import Envelope, Source
+from kafka_edu.trace.events.controller import ControllerElected
 
 
-def test_what_is_no_number_or_not_bound_stays_as_it_is() -> None:
-    assert filled("{isr:,} {later} {later:,} {{", NAMES) == "(0, 1) {later} {later} {"
+def test_time_and_sender_are_bound() -> None:
+    elected = ControllerElected(epoch=7, epoch_zk_version=9)
+    envelope = Envelope(Source.of_broker(2), 1, 0, 0, 45_678, elected)
+    names = {"epoch": "epoch", "at": "@ms", "winner": "@broker"}
+    waits = Expectation("somebody wins", "ControllerElected", bind=names)
+    assert bound_by(waits, envelope) == {"epoch": "7", "at": "45", "winner": "2"}

@@ -263,7 +263,9 @@ def test_targets_are_found_when_the_act_is_due() -> None:
     assert broker("leader of web-0") == 1
     assert broker("follower of web-0") == 2
     assert broker("controller") == 2
-    assert broker("not the controller") != 2
+    assert broker("not the controller") == 0, "the first of the others"
+    with pytest.raises(UnknownTargetError, match="no broker is known that is not the controller"):
+        resolve(ScriptAct("kill", {"broker": "not the controller"}, 1), {}, Knows(2, {}))
     assert broker("{v}") == 0
     with pytest.raises(UnknownTargetError, match="web-1 has no leader now"):
         broker("leader of web-1")
