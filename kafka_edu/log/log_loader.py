@@ -113,9 +113,11 @@ class _LogLoader:
         self._file_system = file_system
         self._config = config
         self._now_ms = now_ms
-        self._expiration_ms = expiration_ms
         self._log_start_offset = 0
         self._segments: list[LogSegment] = []
+        self._producers = ProducerStateManager(
+            topic_partition, directory, file_system, expiration_ms
+        )
         self._recovered: list[int] = []
         self._without_index: set[int] = set()
         """Base offsets of segments whose index is built again, even below the recovery point."""
@@ -130,7 +132,7 @@ class _LogLoader:
     ) -> tuple[Log, list[Event]]:
         self._log_start_offset = log_start_offset
         self._file_system.make_dirs(self._directory)
-        newest_snapshot = max(self._producers().snapshot_offsets(), default=0)
+        newest_snapshot = max(self._producers.snapshot_offsets(), default=0)
         self._remove_temporary_files()
         self._complete_swaps()
         epochs = self._load_epochs()
@@ -160,11 +162,9 @@ class _LogLoader:
         epochs.truncate_from_end(end)
         epochs.truncate_from_start(start)
         self._check_epochs(epochs, start, end)
-        producers = self._producers()
         self._check_missing(newest_snapshot, end)
-        producers.remove_stray_snapshots([segment.base_offset for segment in self._segments])
-        load_producers(producers, self._segments, start, end, self._now_ms)
-        self._repairs.add_snapshots(producers.dropped)
+        self._producers.remove_stray_snapshots([segment.base_offset for segment in self._segments])
+        self._load_producers(self._segments, start, end)
         known = end if clean else max(min(recovery_point, end), start)
         log = Log(
             self._topic_partition,
@@ -177,7 +177,7 @@ class _LogLoader:
             end,
             known,
             epochs,
-            producers,
+            self._producers,
         )
         log.last_flushed_ms = self._now_ms
         return log, self._events(log, recovery_point, clean)
@@ -216,10 +216,12 @@ class _LogLoader:
         )
         return events
 
-    def _producers(self) -> ProducerStateManager:
-        return ProducerStateManager(
-            self._topic_partition, self._directory, self._file_system, self._expiration_ms
-        )
+    def _load_producers(
+        self, segments: list[LogSegment], log_start_offset: int, log_end_offset: int
+    ) -> None:
+        load_producers(self._producers, segments, log_start_offset, log_end_offset, self._now_ms)
+        self._repairs.add_snapshots(self._producers.dropped)
+        self._producers.dropped.clear()
 
     def _segment(self, base_offset: int) -> LogSegment:
         return LogSegment(
@@ -468,13 +470,9 @@ class _LogLoader:
         """Check one segment; return whether something was cut off. The producers are followed
         through it, because its transaction index is made from their aborted transactions.
         """
-        producers = self._producers()
-        load_producers(
-            producers,
-            before,
-            min(self._log_start_offset, segment.base_offset),
-            segment.base_offset,
-            self._now_ms,
+        producers = self._producers
+        self._load_producers(
+            before, min(self._log_start_offset, segment.base_offset), segment.base_offset
         )
 
         def note(header: BatchHeader, batch: memoryview) -> None:
@@ -489,7 +487,6 @@ class _LogLoader:
 
         cut, why = segment.recover(self._config.segment_index_bytes, note)
         producers.take_snapshot()
-        self._repairs.add_snapshots(producers.dropped)
         if cut:
             self._repairs.add(
                 TAIL_CUT, segment.log.path, why, size=cut, from_offset=producers.map_end_offset

@@ -319,11 +319,15 @@ class ProducerStateManager:
         """Fall back to the newest snapshot between these offsets, because the log now lies between
         them. The caller then reads the batches behind it.
 
-        Afterwards `map_end_offset` is that snapshot's offset, or the log's start.
+        Afterwards `map_end_offset` is that snapshot's offset, or the log's start. A state that
+        already ends at `log_end_offset` is kept: a snapshot holds only the last batch of a
+        producer, and with less than five known the retry of an older one looks out of order.
         """
         for offset in self.snapshot_offsets():
             if not log_start_offset <= offset <= log_end_offset:
                 self._remove_snapshot(offset)
+        if self.map_end_offset == log_end_offset:
+            return
         self._clear()
         for offset in reversed(self.snapshot_offsets()):
             try:

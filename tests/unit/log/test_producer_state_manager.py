@@ -155,6 +155,23 @@ def test_what_is_known_survives_a_restart(clean: bool) -> None:
     assert send(again, 20) == (40, 40)
 
 
+@pytest.mark.parametrize("batches", [5, 6, 20])
+def test_after_a_kill_retries_of_all_batches_in_flight_are_known_again(batches: int) -> None:
+    """A leader that is killed has answered none of them. A snapshot, as recovery writes one behind
+    each segment, knows only the last.
+    """
+    file_system = MemoryFileSystem()
+    log = open_log(file_system)
+    for i in range(batches):
+        send(log, i)
+    again = open_log(file_system, clean=False)
+    assert len(again.segments) > (batches > 6)
+    for i in range(batches - 5, batches):
+        assert send(again, i) == (i, i)
+    assert again.log_end_offset == batches
+    assert send(again, batches) == (batches, batches)
+
+
 def test_a_snapshot_with_a_wrong_checksum_is_thrown_away() -> None:
     file_system = MemoryFileSystem()
     log = open_log(file_system)
