@@ -29,7 +29,7 @@ def _play(cluster: Cluster, cases: Sequence[Case]) -> None:
 
 @pytest.mark.cluster
 def test_each_act_in_some_states(cluster: Cluster) -> None:
-    _play(cluster, some_cases(SEED, of_each=2))
+    _play(cluster, some_cases(SEED, of_each=1))
 
 
 @pytest.mark.long
