@@ -48,6 +48,7 @@ from .screens.filter_screen import FilterScreen
 from .screens.glossary_screen import GlossaryScreen
 from .screens.registry import DECLARATIONS, SCREENS
 from .view_model.wire_view import WireView
+from .widgets.keys_footer import KeysFooter
 
 TICK_S: Final = 0.1
 FLOOD_TICK_S: Final = 0.08
@@ -702,7 +703,11 @@ async def _draw(app: DashboardApp, pilot: Pilot[None], screen: str, light: bool)
     await pilot.pause()
     app.look()
     # The footer appears by itself, a moment later.
-    await _until(lambda: bool(app.screen.query("FooterKey")), SystemTime(), FOOTER_TIMEOUT_S)
+    await _until(
+        lambda: any(each.shown for each in app.screen.query(KeysFooter)),
+        SystemTime(),
+        FOOTER_TIMEOUT_S,
+    )
     app.look()
     await pilot.pause()
     return tidy(app.export_screenshot(title="kafka-edu dashboard"))

@@ -19,6 +19,7 @@ from textual.pilot import Pilot
 from tests.tui.moments import MOMENTS, app_at, settle
 from tui.app import DashboardApp
 from tui.screens.registry import DECLARATIONS
+from tui.widgets.keys_footer import KeysFooter
 
 FOLDER: Final = Path(__file__).parent / "snapshots"
 SIZES: Final = ((80, 24), (120, 40), (200, 60))
@@ -65,7 +66,7 @@ async def settled(app: DashboardApp, pilot: Pilot[None]) -> None:
         await pilot.pause()
         now = text_of(app)
         same = same + 1 if now == before else 0
-        if same >= 3 and app.screen.query("FooterKey"):
+        if same >= 3 and any(each.shown for each in app.screen.query(KeysFooter)):
             return
         before = now
 

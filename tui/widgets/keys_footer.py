@@ -1,68 +1,165 @@
 """The line of keys at the bottom."""
 
-from typing import Final
+from typing import ClassVar, Final, NamedTuple
 
 from rich.cells import cell_len
-from textual.app import ComposeResult
-from textual.events import Resize
+from rich.text import Text
+from textual.events import Leave, MouseDown, MouseMove, Resize
 from textual.screen import Screen
-from textual.widgets import Footer, Label
-from textual.widgets._footer import FooterKey
+from textual.widget import Widget
 
 _LEFT_OUT_FIRST: Final = ("sort", "breakpoints", "step(1)", "filter", "play")
 """The actions whose keys are left out first where there is no room. `?` lists all keys."""
 _KEPT: Final = ("quit", "motion")
 MORE: Final = "…"
+_NOTHING: Final = -1
 
 
-class KeysFooter(Footer):
-    """Textual's footer, without what it keeps and does too much of.
+class ShownKey(NamedTuple):
+    """One key, as the footer names it."""
 
-    Textual makes all keys anew whenever a binding may have changed. The old ones stay in the
-    footer's list of watchers, each with its styles and pictures: some 60 MB an hour. So the list
-    is cleaned, and keys are made only if others are to be shown.
+    key: str
+    display: str
+    description: str
+    action: str
+    enabled: bool
+
+    @property
+    def cells(self) -> int:
+        return cell_len(f"{self.display} {self.description}")
+
+
+class KeysFooter(Widget):
+    """The keys that have a meaning now, in one line. A click on a key is that key.
+
+    Textual's Footer has a widget for each key, and makes all anew when one of them changes: a third
+    of what the first visit of a screen cost. Here a key is a piece of text.
 
     A key stands there whole or not at all. `…` at the end says that some are left out.
     """
 
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "keys-footer--key",
+        "keys-footer--description",
+        "keys-footer--under-mouse",
+    }
+    DEFAULT_CSS = """
+    KeysFooter {
+        dock: bottom;
+        height: 1;
+        color: $footer-foreground;
+        background: $footer-background;
+        & > .keys-footer--key {
+            color: $footer-key-foreground;
+            background: $footer-key-background;
+            text-style: bold;
+        }
+        & > .keys-footer--description {
+            color: $footer-description-foreground;
+            background: $footer-description-background;
+        }
+        & > .keys-footer--under-mouse {
+            color: $footer-key-foreground;
+            background: $block-hover-background;
+        }
+    }
+    """
+
     def __init__(self) -> None:
-        super().__init__(compact=True, show_command_palette=False)
-        self._keys_shown: tuple[object, ...] = ()
+        super().__init__()
+        self._all: tuple[ShownKey, ...] = ()
+        self._under_mouse = _NOTHING
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self.bindings_changed)
+
+    def on_unmount(self) -> None:
+        self.screen.bindings_updated_signal.unsubscribe(self)
 
     def bindings_changed(self, screen: Screen[object]) -> None:
-        """Make the keys anew if they differ from those that are shown."""
+        """Draw the line again if its keys differ from those that are shown."""
         if not (screen.app.app_focus and self.is_attached and screen is self.screen):
             return
-        keys = tuple(
-            (active.binding.key, active.binding.description, active.enabled)
-            for active in screen.active_bindings.values()
-            if active.binding.show
-        )
-        if keys != self._keys_shown or not self._bindings_ready:
-            self._keys_shown = keys
-            super().bindings_changed(screen)
-
-    def compose(self) -> ComposeResult:
-        keys = [each for each in super().compose() if isinstance(each, FooterKey)]
-        fitting = _fitting(keys, self.app.size.width)
-        yield from fitting
-        if len(fitting) < len(keys):
-            yield Label(MORE, id="more-keys")
+        by_action: dict[str, ShownKey] = {}
+        for active in screen.active_bindings.values():
+            binding = active.binding
+            if binding.show and binding.action not in by_action:
+                by_action[binding.action] = ShownKey(
+                    binding.key,
+                    self.app.get_key_display(binding),
+                    binding.description,
+                    binding.action,
+                    active.enabled,
+                )
+        keys = tuple(by_action.values())
+        if keys != self._all:
+            self._all, self._under_mouse = keys, _NOTHING
+            self.refresh()
 
     def on_resize(self, event: Resize) -> None:
-        if self._bindings_ready:
-            self.call_after_refresh(self.recompose)
+        """Look again: on a larger screen other keys may have a meaning."""
+        self.call_after_refresh(self.bindings_changed, self.screen)
 
-    async def recompose(self) -> None:
-        await super().recompose()
-        self.mutate_reactive(Footer.compact)  # Textual then forgets watchers that are gone
+    @property
+    def shown(self) -> tuple[ShownKey, ...]:
+        """The keys for which there is room, in their order; none before the first are known."""
+        return tuple(_fitting(self._all, self.size.width))
+
+    def render(self) -> Text:
+        shown = self.shown
+        line = Text(no_wrap=True, end="")
+        key_style = self.get_component_rich_style("keys-footer--key")
+        description_style = self.get_component_rich_style("keys-footer--description")
+        for i, each in enumerate(shown):
+            name = Text.assemble(
+                (each.display, key_style), (f" {each.description}", description_style)
+            )
+            if not each.enabled:
+                name.stylize("dim")
+            if i == self._under_mouse:
+                name.stylize(self.get_component_rich_style("keys-footer--under-mouse"))
+            line.append_text(name).append(" ")
+        if len(shown) < len(self._all):
+            line.append(MORE, description_style)
+        return line
+
+    def _at(self, x: int) -> int:
+        """Return which of the shown keys stands in a column, or `_NOTHING`."""
+        begin = 0
+        for i, each in enumerate(self.shown):
+            if begin <= x < begin + each.cells:
+                return i
+            begin += each.cells + 1
+        return _NOTHING
+
+    def on_mouse_down(self, event: MouseDown) -> None:
+        at = self._at(event.x)
+        if at == _NOTHING:
+            return
+        if self.shown[at].enabled:
+            self.app.simulate_key(self.shown[at].key)
+        else:
+            self.app.bell()
+        event.stop()
+
+    def on_mouse_move(self, event: MouseMove) -> None:
+        self._point_at(self._at(event.x))
+
+    def on_leave(self, event: Leave) -> None:
+        self._point_at(_NOTHING)
+
+    def _point_at(self, at: int) -> None:
+        if at != self._under_mouse:
+            self._under_mouse = at
+            self.refresh()
 
 
-def _fitting(keys: list[FooterKey], width: int) -> list[FooterKey]:
+def _fitting(keys: tuple[ShownKey, ...], width: int) -> list[ShownKey]:
     """Return the keys for which there is room, in their order."""
 
-    def needed(left: list[FooterKey]) -> int:
-        room = sum(cell_len(f"{key.key_display} {key.description} ") for key in left)
+    def needed(left: list[ShownKey]) -> int:
+        room = sum(key.cells + 1 for key in left)
         return room - 1 if len(left) == len(keys) else room + len(MORE)
 
     left = list(keys)
