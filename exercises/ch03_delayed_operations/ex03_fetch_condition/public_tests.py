@@ -19,13 +19,18 @@ FORM = (
 )
 
 
-@pytest.fixture
-def look(learner: Learner) -> Look:
-    """Compare one look: look(min_bytes, wanted, states). Raises Mismatch."""
+class CheckedFetch:
+    """A fetch that waits: each look of the learner's is compared with the right one."""
 
-    def check(min_bytes: int, wanted: list[Wanted], states: Mapping[str, State]) -> None:
-        made = learner.make(min_bytes, [list(one) for one in wanted])
-        came = made.call("look", {name: state._asdict() for name, state in states.items()})
+    def __init__(self, learner: Learner, min_bytes: int, wanted: list[Wanted]) -> None:
+        self._min_bytes = min_bytes
+        self._wanted = wanted
+        self._made = learner.make(min_bytes, [list(one) for one in wanted])
+
+    def look_at(self, states: Mapping[str, State]) -> None:
+        """Compare one look. Raises Mismatch."""
+        min_bytes, wanted = self._min_bytes, self._wanted
+        came = self._made.call("look", {name: state._asdict() for name, state in states.items()})
         expected = right_answer(min_bytes, wanted, states)
         if came == expected and not isinstance(came[1], bool):
             return
@@ -37,13 +42,21 @@ def look(learner: Learner) -> Look:
                 reason = FORM
         shown = [decides] if decides is not None else wanted[:2]
         raise Mismatch(
-            f"look() of {', '.join(one.name for one in wanted)}, min_bytes {min_bytes:,}",
+            f"look() of {', '.join(one.name for one in wanted[:4])}, min_bytes {min_bytes:,}",
             expected,
             came,
             reason,
             drawing=tuple(line for one in shown for line in draw(one, states.get(one.name))),
             read="the conditions of one partition, and the sum over all",
         )
+
+
+@pytest.fixture
+def look(learner: Learner) -> Look:
+    """Compare one look: look(min_bytes, wanted, states). Raises Mismatch."""
+
+    def check(min_bytes: int, wanted: list[Wanted], states: Mapping[str, State]) -> None:
+        CheckedFetch(learner, min_bytes, wanted).look_at(states)
 
     return check
 
