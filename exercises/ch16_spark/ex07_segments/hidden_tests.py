@@ -29,3 +29,15 @@ def test_two_segments(learner: Learner) -> None:
             each.batches()
             each.codecs()
             each.find(each.made.rows[-1].first)
+
+
+def test_cut_anywhere(learner: Learner, seed: int) -> None:
+    """the last batch is cut at any of its bytes, also in its head and before its first byte"""
+    random = Random(f"cut/{seed}")
+    for _ in range(25):
+        batches = [Batch(random.randint(1, 4)) for _ in range(random.randint(1, 6))]
+        missing = random.randint(1, 68)
+        one = Checked(learner, written([*batches, Batch(1)], 2**40, cut=missing))
+        one.batches()
+        one.codecs()
+        one.longest_walk()

@@ -489,3 +489,23 @@ def test_pytest_runs_the_public_tests_on_the_file_in_the_lab(tmp_path: Path) -> 
     assert right.returncode == 0, right.stdout
     assert f"{PUBLIC_TESTS} passed" in right.stdout
     assert "lab start 02-2" in right.stdout
+
+
+@pytest.mark.parametrize("exercise", load_manifest().values(), ids=lambda one: one.id)
+def test_each_page_says_why_it_matters(exercise: Exercise) -> None:
+    page = exercise.readme.read_text(encoding="utf-8")
+    assert page.count("## Why it matters\n") == 1
+    why = page.partition("## Why it matters\n")[2].partition("\n## ")[0]
+    assert why.count(".") >= 2
+
+
+@pytest.mark.parametrize(
+    "exercise",
+    [one for one in load_manifest().values() if one.kind == "build"],
+    ids=lambda one: one.id,
+)
+def test_each_build_exercise_has_hidden_tests(exercise: Exercise) -> None:
+    """Three of another kind, and a wrong answer that only they find."""
+    tests = exercise.hidden_tests.read_text(encoding="utf-8")
+    assert tests.count("\ndef test_") >= 3
+    assert any(wrong.hidden for wrong in wrong_answers(exercise))
