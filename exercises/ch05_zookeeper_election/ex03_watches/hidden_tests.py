@@ -11,7 +11,11 @@ DEEP = (*PATHS, "/a/x/1", "/a/x/2", "/a/x/1/z")
 
 def test_a_deep_tree(learner: Learner, seed: int) -> None:
     """znodes four levels deep: only the parent hears of its children"""
-    play(Compared(learner), Random(f"deep/{seed}"), clients=(1, 2), requests=220, paths=DEEP)
+    zookeeper = Compared(learner)
+    zookeeper.tree("/a", "/a/x")
+    zookeeper.ask(1, "children", "/a", watch=True)
+    zookeeper.ask(2, "create", "/a/x/1")
+    play(zookeeper, Random(f"deep/{seed}"), clients=(1, 2), requests=220, paths=DEEP)
 
 
 def test_connections_come_and_go(learner: Learner, seed: int) -> None:
