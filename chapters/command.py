@@ -25,6 +25,8 @@ from .page_values import Held, PageError, compare, page_values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from kafka_edu.instruments.presenter.bookmark import MissedBefore
+    from kafka_edu.instruments.presenter.presentation import Missed
     from kafka_edu.instruments.presenter.script import ClusterWish, Script
     from kafka_edu.supervisor.cluster_spec import Wish
     from tui.presenter.run import Outcome
@@ -62,6 +64,7 @@ class Presenter(Protocol):
         fast: bool = False,
         from_start: bool = False,
         recorder: object = None,
+        missed_before: "Sequence[Missed]" = (),
     ) -> "Outcome": ...
 
 
@@ -201,21 +204,41 @@ def _run(
     learning = not (fast or record)
     if learning:
         remember_chapter(chosen.number, finished=False)
+    missed_before = _missed_before(chosen) if learning else ()
     if replay:
         scene = stage.Scene.of_recordings([chosen.recording])
         outcome = stage.run_presentation(
-            script, chosen.script_file, scene, plain=plain, fast=fast, from_start=from_start
+            script,
+            chosen.script_file,
+            scene,
+            plain=plain,
+            fast=fast,
+            from_start=from_start,
+            missed_before=missed_before,
         )
     elif fast or record:
         outcome = _run_fast(chosen, script, stage, plain or record, record)
     else:
-        outcome = _run_live(chosen, script, stage, plain, from_start)
+        outcome = _run_live(chosen, script, stage, plain, from_start, missed_before)
     if not learning:
         held = compare(page_values(chosen.text()), outcome.names)
         show_values(chosen, held, outcome.names, json_file)
     elif outcome.finished:
         remember_chapter(chosen.number, finished=True)
+        _store_of_missed(chosen).save(outcome.missed)
         click.echo(f"That was chapter {chosen.number}. What comes next: {command_line('learn')}")
+
+
+def _store_of_missed(one: Chapter) -> "MissedBefore":
+    from kafka_edu.instruments.presenter.bookmark import MissedBefore
+
+    return MissedBefore(one.script_file)
+
+
+def _missed_before(chosen: Chapter) -> "Sequence[Missed]":
+    """Return what the learner missed in the chapter before this one."""
+    before = [one for number, one in find_chapters().items() if number < chosen.number]
+    return _store_of_missed(before[-1]).load() if before else ()
 
 
 def _run_fast(
@@ -274,7 +297,12 @@ def _wish(wish: "ClusterWish") -> "Wish":
 
 
 def _run_live(
-    chosen: Chapter, script: "Script", stage: Presenter, plain: bool, from_start: bool
+    chosen: Chapter,
+    script: "Script",
+    stage: Presenter,
+    plain: bool,
+    from_start: bool,
+    missed_before: "Sequence[Missed]",
 ) -> "Outcome":
     """Run on the chapter's own cluster, which stays up while the learner is away."""
     from kafka_edu.supervisor.cluster import attach, is_up, start_cluster
@@ -300,6 +328,7 @@ def _run_live(
             stage.Scene.of_cluster(name),
             plain=plain,
             from_start=from_start,
+            missed_before=missed_before,
         )
         finished = outcome.finished
     finally:

@@ -11,7 +11,7 @@ import click
 
 from kafka_edu.common.python_process import command_line
 from kafka_edu.instruments.presenter.bookmark import Bookmark
-from kafka_edu.instruments.presenter.presentation import Presentation
+from kafka_edu.instruments.presenter.presentation import Missed, Presentation
 from kafka_edu.instruments.presenter.script import Script
 from kafka_edu.instruments.recording import Recorder, cluster_of, read_recordings
 from kafka_edu.instruments.replay import Replay
@@ -67,6 +67,8 @@ class Outcome(NamedTuple):
     """Whether the learner saw the end. If not, the same command goes on from there."""
     names: Mapping[str, str]
     """The values that its waits and pictures have bound."""
+    missed: Sequence[Missed]
+    """The questions that the learner answered wrong."""
 
 
 def run_presentation(
@@ -78,20 +80,24 @@ def run_presentation(
     fast: bool = False,
     from_start: bool = False,
     recorder: Recorder | None = None,
+    missed_before: Sequence[Missed] = (),
 ) -> Outcome:
-    """Present a script until the learner has seen its end or leaves.
+    """Present a script until the learner has seen its end or leaves. The first page recalls what
+    was `missed_before`, in another script.
 
     `fast` needs no keys. `recorder` writes what arrives from a live cluster; only a plain
     presentation takes one. Raises click's exception if the presentation cannot go on.
     """
     bookmark = Bookmark(script_file, script.digest, scene.key)
     place = None if from_start or fast else bookmark.load()
-    presentation = Presentation(script, live=scene.replay is None, place=place)
+    presentation = Presentation(
+        script, live=scene.replay is None, place=place, missed_before=missed_before
+    )
     if plain:
         finished = _run_plain(presentation, bookmark, scene, fast, recorder)
     else:
         finished = _run_dashboard(presentation, bookmark, scene, fast)
-    return Outcome(finished, presentation.names)
+    return Outcome(finished, presentation.names, presentation.missed())
 
 
 def _run_plain(

@@ -1,12 +1,15 @@
-"""Where the learner stopped, in a file under the state folder, one a script and cluster."""
+"""Where the learner stopped, in a file under the state folder, one a script and cluster; and what
+was missed in a script, one file a script.
+"""
 
 import contextlib
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from kafka_edu.common.user_files import state_folder, write_private_json
-from kafka_edu.instruments.presenter.presentation import Phase, SavedPlace
+from kafka_edu.instruments.presenter.presentation import Missed, Phase, SavedPlace
 
 
 class Bookmark:
@@ -47,3 +50,25 @@ class Bookmark:
     def forget(self) -> None:
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
+
+
+class MissedBefore:
+    """The questions that the learner missed in one script, when it was last seen to its end."""
+
+    def __init__(self, script: Path, home: Path | None = None) -> None:
+        key = hashlib.sha256(f"{script.resolve()}".encode()).hexdigest()[:16]
+        self.path = (home or state_folder()) / "presenter" / f"missed-{key}.json"
+
+    def load(self) -> list[Missed]:
+        """Return them; none if nothing is kept. A broken file counts as none."""
+        try:
+            rows = json.loads(self.path.read_text(encoding="utf-8"))["missed"]
+            return [Missed(int(step), str(question), str(right)) for step, question, right in rows]
+        except (OSError, ValueError, KeyError, TypeError):
+            return []
+
+    def save(self, missed: Sequence[Missed]) -> None:
+        """Keep them in place of earlier ones. A folder that cannot be written keeps none."""
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            write_private_json(self.path, {"missed": [list(each) for each in missed]})

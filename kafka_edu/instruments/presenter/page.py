@@ -3,12 +3,12 @@
 The dashboard's panel and the plain presenter show the same lines.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
 from kafka_edu.instruments.presenter.expectation import filled
-from kafka_edu.instruments.presenter.presentation import ORDER, Phase, Presentation, happens
+from kafka_edu.instruments.presenter.presentation import ORDER, Missed, Phase, Presentation, happens
 from kafka_edu.instruments.presenter.script import Question, Step
 from kafka_edu.supervisor.act_table import ACTS
 
@@ -46,13 +46,15 @@ def _lines(at: Presentation) -> Iterator[Line]:
     if at.shown >= len(steps):
         yield Line(Role.TITLE, at.script.title)
         yield Line(Role.SAY, filled(at.script.end, at.names) or "This was the last step.")
-        yield from _recap(at)
+        yield from _recap(at.missed(), "here")
         yield Line(Role.HINT, "[space] ends · [backspace] an earlier step")
         return
     step = steps[at.shown]
     yield Line(Role.TITLE, f"{at.shown + 1}/{len(steps)} · {step.title}")
     if at.looking_back:
         yield Line(Role.NOTE, _note(at))
+    if at.shown == 0:
+        yield from _recap(at.missed_before, "in the chapter before")
     yield Line(Role.SAY, filled(step.say, at.names))
     reached = len(ORDER) if at.looking_back else ORDER.index(at.phase)
     if step.ask is not None and reached >= ORDER.index(Phase.QUESTION):
@@ -64,18 +66,13 @@ def _lines(at: Presentation) -> Iterator[Line]:
     yield Line(Role.HINT, _hint(at))
 
 
-def _recap(at: Presentation) -> Iterator[Line]:
+def _recap(missed: Sequence[Missed], where: str) -> Iterator[Line]:
     """Yield the questions that the learner answered wrong, with their right choices."""
-    missed = [
-        (number, step.ask)
-        for number, step in enumerate(at.script.steps)
-        if step.ask is not None and step.ask.missed(at.choices.get(number))
-    ]
     if missed:
-        yield Line(Role.NOTE, "You expected something else here:")
-    for number, ask in missed:
-        yield Line(Role.QUESTION, f"step {number + 1} · {filled(ask.question, at.names)}")
-        yield Line(Role.SEEN, f"✓ {filled(ask.choices[ask.right - 1], at.names)}")
+        yield Line(Role.NOTE, f"You expected something else {where}:")
+    for each in missed:
+        yield Line(Role.QUESTION, f"step {each.step} · {each.question}")
+        yield Line(Role.SEEN, f"✓ {each.right}")
 
 
 def in_vain(at: Presentation) -> str:

@@ -115,12 +115,32 @@ class SavedPlace(NamedTuple):
     """When the watching part of the present step began."""
 
 
+class Missed(NamedTuple):
+    """A question that the learner answered wrong."""
+
+    step: int
+    """The number of its step, from 1."""
+    question: str
+    right: str
+    """The right choice."""
+
+
 class Presentation:
     """One run of a script, on a live cluster or on a recording."""
 
-    def __init__(self, script: Script, *, live: bool, place: SavedPlace | None = None) -> None:
-        """Begin at the start, or at a saved place."""
+    def __init__(
+        self,
+        script: Script,
+        *,
+        live: bool,
+        place: SavedPlace | None = None,
+        missed_before: Sequence[Missed] = (),
+    ) -> None:
+        """Begin at the start, or at a saved place. `missed_before` are the questions missed in the
+        script before: the first page recalls them.
+        """
         self.script = script
+        self.missed_before = tuple(missed_before)
         self.live = live
         self.step = 0
         """The step at which the presentation is; `shown` is the one that the learner looks at."""
@@ -171,6 +191,18 @@ class Presentation:
             dict(self.moments),
             self.since_us,
         )
+
+    def missed(self) -> list[Missed]:
+        """Return the questions that the learner answered wrong, in their order."""
+        return [
+            Missed(
+                number + 1,
+                filled(step.ask.question, self.names),
+                filled(step.ask.choices[step.ask.right - 1], self.names),
+            )
+            for number, step in enumerate(self.script.steps)
+            if step.ask is not None and step.ask.missed(self.choices.get(number))
+        ]
 
     @property
     def present(self) -> Step:

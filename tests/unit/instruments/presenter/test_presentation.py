@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.instruments.presenter.bookmark import Bookmark
+from kafka_edu.instruments.presenter.bookmark import Bookmark, MissedBefore
 from kafka_edu.instruments.presenter.page import Role, page
 from kafka_edu.instruments.presenter.presentation import (
     Finish,
     Knows,
     Listen,
+    Missed,
     OpenJobs,
     Perform,
     Phase,
@@ -362,3 +363,28 @@ def test_a_wrong_choice_gets_its_reply_and_returns_on_the_last_page(
     at.go_on(8)
     assert at.phase is Phase.END
     assert [line.text for line in page(at) if line.role is Role.QUESTION] == recap
+    assert [f"step {each.step} · {each.question}" for each in at.missed()] == recap
+
+
+def test_what_was_missed_is_recalled_at_the_beginning_of_the_next_script(tmp_path: Path) -> None:
+    store = MissedBefore(tmp_path / "before.toml", tmp_path)
+    assert store.load() == []
+    missed = [Missed(2, "Who?", "broker 1"), Missed(5, "When?", "after the session")]
+    store.save(missed)
+    assert MissedBefore(tmp_path / "other.toml", tmp_path).load() == [], "one file a script"
+    at = Presentation(SCRIPT, live=False, missed_before=store.load())
+    first = [line.text for line in page(at)]
+    assert "You expected something else in the chapter before:" in first
+    assert [line.text for line in page(at) if line.role is Role.SEEN] == [
+        "✓ broker 1",
+        "✓ after the session",
+    ]
+    at.go_on(10)
+    at.shown = 1
+    assert "You expected something else in the chapter before:" not in [
+        line.text for line in page(at)
+    ]
+    store.save([])
+    assert store.load() == []
+    store.path.write_text("[", encoding="utf-8")
+    assert store.load() == [], "a broken file counts as none"
