@@ -20,6 +20,11 @@ def filled(words: str, names: Mapping[str, str]) -> str:
     return words.format_map(_Names({name: _Value(value) for name, value in names.items()}))
 
 
+def told(words: str, names: Mapping[str, str]) -> str:
+    """Fill a text for a reader: a name that is not bound, or not yet, is an ellipsis."""
+    return words.format_map(_Told({name: _Value(value) for name, value in names.items()}))
+
+
 class _Value(str):
     __slots__ = ()
 
@@ -30,6 +35,11 @@ class _Value(str):
 class _Names(dict[str, _Value]):
     def __missing__(self, name: str) -> _Value:
         return _Value("{" + name + "}")
+
+
+class _Told(_Names):
+    def __missing__(self, name: str) -> _Value:
+        return _Value("…")
 
 
 def field_of(event: Event, path: str) -> object:

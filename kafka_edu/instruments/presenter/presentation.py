@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from kafka_edu.instruments.presenter.expectation import bound_by, filled, meets
+from kafka_edu.instruments.presenter.expectation import bound_by, filled, meets, told
 from kafka_edu.instruments.presenter.script import Script, ScriptAct, Step
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level
 
@@ -197,8 +197,8 @@ class Presentation:
         return [
             Missed(
                 number + 1,
-                filled(step.ask.question, self.names),
-                filled(step.ask.choices[step.ask.right - 1], self.names),
+                told(step.ask.question, self.names),
+                told(step.ask.choices[step.ask.right - 1], self.names),
             )
             for number, step in enumerate(self.script.steps)
             if step.ask is not None and step.ask.missed(self.choices.get(number))

@@ -388,3 +388,11 @@ def test_what_was_missed_is_recalled_at_the_beginning_of_the_next_script(tmp_pat
     assert store.load() == []
     store.path.write_text("[", encoding="utf-8")
     assert store.load() == [], "a broken file counts as none"
+
+
+def test_a_reader_sees_no_braces_where_nothing_is_known_yet() -> None:
+    step = Step("Look", "Broker {victim} of {rows:,} rows is gone.")
+    at = Presentation(Script("T", (step,)), live=True)
+    assert "Broker … of … rows is gone." in [line.text for line in page(at)]
+    at.names |= {"victim": "2", "rows": "1234"}
+    assert "Broker 2 of 1,234 rows is gone." in [line.text for line in page(at)]
