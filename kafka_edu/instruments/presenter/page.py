@@ -119,6 +119,9 @@ def _watched(at: Presentation) -> Iterator[Line]:
         seen = at.looking_back or (number < len(at.seen) and at.seen[number])
         words = told(expectation.look, at.names)
         yield Line(Role.SEEN if seen else Role.EXPECTED, f"{'✓' if seen else '○'} {words}")
+    if at.instead is not None and at.your_turn and not at.looking_back:
+        did = f"You did something else: {at.instead.title}. {at.instead.effect}"
+        yield Line(Role.FAILURE, f"✗ {did}\nThis step asks for: {acts_in_words(at, '')}")
     if at.failure and not at.looking_back:
         yield Line(Role.FAILURE, f"✗ {at.failure}")
 

@@ -15,7 +15,9 @@ from typing import Final, NamedTuple
 
 from kafka_edu.instruments.presenter.expectation import bound_by, filled, meets, told
 from kafka_edu.instruments.presenter.script import Script, ScriptAct, Step
+from kafka_edu.supervisor.act_table import ACTS
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level
+from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone
 
 MAX_PAST: Final = 10_000
 
@@ -125,6 +127,14 @@ class Missed(NamedTuple):
     """The right choice."""
 
 
+class OtherAct(NamedTuple):
+    """An act that a step does not ask for."""
+
+    title: str
+    effect: str
+    """What it does, in a sentence."""
+
+
 class Presentation:
     """One run of a script, on a live cluster or on a recording."""
 
@@ -157,6 +167,10 @@ class Presentation:
         self.impatient = False
         """Whether the learner wanted to go on before everything was seen."""
         self.since_us = 0
+        self.instead: OtherAct | None = None
+        """What the learner did last, while the step asks for something else."""
+        self._asked: ActionAsked | None = None
+        """The act that the supervisor was asked for last, and has not done yet."""
         self._acts_left: list[ScriptAct] = []
         self._level = Level.STATE
         self._helped = False
@@ -307,6 +321,7 @@ class Presentation:
         """Take one event. Return whether it completes what the step waits for."""
         if self.live and (known := EVENT_TYPES.get(envelope.name)) and known.kind is Kind.FACT:
             self._past.append(envelope)
+            self._look_at_act(envelope)
         return self._look_at(envelope)
 
     def _look_at(self, envelope: Envelope) -> bool:
@@ -325,6 +340,30 @@ class Presentation:
                     self.moments[self.step] = envelope.mono_us
                     return True
         return False
+
+    def _look_at_act(self, envelope: Envelope) -> None:
+        """Note what the learner did, if it is the learner's turn and something else is asked for.
+
+        An act on another broker than the one asked for counts, if the script names that broker by
+        its number. Who is "the controller" may have changed since.
+        """
+        if not self.your_turn or envelope.mono_us < self.since_us:
+            return
+        match envelope.event:
+            case ActionAsked() as asked:
+                self._asked = asked
+            case ActionDone(action=action, ok=True) if self._asked and self._asked.action == action:
+                wanted = self._acts_left[0]
+                values = {
+                    key: filled(str(value), self.names) for key, value in wanted.values.items()
+                }
+                named = all(value.isdecimal() for key, value in values.items() if key == "broker")
+                same = ACTS[wanted.name].title_with(dict(values)) == self._asked.title
+                other = action != wanted.name or (named and not same)
+                if action in ACTS:
+                    did = OtherAct(self._asked.title, ACTS[action].effect)
+                    self.instead = did if other else None
+                self._asked = None
 
     def texts(self) -> list[str]:
         """Return the texts that the step still expects on the screen."""
@@ -414,7 +453,7 @@ class Presentation:
         step = self.present
         self.seen = [False] * len(step.expectations)
         self.failure, self.impatient, self.since_us = "", False, now_us
-        self._helped = False
+        self._helped, self.instead, self._asked = False, None, None
         if step.show:
             self.names |= self.script.pictures[step.show].names
         effects: list[Effect] = []

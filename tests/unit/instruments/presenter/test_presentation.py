@@ -34,9 +34,15 @@ from kafka_edu.instruments.presenter.script import (
     ScriptAct,
     Step,
 )
+from kafka_edu.supervisor.act_table import ACTS
 from kafka_edu.trace.event import SUPERVISOR, Envelope, Event, Level, Source
 from kafka_edu.trace.events.controller import BrokerFailed
-from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessPaused
+from kafka_edu.trace.events.supervisor import (
+    ActionAsked,
+    ActionDone,
+    ProcessEnded,
+    ProcessPaused,
+)
 
 KILL = ScriptAct("kill", {"broker": "leader of web-0"}, 9)
 DEAD = Expectation("it is dead", "ProcessEnded", bind={"victim": "child.id"})
@@ -306,6 +312,43 @@ def at_your_turn() -> Presentation:
     assert at.your_turn
     assert "your turn" in texts(at, Role.HINT)[0]
     return at
+
+
+def acted(at: Presentation, action: str, broker: int, at_us: int, *, ok: bool = True) -> None:
+    """Let the supervisor be asked for an act, and do it or refuse it."""
+    target, title = Source.of_broker(broker), ACTS[action].title_with({"broker": broker})
+    at.apply(happened(ActionAsked(action=action, target=target, title=title), at_us))
+    done = ActionDone(action=action, target=target, ok=ok, message="")
+    at.apply(happened(done, at_us + 1))
+
+
+def test_another_act_than_the_one_asked_for_is_named_with_what_it_did() -> None:
+    at = at_your_turn()
+    acted(at, "kill", 1, 6_000, ok=False)
+    assert texts(at, Role.FAILURE) == [], "it was refused, so nothing was done"
+    acted(at, "kill", 1, 7_000)
+    (said,) = texts(at, Role.FAILURE)
+    assert said.startswith(
+        "✗ You did something else: kill -9 broker 1. The process is gone at once"
+    )
+    assert said.splitlines()[1].startswith("This step asks for: pause broker")
+    at.apply(paused(2, 8_000))
+    assert texts(at, Role.FAILURE) == [], "what was asked for has happened"
+
+
+def test_the_same_act_on_another_broker_is_named_if_the_script_names_a_number() -> None:
+    look, pause, end = YOURS.steps
+    second = pause._replace(acts=(ScriptAct("pause", {"broker": 2}, 1),))
+    for named, instead in ((second, "pause broker 1 (SIGSTOP)"), (pause, None)):
+        at = Presentation(YOURS._replace(steps=(look, named, end)), live=True)
+        for number in range(1, 6):
+            at.go_on(number)
+            at.after_seen(number)
+            if at.your_turn:
+                break
+        assert at.your_turn
+        acted(at, "pause", 1, 6_000)
+        assert (at.instead and at.instead.title) == instead
 
 
 def test_the_learner_acts_and_the_time_of_it_gets_a_name() -> None:
