@@ -95,3 +95,21 @@ def test_a_click_beside_the_keys_does_nothing() -> None:
             assert app.screen is before
 
     asyncio.run(run())
+
+
+def test_the_key_under_the_mouse_is_marked() -> None:
+    async def run() -> None:
+        app = DashboardApp("demo", feed=SilentFeed())
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            footer = app.screen.query_one(KeysFooter)
+            plain = footer.render()
+            assert await pilot.hover(KeysFooter, offset=(plain.plain.index("about"), 0))
+            marked = footer.render()
+            assert marked.plain == plain.plain
+            assert len(marked.spans) > len(plain.spans)
+            await pilot.hover("StatusLine")
+            await pilot.pause()
+            assert footer.render() == plain
+
+    asyncio.run(run())
