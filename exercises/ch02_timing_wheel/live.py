@@ -145,25 +145,27 @@ def check_live(
             yield judge_code(listener)
 
 
-def create_topic(cluster: Cluster, listener: Listener, patience_s: float) -> None:
+def create_topic(
+    cluster: Cluster, listener: Listener, patience_s: float, topic: str = TOPIC
+) -> None:
     """One partition, on all brokers; broker 2 leads it, and tells clients so. Raises ClusterError
     when it does not get to.
 
     Where broker 2 is the controller, the answer's own time-out is in the learner's wheel; a wrong
     one answers too early, and the topic comes all the same.
     """
-    make_topic(cluster, TOPIC, [BROKER, 0, 1])
+    make_topic(cluster, topic, [BROKER, 0, 1])
 
     def leads_and_tells() -> bool:
         facts = [envelope.event for envelope in list(listener.envelopes)]
-        leads = any(isinstance(fact, BecameLeader) and fact.topic == TOPIC for fact in facts)
+        leads = any(isinstance(fact, BecameLeader) and fact.topic == topic for fact in facts)
         return leads and any(
-            isinstance(fact, MetadataUpdated) and f"{TOPIC}-0" in fact.updated for fact in facts
+            isinstance(fact, MetadataUpdated) and f"{topic}-0" in fact.updated for fact in facts
         )
 
     if not listener.wait_for(leads_and_tells, patience_s):
         raise ClusterError(
-            f"broker {BROKER} does not lead topic {TOPIC} after {patience_s:.0f} s; see"
+            f"broker {BROKER} does not lead topic {topic} after {patience_s:.0f} s; see"
             f" {cluster.folder.path}/*/broker.log"
         )
 
@@ -181,12 +183,12 @@ def make_producer(cluster: Cluster, timeout_ms: int) -> KafkaProducer:
     )
 
 
-def send(producer: KafkaProducer) -> bool:
+def send(producer: KafkaProducer, topic: str = TOPIC) -> bool:
     """Send one record in a request of its own; returns whether it was acked. The producer has a
     time-out.
     """
     try:
-        producer.send(TOPIC, b"a record of the lab", partition=0).get()
+        producer.send(topic, b"a record of the lab", partition=0).get()
     except KafkaError:
         return False
     return True
@@ -263,6 +265,14 @@ def in_right_bucket(event: TimerTaskExpired) -> bool:
 
 def judge_code(listener: Listener) -> Step:
     """The learner's code did the work, and none of it failed."""
+    demoted, cancelled = listener.count(TimerTaskDemoted), listener.count(TimerTaskCancelled)
+    return judge_calls(
+        listener, f"{cancelled:,} tasks cancelled in time, {demoted:,} came down a level"
+    )
+
+
+def judge_calls(listener: Listener, seen: str) -> Step:
+    """The learner's code was asked, and none of its answers failed. `seen` is what came of it."""
     says = "your code did it, without an error"
     failed = [e.event for e in listener.envelopes if isinstance(e.event, LearnerFailed)]
     if failed:
@@ -275,10 +285,4 @@ def judge_code(listener: Listener) -> Step:
     )
     if calls == 0:
         return Step(says, False, "broker 2 did not ask your class once")
-    demoted, cancelled = listener.count(TimerTaskDemoted), listener.count(TimerTaskCancelled)
-    return Step(
-        says,
-        True,
-        f"asked {calls:,} times; {cancelled:,} tasks cancelled in time, {demoted:,} came down a"
-        " level",
-    )
+    return Step(says, True, f"asked {calls:,} times; {seen}")

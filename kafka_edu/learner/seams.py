@@ -80,6 +80,15 @@ SEAMS: Final[Mapping[str, Seam]] = {
             )
             for exercise in ("02-2", "02-3", "02-4")
         ),
+        Seam(
+            "03-2",
+            "kafka_edu.replication.append",
+            "DelayedProduce",
+            "kafka_edu.learner.learner_delayed_produce:adapt",
+            "DelayedProduce",
+            "DelayedProduce([(partition, error, required_offset, leader_epoch)]): look(states) ->"
+            " ([(partition, error)], [(partition, missing offsets)])",
+        ),
     )
 }
 

@@ -40,6 +40,21 @@ def test_the_reference_times_the_operations_of_broker_2(exercise: Exercise) -> N
     assert "asked" in steps[-1].seen
 
 
+def test_the_reference_answers_the_produces_of_broker_2(tmp_path: Path) -> None:
+    exercise = find_exercise("03-2")
+    part = live_part(exercise)
+    steps = list(part.check_live(exercise, exercise.solution, lambda _: None, PATIENCE_S))
+    assert [step for step in steps if not step.passed] == []
+    assert "asked" in steps[-1].seen
+    early = tmp_path / "delayed_produce.py"
+    right = exercise.solution.read_text(encoding="utf-8")
+    early.write_text(right.replace('state["hw"] < required_offset', "False"), encoding="utf-8")
+    steps = list(part.check_live(exercise, early, lambda _: None, PATIENCE_S))
+    assert [step.says for step in steps if not step.passed] == [
+        "no record is acked that a replica of the ISR lacks"
+    ]
+
+
 @pytest.mark.parametrize(
     ("exercise_id", "last"),
     [

@@ -1,0 +1,171 @@
+"""Exercise 03-2 in a live broker: a learner's DelayedProduce says when a produce is answered, and
+with which error.
+
+Only produces to the topics of the labs are the learner's. A broker asks at each event of a
+partition, and its loop waits for the answer, so other topics keep the shipped condition.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.replication.delayed_produce import (
+    DelayedProduce,
+    ProducePartitionStatus,
+    ProduceResults,
+)
+from kafka_edu.replication.partitions import Partitions
+
+LAB_TOPICS: Final = "lab-"
+"""Topics whose names begin so are asked for."""
+
+State = dict[str, object]
+"""The knowledge of one partition, as the exercise's page has it."""
+
+
+class LearnerDelayedProduce(DelayedProduce):
+    """Is answered when the learner's code has settled each partition.
+
+    An answer that is wrong but possible is carried out: the producer is told too early that its
+    records are safe, or waits until its time is up, and everybody can see it. An answer that names
+    another partition, leaves one out, or has no such error is an error of the learner, and the
+    shipped condition decides. The time-out is the shipped one: its answer is sent before anybody
+    could be asked.
+    """
+
+    __slots__ = ("_code", "_failed", "_learner", "_replicas")
+
+    def __init__(
+        self,
+        code: LearnerCode,
+        timeout_ms: int,
+        statuses: ProduceResults,
+        partitions: Partitions,
+        respond: Callable[[ProduceResults], None],
+    ) -> None:
+        super().__init__(timeout_ms, statuses, partitions, respond)
+        self._code = code
+        self._replicas = {f"{tp.topic}-{tp.partition}": tp for tp in statuses}
+        self._failed = {name for name, status in self._named() if not status.acks_pending}
+        """The partitions whose append failed. The first look names them, too."""
+        self._learner = self._make_learner()
+
+    def _named(self) -> list[tuple[str, ProducePartitionStatus]]:
+        return [(name, self._statuses[tp]) for name, tp in self._replicas.items()]
+
+    def _make_learner(self) -> LearnerObject | None:
+        if self._code.retired or not all(
+            tp.topic.startswith(LAB_TOPICS) for tp in self._replicas.values()
+        ):
+            return None
+        appended = []
+        for name, status in self._named():
+            replica = self._partitions.get(self._replicas[name])
+            error = Errors.NONE if status.acks_pending else status.error
+            epoch = replica.leader_epoch if replica is not None else -1
+            appended.append((name, error.name, status.required_offset, epoch))
+        try:
+            return self._code.make(appended)
+        except LearnerError as error:
+            self._code.failed(error)
+            return None
+
+    def try_complete(self) -> bool:
+        if self._learner is None or self._code.retired:
+            return super().try_complete()
+        try:
+            settled = self._ask(self._learner)
+        except LearnerError as error:
+            self._code.failed(error)
+            return super().try_complete()
+        for name, answer in settled.items():
+            tp = self._replicas[name]
+            status = self._statuses[tp]
+            if status.acks_pending:
+                status.acks_pending, status.error = False, answer
+                replica = self._partitions.get(tp)
+                if answer is Errors.NONE and replica is not None and replica.first_ack_pending:
+                    self._news = replica
+        if any(status.acks_pending for status in self._statuses.values()):
+            return False
+        return self.force_complete()
+
+    def _ask(self, learner: LearnerObject) -> dict[str, Errors]:
+        """Return the error of each partition that the learner settles. Raises LearnerError."""
+        states = {
+            name: state
+            for name, tp in self._replicas.items()
+            if (state := self._state(tp)) is not None
+        }
+        pending = {name for name, status in self._named() if status.acks_pending}
+        asked = f"look() of {', '.join(states) or 'no partition that is known'}"
+        match self._code.ask(learner, "look", states):
+            case (tuple(settled), tuple(missing)):
+                pass
+            case answer:
+                raise self._code.blame(f"{asked} answered {answer!r}; expected (settled, missing)")
+        found: dict[str, Errors] = {}
+        waiting: list[str] = []
+        for row in settled:
+            match row:
+                case (str(name), str(error)) if error in Errors.__members__:
+                    found[name] = Errors[error]
+                case _:
+                    raise self._code.blame(f"{asked} settled {row!r}; expected (partition, error)")
+        for row in missing:
+            match row:
+                case (str(name), int()):
+                    waiting.append(name)
+                case _:
+                    raise self._code.blame(
+                        f"{asked} has {row!r} waiting; expected (partition, number of offsets)"
+                    )
+        wanted = pending | self._failed
+        self._failed = set()
+        if sorted([*found, *waiting]) != sorted(wanted):
+            raise self._code.blame(
+                f"{asked} named {sorted([*found, *waiting])}, and {sorted(wanted)} were not settled"
+                " before"
+            )
+        return found
+
+    def _state(self, tp: TopicPartition) -> State | None:
+        """Return what the broker knows of a partition; None if it knows none of that name."""
+        try:
+            replica = self._partitions.get_or_raise(tp)
+        except KafkaException as failure:
+            if failure.error is Errors.UNKNOWN_TOPIC_OR_PARTITION:
+                return None
+            online = failure.error is not Errors.KAFKA_STORAGE_ERROR
+            return _state(online=online, leader=False)
+        if replica.log is None:
+            return _state(online=True, leader=False)
+        return {
+            "online": True,
+            "leader": replica.is_leader,
+            "leader_epoch": replica.leader_epoch,
+            "hw": replica.high_watermark.message_offset,
+            "isr": list(replica.isr),
+            "min_isr": replica.log.config.min_insync_replicas,
+        }
+
+
+def _state(*, online: bool, leader: bool) -> State:
+    """Return the state of a partition without a log here."""
+    return {
+        "online": online,
+        "leader": leader,
+        "leader_epoch": -1,
+        "hw": 0,
+        "isr": [],
+        "min_isr": 1,
+    }
+
+
+def adapt(code: LearnerCode) -> Callable[..., DelayedProduce]:
+    """Return what replaces DelayedProduce where records are appended."""
+    return partial(LearnerDelayedProduce, code)
