@@ -1,12 +1,11 @@
-"""Exercise 03-2 in a live broker: a learner's DelayedProduce says when a produce is answered, and
-with which error.
+"""Exercise 03-2 in a live broker: a learner's DelayedProduce decides when a produce gets its
+response, and with which error.
 
-Only produces to the topics of the labs are the learner's. A broker asks at each event of a
-partition, and its loop waits for the answer, so other topics keep the shipped condition.
+The learner's code decides only about topics of the labs. Each event of a partition costs one call,
+and the broker's loop waits for it, so all other topics keep the shipped condition.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
@@ -21,20 +20,19 @@ from kafka_edu.replication.delayed_produce import (
 from kafka_edu.replication.partitions import Partitions
 
 LAB_TOPICS: Final = "lab-"
-"""Topics whose names begin so are asked for."""
+"""The learner's code decides about topics whose names begin like this."""
 
 State = dict[str, object]
 """The knowledge of one partition, as the exercise's page has it."""
 
 
 class LearnerDelayedProduce(DelayedProduce):
-    """Is answered when the learner's code has settled each partition.
+    """A produce that is complete when the learner's code has settled each partition.
 
-    An answer that is wrong but possible is carried out: the producer is told too early that its
-    records are safe, or waits until its time is up, and everybody can see it. An answer that names
-    another partition, leaves one out, or has no such error is an error of the learner, and the
-    shipped condition decides. The time-out is the shipped one: its answer is sent before anybody
-    could be asked.
+    The broker carries out a wrong answer if it is possible: then the producer gets its
+    acknowledgement too early, or waits until its time-out. An answer that names another partition,
+    omits one, or names an unknown error is an error of the learner, and the shipped condition
+    decides. The time-out is the shipped one: it sends the response first.
     """
 
     __slots__ = ("_code", "_failed", "_learner", "_replicas")
@@ -58,10 +56,6 @@ class LearnerDelayedProduce(DelayedProduce):
         return [(name, self._statuses[tp]) for name, tp in self._replicas.items()]
 
     def _make_learner(self) -> LearnerObject | None:
-        if self._code.retired or not all(
-            tp.topic.startswith(LAB_TOPICS) for tp in self._replicas.values()
-        ):
-            return None
         appended = []
         for name, status in self._named():
             replica = self._partitions.get(self._replicas[name])
@@ -86,10 +80,7 @@ class LearnerDelayedProduce(DelayedProduce):
             tp = self._replicas[name]
             status = self._statuses[tp]
             if status.acks_pending:
-                status.acks_pending, status.error = False, answer
-                replica = self._partitions.get(tp)
-                if answer is Errors.NONE and replica is not None and replica.first_ack_pending:
-                    self._news = replica
+                self._settle(status, answer, self._partitions.get(tp))
         if any(status.acks_pending for status in self._statuses.values()):
             return False
         return self.force_complete()
@@ -125,7 +116,7 @@ class LearnerDelayedProduce(DelayedProduce):
                         f"{asked} has {row!r} waiting; expected (partition, number of offsets)"
                     )
         wanted = pending | self._failed
-        self._failed = set()
+        self._failed = set()  # a second look must not name them
         if sorted([*found, *waiting]) != sorted(wanted):
             raise self._code.blame(
                 f"{asked} named {sorted([*found, *waiting])}, and {sorted(wanted)} were not settled"
@@ -167,5 +158,16 @@ def _state(*, online: bool, leader: bool) -> State:
 
 
 def adapt(code: LearnerCode) -> Callable[..., DelayedProduce]:
-    """Return what replaces DelayedProduce where records are appended."""
-    return partial(LearnerDelayedProduce, code)
+    """Return the function that replaces DelayedProduce where records are appended."""
+
+    def make(
+        timeout_ms: int,
+        statuses: ProduceResults,
+        partitions: Partitions,
+        respond: Callable[[ProduceResults], None],
+    ) -> DelayedProduce:
+        if code.retired or not all(tp.topic.startswith(LAB_TOPICS) for tp in statuses):
+            return DelayedProduce(timeout_ms, statuses, partitions, respond)
+        return LearnerDelayedProduce(code, timeout_ms, statuses, partitions, respond)
+
+    return make

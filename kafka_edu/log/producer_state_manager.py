@@ -321,7 +321,7 @@ class ProducerStateManager:
 
         Afterwards `map_end_offset` is that snapshot's offset, or the log's start. A state that
         already ends at `log_end_offset` is kept: a snapshot holds only the last batch of a
-        producer, and with less than five known the retry of an older one looks out of order.
+        producer, and the retry of an older batch would then be out of order.
         """
         for offset in self.snapshot_offsets():
             if not log_start_offset <= offset <= log_end_offset:

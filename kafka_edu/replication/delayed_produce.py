@@ -121,6 +121,7 @@ class DelayedProduce(DelayedOperation):
         waiting = False
         for tp, status in self._statuses.items():
             if status.acks_pending:
+                partition = None
                 try:
                     partition = self._partitions.get_or_raise(tp)
                 except KafkaException as failure:
@@ -129,14 +130,20 @@ class DelayedProduce(DelayedOperation):
                     done, error = partition.check_enough_replicas_reach_offset(
                         status.required_offset
                     )
-                    if done and error is Errors.NONE and partition.first_ack_pending:
-                        self._news = partition
                 if done:
-                    status.acks_pending = False
-                    status.error = error
+                    self._settle(status, error, partition)
                 else:
                     waiting = True
         return not waiting and self.force_complete()
+
+    def _settle(
+        self, status: ProducePartitionStatus, error: Errors, partition: Partition | None
+    ) -> None:
+        """Give one partition its final answer. `partition` is None if the broker lost it."""
+        status.acks_pending = False
+        status.error = error
+        if error is Errors.NONE and partition is not None and partition.first_ack_pending:
+            self._news = partition
 
     def is_satisfied(self) -> bool:
         """Return whether `try_complete` would succeed now. Changes nothing: a checker asks this to

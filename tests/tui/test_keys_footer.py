@@ -1,4 +1,4 @@
-"""The line of keys: drawn anew only for other keys, and for the mouse too."""
+"""The line of keys is drawn again only when its keys change, and the mouse works on it."""
 
 import asyncio
 
@@ -40,7 +40,7 @@ def test_in_a_narrow_window_keys_are_whole_and_the_rest_is_announced() -> None:
     asyncio.run(run())
 
 
-def test_the_same_keys_are_not_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_keys_are_not_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[int] = []
     draw = KeysFooter.render
 

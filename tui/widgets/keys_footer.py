@@ -32,8 +32,8 @@ class ShownKey(NamedTuple):
 class KeysFooter(Widget):
     """The keys that have a meaning now, in one line. A click on a key is that key.
 
-    Textual's Footer has a widget for each key, and makes all anew when one of them changes: a third
-    of what the first visit of a screen cost. Here a key is a piece of text.
+    Textual's Footer has a widget for each key and creates all of them again when one key changes.
+    Here a key is a piece of text: the first visit of a screen needs 3 to 63 % less processor time.
 
     A key stands there whole or not at all. `…` at the end says that some are left out.
     """

@@ -20,9 +20,9 @@ def filled(words: str, names: Mapping[str, str]) -> str:
     return words.format_map(_Names({name: _Value(value) for name, value in names.items()}))
 
 
-def told(words: str, names: Mapping[str, str]) -> str:
+def readable(words: str, names: Mapping[str, str]) -> str:
     """Fill a text for a reader: a name that is not bound, or not yet, is an ellipsis."""
-    return words.format_map(_Told({name: _Value(value) for name, value in names.items()}))
+    return words.format_map(_Readable({name: _Value(value) for name, value in names.items()}))
 
 
 class _Value(str):
@@ -37,7 +37,7 @@ class _Names(dict[str, _Value]):
         return _Value("{" + name + "}")
 
 
-class _Told(_Names):
+class _Readable(_Names):
     def __missing__(self, name: str) -> _Value:
         return _Value("…")
 

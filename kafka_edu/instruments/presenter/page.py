@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from kafka_edu.instruments.presenter.expectation import told
+from kafka_edu.instruments.presenter.expectation import readable
 from kafka_edu.instruments.presenter.presentation import ORDER, Missed, Phase, Presentation, happens
 from kafka_edu.instruments.presenter.script import Question, Step
 from kafka_edu.supervisor.act_table import ACTS
@@ -45,7 +45,7 @@ def _lines(at: Presentation) -> Iterator[Line]:
     steps = at.script.steps
     if at.shown >= len(steps):
         yield Line(Role.TITLE, at.script.title)
-        yield Line(Role.SAY, told(at.script.end, at.names) or "This was the last step.")
+        yield Line(Role.SAY, readable(at.script.end, at.names) or "This was the last step.")
         yield from _recap(at.missed(), "here")
         yield Line(Role.HINT, "[space] ends · [backspace] an earlier step")
         return
@@ -55,7 +55,7 @@ def _lines(at: Presentation) -> Iterator[Line]:
         yield Line(Role.NOTE, _note(at))
     if at.shown == 0:
         yield from _recap(at.missed_before, "in the chapter before")
-    yield Line(Role.SAY, told(step.say, at.names))
+    yield Line(Role.SAY, readable(step.say, at.names))
     reached = len(ORDER) if at.looking_back else ORDER.index(at.phase)
     if step.ask is not None and reached >= ORDER.index(Phase.QUESTION):
         yield from _question(at, step.ask, reached)
@@ -79,7 +79,7 @@ def in_vain(at: Presentation) -> str:
     """Return what the present step waited for and did not see."""
     step = at.present
     left = [
-        told(expectation.look, at.names)
+        readable(expectation.look, at.names)
         for expectation, seen in zip(step.expectations, at.seen, strict=True)
         if not seen
     ]
@@ -99,7 +99,7 @@ def _note(at: Presentation) -> str:
 
 def _question(at: Presentation, ask: Question, reached: int) -> Iterator[Line]:
     """Yield the question and its choices. The right one is marked when the answer is shown."""
-    yield Line(Role.QUESTION, told(ask.question, at.names))
+    yield Line(Role.QUESTION, readable(ask.question, at.names))
     chosen = at.choices.get(at.shown)
     right = ask.right if reached >= ORDER.index(Phase.ANSWER) else None
     for number, choice in enumerate(ask.choices, 1):
@@ -109,7 +109,7 @@ def _question(at: Presentation, ask: Question, reached: int) -> Iterator[Line]:
             sign, role = "▶" if reached > ORDER.index(Phase.QUESTION) else " ", Role.CHOSEN
         else:
             sign, role = " ", Role.CHOICE
-        yield Line(role, f"{sign} {number} {told(choice, at.names)}")
+        yield Line(role, f"{sign} {number} {readable(choice, at.names)}")
 
 
 def _watched(at: Presentation) -> Iterator[Line]:
@@ -117,7 +117,7 @@ def _watched(at: Presentation) -> Iterator[Line]:
         yield Line(Role.PICTURE, at.script.pictures[show].text)
     for number, expectation in enumerate(at.script.steps[at.shown].expectations):
         seen = at.looking_back or (number < len(at.seen) and at.seen[number])
-        words = told(expectation.look, at.names)
+        words = readable(expectation.look, at.names)
         yield Line(Role.SEEN if seen else Role.EXPECTED, f"{'✓' if seen else '○'} {words}")
     if at.instead is not None and at.your_turn and not at.looking_back:
         did = f"You did something else: {at.instead.title}. {at.instead.effect}"
@@ -130,13 +130,13 @@ def _answer(at: Presentation, ask: Question) -> str:
     chosen = at.choices.get(at.shown)
     if ask.right and chosen:
         reply = ask.replies[chosen - 1] if ask.replies else ""
-        no = f"No, choice {ask.right}. " + (f"{told(reply, at.names)}\n" if reply else "")
+        no = f"No, choice {ask.right}. " + (f"{readable(reply, at.names)}\n" if reply else "")
         verdict = no if ask.missed(chosen) else "Yes. "
     elif ask.right:
         verdict = f"Choice {ask.right}. "
     else:
         verdict = ""
-    return verdict + told(ask.answer, at.names)
+    return verdict + readable(ask.answer, at.names)
 
 
 def _hint(at: Presentation) -> str:
@@ -174,7 +174,7 @@ def acts_in_words(at: Presentation, before: str = "does it: ") -> str:
     titles = [
         ("dangerous: " if ACTS[act.name].dangerous else "")
         + ACTS[act.name].title_with(
-            {key: told(str(value), at.names) for key, value in act.values.items()}
+            {key: readable(str(value), at.names) for key, value in act.values.items()}
         )
         for act in acts
     ]

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from kafka_edu.instruments.presenter.expectation import bound_by, filled, meets, told
+from kafka_edu.instruments.presenter.expectation import bound_by, filled, meets, readable
 from kafka_edu.instruments.presenter.script import Script, ScriptAct, Step
 from kafka_edu.supervisor.act_table import ACTS
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level
@@ -132,7 +132,7 @@ class OtherAct(NamedTuple):
 
     title: str
     effect: str
-    """What it does, in a sentence."""
+    """The effect, in one sentence."""
 
 
 class Presentation:
@@ -168,9 +168,9 @@ class Presentation:
         """Whether the learner wanted to go on before everything was seen."""
         self.since_us = 0
         self.instead: OtherAct | None = None
-        """What the learner did last, while the step asks for something else."""
-        self._asked: ActionAsked | None = None
-        """The act that the supervisor was asked for last, and has not done yet."""
+        """The learner's last act, if the step expects another one."""
+        self._requested: ActionAsked | None = None
+        """The last act that somebody requested and the supervisor has not carried out yet."""
         self._acts_left: list[ScriptAct] = []
         self._level = Level.STATE
         self._helped = False
@@ -211,8 +211,8 @@ class Presentation:
         return [
             Missed(
                 number + 1,
-                told(step.ask.question, self.names),
-                told(step.ask.choices[step.ask.right - 1], self.names),
+                readable(step.ask.question, self.names),
+                readable(step.ask.choices[step.ask.right - 1], self.names),
             )
             for number, step in enumerate(self.script.steps)
             if step.ask is not None and step.ask.missed(self.choices.get(number))
@@ -342,28 +342,33 @@ class Presentation:
         return False
 
     def _look_at_act(self, envelope: Envelope) -> None:
-        """Note what the learner did, if it is the learner's turn and something else is asked for.
+        """Notice an act of the learner that is none of the acts which the step expects.
 
-        An act on another broker than the one asked for counts, if the script names that broker by
-        its number. Who is "the controller" may have changed since.
+        The same act on another broker counts as another act only if the script names the broker by
+        its number. A role such as "the controller" may have moved since.
         """
         if not self.your_turn or envelope.mono_us < self.since_us:
             return
         match envelope.event:
-            case ActionAsked() as asked:
-                self._asked = asked
-            case ActionDone(action=action, ok=True) if self._asked and self._asked.action == action:
-                wanted = self._acts_left[0]
-                values = {
-                    key: filled(str(value), self.names) for key, value in wanted.values.items()
-                }
-                named = all(value.isdecimal() for key, value in values.items() if key == "broker")
-                same = ACTS[wanted.name].title_with(dict(values)) == self._asked.title
-                other = action != wanted.name or (named and not same)
-                if action in ACTS:
-                    did = OtherAct(self._asked.title, ACTS[action].effect)
-                    self.instead = did if other else None
-                self._asked = None
+            case ActionAsked(action=action) as requested if action in ACTS:
+                self._requested = requested
+            case ActionDone(action=action, ok=ok) if (
+                self._requested is not None and self._requested.action == action
+            ):
+                if ok:
+                    expected = any(self._is(act, self._requested) for act in self._acts_left)
+                    did = OtherAct(self._requested.title, ACTS[action].effect)
+                    self.instead = None if expected else did
+                self._requested = None
+
+    def _is(self, act: ScriptAct, requested: ActionAsked) -> bool:
+        """Return whether a requested act may be this act of the script."""
+        values: dict[str, object] = {
+            key: filled(str(value), self.names) for key, value in act.values.items()
+        }
+        by_role = not str(values.get("broker", "0")).isdecimal()
+        same = by_role or ACTS[act.name].title_with(values) == requested.title
+        return act.name == requested.action and same
 
     def texts(self) -> list[str]:
         """Return the texts that the step still expects on the screen."""
@@ -453,7 +458,7 @@ class Presentation:
         step = self.present
         self.seen = [False] * len(step.expectations)
         self.failure, self.impatient, self.since_us = "", False, now_us
-        self._helped, self.instead, self._asked = False, None, None
+        self._helped, self.instead, self._requested = False, None, None
         if step.show:
             self.names |= self.script.pictures[step.show].names
         effects: list[Effect] = []

@@ -155,6 +155,18 @@ def test_what_is_known_survives_a_restart(clean: bool) -> None:
     assert send(again, 20) == (40, 40)
 
 
+def test_after_a_kill_the_high_watermark_settles_the_transactions_that_recovery_read() -> None:
+    file_system = MemoryFileSystem()
+    log = open_log(file_system)
+    send(log, 0, transactional=True)
+    end(log, 9, ControlRecordType.COMMIT)
+    again = open_log(file_system, clean=False)
+    again.on_high_watermark_incremented(1)
+    assert again.last_stable_offset == 0, "the marker is not below the high watermark"
+    again.on_high_watermark_incremented(2)
+    assert again.last_stable_offset == 2
+
+
 @pytest.mark.parametrize("batches", [5, 6, 20])
 def test_after_a_kill_retries_of_all_batches_in_flight_are_known_again(batches: int) -> None:
     """A leader that is killed has answered none of them. A snapshot, as recovery writes one behind

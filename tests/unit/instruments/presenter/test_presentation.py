@@ -351,6 +351,20 @@ def test_the_same_act_on_another_broker_is_named_if_the_script_names_a_number() 
         assert (at.instead and at.instead.title) == instead
 
 
+def test_the_second_of_two_expected_acts_is_no_other_act() -> None:
+    _, pause, end = YOURS.steps
+    both = (ScriptAct("pause", {"broker": 1}, 1), ScriptAct("resume", {"broker": 1}, 2))
+    steps = (pause._replace(acts=both), end)
+    at = Presentation(YOURS._replace(steps=steps), live=True)
+    at.begin()
+    at.go_on(1)
+    assert at.your_turn
+    acted(at, "resume", 1, 6_000)
+    assert at.instead is None
+    acted(at, "resume", 2, 7_000)
+    assert at.instead is not None
+
+
 def test_the_learner_acts_and_the_time_of_it_gets_a_name() -> None:
     at = at_your_turn()
     assert at.apply(paused(2, 7_000))

@@ -1,0 +1,176 @@
+"""The cluster of a live part: the learner's code serves in broker 2 of three, under an unmodified
+client. Broker 2 leads the one partition of the topic, and its events are collected.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+from kafka import KafkaProducer
+from kafka.errors import KafkaError
+
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+from kafka_edu.trace.event import Envelope, Level
+from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled
+from kafka_edu.trace.events.replication import BecameLeader
+from kafka_edu.trace.events.server import MetadataUpdated
+from kafka_edu.trace.trace_client import EventsAddress, TraceClient
+
+from .runner.manifest import Exercise
+from .runner.topics import make_topic
+from .runner.verdict import Step
+
+BROKER: Final = 2
+PAUSED: Final = 0
+"""The follower that a live part pauses."""
+SHORT_TIMEOUT_MS: Final = 1_500
+"""The time-out of produces that are to expire."""
+PATIENT_ISR: Final = {"replica.lag.time.max.ms": "60000", "zookeeper.session.timeout.ms": "30000"}
+"""The leader waits for a paused follower: it must not leave the ISR meanwhile."""
+_LOOK_EVERY_S: Final = 0.05
+
+
+class Listener:
+    """Collects the events of one broker in a thread, until it is closed."""
+
+    def __init__(self, address: EventsAddress) -> None:
+        self._client = TraceClient(address, Level.ALL, gauges=True)
+        self.envelopes: list[Envelope] = []
+        self._thread = threading.Thread(target=self._listen, name="events", daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        try:
+            for envelope in self._client:
+                self.envelopes.append(envelope)
+        except OSError:
+            return  # closed under it
+
+    def close(self) -> None:
+        self._client.close()
+
+    def wait_for(self, done: Callable[[], bool], patience_s: float) -> bool:
+        """Return whether `done` became true in time."""
+        end = time.monotonic() + patience_s
+        while not done():
+            if time.monotonic() > end:
+                return False
+            time.sleep(_LOOK_EVERY_S)
+        return True
+
+    def count(self, kind: type) -> int:
+        return sum(isinstance(envelope.event, kind) for envelope in self.envelopes)
+
+
+class LearnerBroker:
+    """Broker 2 and its topic."""
+
+    def __init__(
+        self, cluster: Cluster, listener: Listener, topic: str, patience_s: float, stack: ExitStack
+    ) -> None:
+        self.cluster = cluster
+        self.listener = listener
+        self.topic = topic
+        self.patience_s = patience_s
+        self._stack = stack
+
+    def producer(self, timeout_ms: int | None = None) -> KafkaProducer:
+        """Return a producer with acks=all that does not retry. It waits `timeout_ms` at most; None:
+        as long as the live part has patience.
+        """
+        wait_ms = round(self.patience_s * 1000) if timeout_ms is None else timeout_ms
+        return self._stack.enter_context(
+            closing(
+                KafkaProducer(
+                    bootstrap_servers=f"127.0.0.1:{self.cluster.port(BROKER)}",
+                    acks="all",
+                    retries=0,
+                    linger_ms=0,
+                    enable_idempotence=False,
+                    request_timeout_ms=wait_ms,
+                    delivery_timeout_ms=wait_ms + 20_000,
+                )
+            )
+        )
+
+    def send(self, producer: KafkaProducer) -> bool:
+        """Send one record in a request of its own. Return whether it was acknowledged."""
+        try:
+            producer.send(self.topic, b"a record of the lab", partition=0).get()
+        except KafkaError:
+            return False
+        return True
+
+    def send_all(self, says: str, producer: KafkaProducer, records: int) -> Step:
+        """Send records one after the other. All must be acknowledged."""
+        acked = sum([self.send(producer) for _ in range(records)])
+        return Step(says, acked == records, f"{acked} of {records} acked", late=acked < records)
+
+    def judge_calls(self, seen: str) -> Step:
+        """Return whether the learner's code was called, and each call succeeded. `seen` is the
+        result of these calls.
+        """
+        says = "your code did it, without an error"
+        events = [envelope.event for envelope in self.listener.envelopes]
+        failed = [event for event in events if isinstance(event, LearnerFailed)]
+        if failed:
+            first = failed[0]
+            where = f"line {first.line}: " if first.line else ""
+            return Step(says, False, f"{where}{first.message} ({failed[-1].failures} times)")
+        samples = [event.total.calls for event in events if isinstance(event, LearnerSampled)]
+        calls = max(samples, default=0)
+        if calls == 0:
+            return Step(says, False, f"broker {BROKER} did not ask your class once")
+        return Step(says, True, f"asked {calls:,} times; {seen}")
+
+    def create_topic(self) -> None:
+        """Create the topic with one partition on all brokers, led by broker 2. Return when broker 2
+        names itself as leader in its metadata. Raises ClusterError.
+
+        If broker 2 is the controller, the learner's wheel also holds the time-out of this request.
+        With a wrong wheel the response comes too early, but the topic is created all the same.
+        """
+        topic = self.topic
+        make_topic(self.cluster, topic, [BROKER, 0, 1])
+
+        def leads_and_says_so() -> bool:
+            facts = [envelope.event for envelope in list(self.listener.envelopes)]
+            leads = any(isinstance(fact, BecameLeader) and fact.topic == topic for fact in facts)
+            return leads and any(
+                isinstance(fact, MetadataUpdated) and f"{topic}-0" in fact.updated for fact in facts
+            )
+
+        if not self.listener.wait_for(leads_and_says_so, self.patience_s):
+            raise ClusterError(
+                f"broker {BROKER} does not lead topic {topic} after {self.patience_s:.0f} s; see"
+                f" {self.cluster.folder.path}/*/broker.log"
+            )
+
+
+@contextmanager
+def learner_broker(
+    exercise: Exercise,
+    file: Path | None,
+    topic: str,
+    say: Callable[[str], None],
+    patience_s: float,
+) -> Iterator[LearnerBroker]:
+    """Run three brokers for the length of a block, with the learner's `file` in broker 2; None: all
+    with the shipped code. Raises ClusterError.
+    """
+    say(f"starting three brokers, {'yours' if file is not None else 'ours'} in broker {BROKER}")
+    learner = (
+        {BROKER: {"edu.learner": f"{exercise.id}={file.absolute()}"}} if file is not None else {}
+    )
+    with ExitStack() as stack:
+        cluster = stack.enter_context(
+            running_cluster(f"lab-{exercise.id}", props=PATIENT_ISR, broker_props=learner)
+        )
+        listener = Listener(cluster.events_address(BROKER))
+        stack.callback(listener.close)
+        broker = LearnerBroker(cluster, listener, topic, patience_s, stack)
+        broker.create_topic()
+        yield broker
