@@ -9,6 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final, NamedTuple
 
+import graphviz
+
 from kafka_edu.instruments.presenter.script import Jobs, Picture, Script
 from kafka_edu.instruments.presenter.script_reader import read_script
 from kafka_edu.trace.event import Event
@@ -74,11 +76,11 @@ class Chapter(NamedTuple):
         drawn: Mapping[str, Picture] = module.draw_all() if module is not None else {}
         return drawn
 
-    def figures(self) -> Mapping[str, str]:
-        """Return the DOT source of its figures, by name."""
+    def figures(self) -> Mapping[str, graphviz.Digraph]:
+        """Return its figures, by name."""
         module = self._module("pictures")
-        sources: Mapping[str, str] = module.figures() if module is not None else {}
-        return sources
+        drawn: Mapping[str, graphviz.Digraph] = module.figures() if module is not None else {}
+        return drawn
 
     def jobs(self) -> Jobs:
         """Return the jobs that its script may run, and the command of their process."""

@@ -2,17 +2,15 @@
 
 import io
 import logging
-import shutil
-import subprocess
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from html import escape
 from pathlib import Path
 from typing import Final
 
+import graphviz
 from rich.console import Console, RenderableType
 
+from kafka_edu.instruments.drawings.figure import rendered
 from kafka_edu.instruments.presenter.script import Picture
 
 #: A picture must fit beside the frame of a panel of 80 columns.
@@ -41,48 +39,10 @@ def no_log() -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def quoted(text: str) -> str:
-    """Return the text as a string of DOT."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def head(name: str, title: str, legend: Sequence[tuple[str, str]] = ()) -> str:
-    """Return the first lines of a figure's DOT: its title, what its colours mean, and one font.
-    `legend` has pairs of a colour and what it stands for.
-    """
-    boxes = "".join(
-        f'<td border="1" width="18" bgcolor="{colour}"></td><td align="left">{escape(text)} </td>'
-        for colour, text in legend
-    )
-    rows = f"<tr><td>{escape(title)}</td></tr>"
-    if legend:
-        rows += f'<tr><td><table border="0"><tr>{boxes}</tr></table></td></tr>'
-    font = 'fontname="Helvetica", fontsize=14'
-    return (
-        f"digraph {name} {{\n"
-        f'  graph [{font}, labelloc=t, label=<<table border="0">{rows}</table>>];\n'
-        f"  node [{font}]; edge [{font}];\n"
-    )
-
-
-def wrapped(text: str, width: int) -> str:
-    """Return the text for a cell, in lines of at most `width` characters. A phone shows a figure of
-    470 points so that one can still read it.
-    """
-    return "".join(f'{escape(line)}<br align="left"/>' for line in textwrap.wrap(text, width))
-
-
-def write_figure(folder: Path, name: str, source: str) -> list[Path]:
-    """Write NAME.dot, and NAME.svg where Graphviz' `dot` is installed; return what was written."""
+def write_figure(folder: Path, name: str, figure: graphviz.Digraph) -> list[Path]:
+    """Write NAME.dot and NAME.svg, and return them. Raises DrawingError."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / f"{name}.dot"]
-    written[0].write_text(source, encoding="utf-8")
-    program = shutil.which("dot")
-    if program is not None:
-        drawn = folder / f"{name}.svg"
-        subprocess.run(
-            [program, "-Tsvg", "-o", str(drawn), str(written[0])], check=True, timeout=60
-        )
-        written.append(drawn)
+    written = [folder / f"{name}.{kind}" for kind in ("dot", "svg")]
+    for path in written:
+        path.write_bytes(rendered(figure, path.suffix.lstrip(".")))
     return written

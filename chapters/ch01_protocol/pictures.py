@@ -5,10 +5,12 @@ that they are made from.
 from collections.abc import Callable, Mapping
 from typing import Final
 
+import graphviz
 from rich.table import Table
 from rich.text import Text
 
 from kafka_edu.common.transport import Part, part_bytes
+from kafka_edu.instruments.drawings.figure import BLUE, WHITE, new_figure, table
 from kafka_edu.instruments.presenter.script import Picture
 from kafka_edu.instruments.wire.decode import decode_request
 from kafka_edu.instruments.wire.render import tree_lines
@@ -36,7 +38,7 @@ from kafka_edu.record.legacy import build_message_set
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import HEADER_BYTES, build_batch
 
-from ..drawing import COLUMNS, head, picture
+from ..drawing import COLUMNS, picture
 
 NOW: Final = 1_600_000_000_000
 CLIENT: Final = "shop"
@@ -54,8 +56,8 @@ def draw_all() -> Mapping[str, Picture]:
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
-def figures() -> Mapping[str, str]:
-    """Return the DOT source of the numbered figures, drawn from the schemas, by name."""
+def figures() -> Mapping[str, graphviz.Digraph]:
+    """Return the numbered figures, drawn from the schemas, by name."""
     request_header = (("api_key", "int16"), ("api_version", "int16"), ("correlation_id", "int32"))
     drawn = {
         "figure-6-1": _boxes(
@@ -96,14 +98,14 @@ def fields_of(struct: StructMeta, version: int) -> list[Field]:
     return [field for field in struct.FIELDS if field.versions.has(version)]
 
 
-def _boxes(title: str, lines: list[str]) -> str:
-    """Return the lines as DOT: a box each, nested ones moved to the right."""
+def _boxes(title: str, lines: list[str]) -> graphviz.Digraph:
+    """Draw the lines: a box each, nested ones moved to the right."""
     depths = [(len(line) - len(line.lstrip())) // 4 for line in lines]
     rows = []
     for line, depth in zip(lines, depths, strict=True):
         name, colon, kind = line.strip().partition(": ")
         indent = '<td border="0" width="24"></td>' * depth
-        colour = "#a8dadc" if kind.startswith("[]") or not colon else "#ffffff"
+        colour = BLUE if kind.startswith("[]") or not colon else WHITE
         span = max(depths) - depth + (1 if colon else 2)
         cell = f'bgcolor="{colour}" align="left"'
         if colon:
@@ -111,12 +113,10 @@ def _boxes(title: str, lines: list[str]) -> str:
             words += f'<td {cell} sides="RTB">{kind}</td>'
         else:
             words = f'<td {cell} colspan="{span}"><i>{name}</i></td>'
-        rows.append(f"<tr>{indent}{words}</tr>")
-    table = f'<table border="0" cellborder="1" cellspacing="0">{"".join(rows)}</table>'
-    return (
-        head("message", title, [("#a8dadc", "an array")] if max(depths) else ())
-        + f"  message [shape=plaintext, label=<{table}>];\n}}\n"
-    )
+        rows.append(f"{indent}{words}")
+    figure = new_figure("message", title, [(BLUE, "an array")] if max(depths) else ())
+    figure.node("message", shape="plaintext", label=table(rows))
+    return figure
 
 
 def _frame(parts: list[Part]) -> bytes:

@@ -1,5 +1,5 @@
 """Figures of timing wheels, drawn from the events that a timer tells of itself: in the terminal,
-and as Graphviz DOT (图 6-7, 6-8).
+and with Graphviz (图 6-7, 6-8).
 """
 
 from collections import Counter
@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+import graphviz
 from rich.table import Table
 from rich.text import Text
 
 from kafka_edu.common.words import plural
+from kafka_edu.instruments.drawings.figure import WHITE, YELLOW, new_figure, table
 from kafka_edu.trace.events.timer import TimerTaskDemoted, WheelState
-
-from ..drawing import head
 
 
 def span(ms: int) -> str:
@@ -71,10 +71,10 @@ def draw(wheels: Sequence[WheelState], title: str = "") -> Table:
     return table
 
 
-def dot(
+def wheels_figure(
     wheels: Sequence[WheelState], title: str, moves: Sequence[tuple[int, TimerTaskDemoted]] = ()
-) -> str:
-    """Return DOT source: each wheel a row of buckets, the filled ones with the number of their
+) -> graphviz.Digraph:
+    """Draw each wheel as a row of buckets, the filled ones with the number of their
     tasks. Of buckets without anything, a `…` stands for all but the first and the last.
 
     `moves` are the next moves of the tasks, each with its time: an arrow leads from the bucket to
@@ -82,8 +82,9 @@ def dot(
     """
     ends = {(move.from_level, move.from_slot) for _, move in moves}
     ends |= {(move.level, move.slot) for _, move in moves}
-    lines = [head("wheels", title, [(_HAND, "the hand"), (_FILLED, "number of tasks")])]
-    lines.append("  splines=line; ranksep=0.6; node [shape=plaintext];\n")
+    legend = [(_HAND, "the hand"), (_FILLED, "number of tasks")]
+    figure = new_figure("wheels", title, legend, splines="line", ranksep="0.6")
+    figure.attr("node", shape="plaintext")
     for wheel in reversed(wheels):
         shown = {slot for level, slot in ends if level == wheel.level}
         shown |= {0, hand(wheel), wheel.wheel_size - 1}
@@ -93,27 +94,24 @@ def dot(
             f"level {wheel.level}<br/>{span(wheel.tick_ms)} x {wheel.wheel_size}"
             f"<br/>= {span(wheel.tick_ms * wheel.wheel_size)}"
         )
-        table = (
-            '<table border="0" cellborder="1" cellspacing="0"><tr>'
-            f'<td border="0" width="92">{reach}</td>{cells}</tr></table>'
-        )
-        lines.append(f"  w{wheel.level} [label=<{table}>];\n")
+        row = f'<td border="0" width="92">{reach}</td>{cells}'
+        figure.node(f"w{wheel.level}", label=table([row]))
     arrows = Counter(
         (at_ms, move.from_level, move.from_slot, move.level, move.slot) for at_ms, move in moves
     )
     for (at_ms, from_level, from_slot, level, slot), count in arrows.items():
-        lines.append(
-            f"  w{from_level}:s{from_slot}:s -> w{level}:s{slot}:n"
-            f' [label="{plural(count, "task")} at {at_ms:,} ms  "];\n'
+        figure.edge(
+            f"w{from_level}:s{from_slot}:s",
+            f"w{level}:s{slot}:n",
+            label=f" {plural(count, 'task')} at {at_ms:,} ms  ",
         )
-    lines += [
-        f"  w{above.level} -> w{below.level} [style=invis];\n" for below, above in pairwise(wheels)
-    ]
-    return "".join([*lines, "}\n"])
+    for below, above in pairwise(wheels):
+        figure.edge(f"w{above.level}", f"w{below.level}", style="invis")
+    return figure
 
 
 _HAND: Final = "#dddddd"
-_FILLED: Final = "#ffd166"
+_FILLED: Final = YELLOW
 
 
 def _cells(wheel: WheelState, shown: Collection[int]) -> Iterator[str]:
@@ -129,6 +127,6 @@ def _cells(wheel: WheelState, shown: Collection[int]) -> Iterator[str]:
             left_out = True
             continue
         left_out = False
-        colour = _FILLED if count else _HAND if slot == hand(wheel) else "#ffffff"
+        colour = _FILLED if count else _HAND if slot == hand(wheel) else WHITE
         text = f"{slot}<br/><b>{count}</b>" if count else str(slot)
         yield f'<td port="s{slot}" width="26" bgcolor="{colour}">{text}</td>'

@@ -7,6 +7,7 @@ import heapq
 from collections.abc import Callable, Mapping
 from typing import Final
 
+import graphviz
 from rich.table import Table
 from rich.text import Text
 
@@ -22,7 +23,7 @@ from kafka_edu.trace.events.timer import (
 )
 
 from ..drawing import picture
-from .figures import dot, draw
+from .figures import draw, wheels_figure
 from .story import Story, Told, in_words
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
@@ -39,8 +40,8 @@ def draw_all() -> Mapping[str, Picture]:
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
-def figures() -> Mapping[str, str]:
-    """Return the DOT source of the numbered figures, by name."""
+def figures() -> Mapping[str, graphviz.Digraph]:
+    """Return the numbered figures, by name."""
     one, levels = Story(), Story()
     one.add(2)
     first = one.wheels()
@@ -49,9 +50,9 @@ def figures() -> Mapping[str, str]:
     levels.add(350, 450, 446, 455, 473)
     third = levels.wheels()
     return {
-        "figure-6-7-a": dot(first, "Figure 6-7 at 0 ms: a task of 2 ms"),
-        "figure-6-7-b": dot(one.wheels(), "Figure 6-7 at 2 ms: tasks of 8 and 19 ms more"),
-        "figure-6-8": dot(
+        "figure-6-7-a": wheels_figure(first, "Figure 6-7 at 0 ms: a task of 2 ms"),
+        "figure-6-7-b": wheels_figure(one.wheels(), "Figure 6-7 at 2 ms: 8 and 19 ms more"),
+        "figure-6-8": wheels_figure(
             third, "Figure 6-8 at 0 ms: 350, 446, 450, 455, 473 ms", _next_moves(levels)
         ),
     }

@@ -7,10 +7,12 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+import graphviz
 from rich.table import Table
 from rich.text import Text
 
 from kafka_edu.common.errors import Errors
+from kafka_edu.instruments.drawings.partition_logs import LogsAt, ReplicaLog, logs_figure
 from kafka_edu.instruments.presenter.script import Picture
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
@@ -26,7 +28,7 @@ from kafka_edu.replication.fetch_params import READ_COMMITTED, FetchParams, Part
 from kafka_edu.replication.log_read_result import LogReadResult
 from kafka_edu.sim.stepped_cluster import Produced, SteppedCluster, T
 
-from ..drawing import head, picture
+from ..drawing import picture
 
 NOW: Final = 1_600_000_000_000
 PRODUCE_MS: Final = 30_000
@@ -48,32 +50,22 @@ def draw_all() -> Mapping[str, Picture]:
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
-def figures() -> Mapping[str, str]:
-    """Return the DOT source of the numbered figures, by name."""
+def figures() -> Mapping[str, graphviz.Digraph]:
+    """Return the numbered figures, by name."""
     _, moments, _ = _figures_6_9_to_6_11()
     names = ("figure-6-9", "figure-6-10", "figure-6-11")
-    return {name: dot(moment) for name, moment in zip(names, moments, strict=True)}
+    return {name: figure(moment) for name, moment in zip(names, moments, strict=True)}
 
 
-def dot(moment: Moment) -> str:
-    """Return the logs as DOT: a row a replica, a cell a record; committed ones are filled."""
-    rows = []
-    longest = max(moment.log_ends)
-    for broker, (hw, leo) in enumerate(zip(moment.high_watermarks, moment.log_ends, strict=True)):
-        role = "leader" if broker == 0 else f"follower {broker}"
-        cells = "".join(
-            f'<td bgcolor="{"#a8dadc" if offset < hw else "#ffd166"}">{offset}</td>'
-            for offset in range(leo)
-        ) + '<td border="0"></td>' * (longest - leo)
-        rows.append(
-            f'<tr><td border="0" align="left">{role}</td>{cells}'
-            f'<td border="0" align="left">HW {hw}, LEO {leo}</td></tr>'
+def figure(moment: Moment) -> graphviz.Digraph:
+    """Draw the logs: a row a replica, a cell a record; committed ones are filled."""
+    logs = [
+        ReplicaLog("leader" if broker == 0 else f"follower {broker}", hw, leo)
+        for broker, (hw, leo) in enumerate(
+            zip(moment.high_watermarks, moment.log_ends, strict=True)
         )
-    table = f'<table border="0" cellborder="1" cellspacing="0">{"".join(rows)}</table>'
-    return (
-        head("logs", moment.title, [("#a8dadc", "below the HW"), ("#ffd166", "not yet")])
-        + f"  logs [shape=plaintext, label=<{table}>];\n}}\n"
-    )
+    ]
+    return logs_figure(moment.title, [LogsAt("", logs)])
 
 
 def _moment(cluster: SteppedCluster, title: str) -> Moment:

@@ -4,13 +4,13 @@ in a simulated cluster of three brokers, whose events they read.
 Time is virtual and everything follows from a seed, so each picture is the same each time.
 """
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from html import escape
 from typing import Final, NamedTuple
 
+import graphviz
 from rich.table import Table
 from rich.text import Text
 
@@ -19,6 +19,17 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller import partition_state_machine, replica_state_machine
 from kafka_edu.controller.partition_state_machine import PartitionState
 from kafka_edu.controller.replica_state_machine import ReplicaState
+from kafka_edu.instruments.drawings.figure import (
+    BLUE,
+    GREEN,
+    GREY,
+    YELLOW,
+    html,
+    new_figure,
+    table,
+    wrapped,
+)
+from kafka_edu.instruments.drawings.machines import Machine, machine_figure
 from kafka_edu.instruments.presenter.script import Picture
 from kafka_edu.instruments.sentences.words import api_name
 from kafka_edu.sim.sim_cluster import SimCluster
@@ -42,7 +53,7 @@ from kafka_edu.trace.events.reassignment import (
     ReassignmentWaits,
 )
 
-from ..drawing import head, picture, wrapped
+from ..drawing import picture
 
 BROKERS: Final = 5
 PARTITIONS: Final = 50
@@ -50,7 +61,6 @@ SEED: Final = 4
 QUIET_MS: Final = 3_000
 CONTROLLER: Final = 0
 """The first broker that starts is the controller."""
-BLUE, YELLOW, GREEN, GREY = "#a8dadc", "#ffd166", "#b7e4c7", "#e9ecef"
 
 
 def draw_all() -> Mapping[str, Picture]:
@@ -58,18 +68,18 @@ def draw_all() -> Mapping[str, Picture]:
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
-def figures() -> Mapping[str, str]:
-    """Return the DOT source of the figures, by name."""
+def figures() -> Mapping[str, graphviz.Digraph]:
+    """Return the figures, by name."""
     return {
-        "figure-6-14": _queue_dot(),
-        "partition-states": _machine_dot(
-            "The states of a partition", _partition_table(), partition_way()
+        "figure-6-14": _queue_figure(),
+        "partition-states": machine_figure(
+            Machine("The states of a partition", _partition_table(), partition_way(), "t-0")
         ),
-        "replica-states": _machine_dot(
-            "The states of a replica: that of broker 2", _replica_table(), replica_way()
+        "replica-states": machine_figure(
+            Machine("The states of a replica", _replica_table(), replica_way(), "t-0 on broker 2")
         ),
-        "who-gets-what": _requests_dot(),
-        "reassignment": _reassignment_dot(),
+        "who-gets-what": _requests_figure(),
+        "reassignment": _reassignment_figure(),
     }
 
 
@@ -341,7 +351,7 @@ def move() -> Picture:
 # Figures.
 
 
-def _queue_dot() -> str:
+def _queue_figure() -> graphviz.Digraph:
     """Draw figure 6-14: who puts events into the queue, and the one task that takes them."""
     sources = (
         "watches of ZooKeeper: BrokerChange, TopicChange",
@@ -352,15 +362,14 @@ def _queue_dot() -> str:
     effects = ("ControllerContext: only this task changes it", "the three requests to the brokers")
     queue = ("event 3", "event 2", "event 1")
     legend = [(BLUE, "puts events in"), (YELLOW, "the queue"), (GREEN, "takes them out")]
-    return (
-        head("queue", "Figure 6-14: one queue, one task", legend)
-        + "  rankdir=TB; node [shape=plaintext];\n"
-        + f"  sources [label=<{_cells(sources, BLUE)}>];\n"
-        + f"  queue [label=<{_cells(queue, YELLOW, below=False)}>];\n"
-        + f"  task [label=<{_cells(('one event at a time, to its end',), GREEN)}>];\n"
-        + f"  effects [label=<{_cells(effects, GREEN)}>];\n"
-        + "  sources -> queue -> task -> effects;\n}\n"
-    )
+    figure = new_figure("queue", "Figure 6-14: one queue, one task", legend, rankdir="TB")
+    figure.attr("node", shape="plaintext")
+    figure.node("sources", label=_cells(sources, BLUE))
+    figure.node("queue", label=_cells(queue, YELLOW, below=False))
+    figure.node("task", label=_cells(("one event at a time, to its end",), GREEN))
+    figure.node("effects", label=_cells(effects, GREEN))
+    figure.edges([("sources", "queue"), ("queue", "task"), ("task", "effects")])
+    return figure
 
 
 def _cells(texts: Sequence[str], colour: str, *, below: bool = True) -> str:
@@ -369,24 +378,7 @@ def _cells(texts: Sequence[str], colour: str, *, below: bool = True) -> str:
         f'<td bgcolor="{colour}" align="left" cellpadding="6">{wrapped(text, 34)}</td>'
         for text in texts
     ]
-    rows = "".join(f"<tr>{cell}</tr>" for cell in cells) if below else f"<tr>{''.join(cells)}</tr>"
-    return f'<table border="0" cellborder="1" cellspacing="0">{rows}</table>'
-
-
-def _machine_dot(title: str, table: Mapping[str, Collection[str]], way: Sequence[str]) -> str:
-    """Draw a table of states: state → those from which it may be entered. The way is bold."""
-    steps = set(itertools.pairwise(way))
-    lines = [
-        head("states", title, [(BLUE, "a state"), (YELLOW, "on the way of t-0, bold arrows")]),
-        "  rankdir=TB; node [shape=box, style=filled];\n",
-    ]
-    for after, befores in table.items():
-        colour = YELLOW if after in way else BLUE
-        lines.append(f'  {after} [fillcolor="{colour}"];\n')
-        for before in sorted(befores):
-            style = ' [penwidth=3, color="#d00000"]' if (before, after) in steps else ""
-            lines.append(f"  {before} -> {after}{style};\n")
-    return "".join([*lines, "}\n"])
+    return table(cells if below else ["".join(cells)])
 
 
 def replica_way() -> list[str]:
@@ -402,26 +394,21 @@ def replica_way() -> list[str]:
     return [_short(ReplicaState(state)) for state in states]
 
 
-def _requests_dot() -> str:
+def _requests_figure() -> graphviz.Digraph:
     """Draw who gets which request when topic t is created."""
-    lines = [
-        head(
-            "requests",
-            "Topic t is created, with replicas on 0 and 1",
-            [(YELLOW, "controller"), (BLUE, "has a replica"), (GREY, "has none")],
-        ),
-        f'  rankdir=TB; node [shape=box, style=filled];\n  c [label="controller (broker 0)",'
-        f' fillcolor="{YELLOW}"];\n',
-    ]
+    legend = [(YELLOW, "controller"), (BLUE, "has a replica"), (GREY, "has none")]
+    figure = new_figure("requests", "Topic t is created, with replicas on 0 and 1", legend)
+    figure.attr("node", shape="box", style="filled")
+    figure.node("c", label="controller (broker 0)", fillcolor=YELLOW)
     for broker, requests in _sent("create").items():
-        colour = BLUE if broker < 2 else GREY
         words = "".join(f"<br/>{escape(each)}" for each in requests)
-        label = f"<<b>broker {broker}</b>{words}>"
-        lines.append(f'  b{broker} [label={label}, fillcolor="{colour}"];\n  c -> b{broker};\n')
-    return "".join([*lines, "}\n"])
+        label = html(f"<b>broker {broker}</b>{words}")
+        figure.node(f"b{broker}", label=label, fillcolor=BLUE if broker < 2 else GREY)
+        figure.edge("c", f"b{broker}")
+    return figure
 
 
-def _reassignment_dot() -> str:
+def _reassignment_figure() -> graphviz.Digraph:
     """Draw the phases of the move, a row each."""
     rows = []
     for phase in phases():
@@ -431,18 +418,13 @@ def _reassignment_dot() -> str:
             for broker in range(3)
         )
         rows.append(
-            f'<tr><td border="0" align="left"><b>{phase.name}</b></td>{cells}'
-            f'<td border="0" align="left">{wrapped(phase.words, 26)}</td></tr>'
+            f'<td border="0" align="left"><b>{phase.name}</b></td>{cells}'
+            f'<td border="0" align="left">{wrapped(phase.words, 26)}</td>'
         )
-    table = f'<table border="0" cellborder="1" cellspacing="0">{"".join(rows)}</table>'
-    return (
-        head(
-            "reassignment",
-            "t-0 moves from 0, 1 to 1, 2 (bold: leads)",
-            [(BLUE, "holds it"), (GREY, "does not")],
-        )
-        + f"  move [shape=plaintext, label=<{table}>];\n}}\n"
-    )
+    legend = [(BLUE, "holds it"), (GREY, "does not")]
+    figure = new_figure("reassignment", "t-0 moves from 0, 1 to 1, 2 (bold: leads)", legend)
+    figure.node("move", shape="plaintext", label=table(rows))
+    return figure
 
 
 def _cell(broker: int, phase: Phase) -> str:

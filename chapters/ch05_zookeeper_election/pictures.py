@@ -8,12 +8,26 @@ Time is virtual and everything follows from a seed, so each picture is the same 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from html import escape
 from typing import Final, NamedTuple
 
+import graphviz
 from rich.table import Table
 from rich.text import Text
 
+from kafka_edu.instruments.drawings import znodes as drawings
+from kafka_edu.instruments.drawings.figure import (
+    BLUE,
+    GREEN,
+    GREY,
+    RED,
+    WHITE,
+    YELLOW,
+    cell,
+    html,
+    new_figure,
+    table,
+    wrapped,
+)
 from kafka_edu.instruments.presenter.script import Picture
 from kafka_edu.instruments.sentences import sentence
 from kafka_edu.server.broker_metadata_checkpoint import (
@@ -40,7 +54,7 @@ from kafka_edu.trace.events.zk import (
 )
 from kafka_edu.zk.embedded.session_tracker import SessionTracker
 
-from ..drawing import head, no_log, picture, wrapped
+from ..drawing import no_log, picture
 
 SEED: Final = 5
 BROKERS: Final = (0, 1, 2)
@@ -52,7 +66,6 @@ SESSION_MS: Final = 6_000
 LONG_MS: Final = 40_000
 EPOCH: Final = "/controller_epoch"
 OFFICE: Final = "/controller"
-BLUE, YELLOW, GREEN, GREY, RED = "#a8dadc", "#ffd166", "#b7e4c7", "#e9ecef", "#f4a6a6"
 
 
 def draw_all() -> Mapping[str, Picture]:
@@ -60,13 +73,13 @@ def draw_all() -> Mapping[str, Picture]:
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
-def figures() -> Mapping[str, str]:
-    """Return the DOT source of the figures, by name."""
+def figures() -> Mapping[str, graphviz.Digraph]:
+    """Return the figures, by name."""
     return {
-        "znodes": _znodes_dot(),
-        "election": _election_dot(),
-        "failover": _failover_dot(),
-        "buckets": _buckets_dot(),
+        "znodes": _znodes_figure(),
+        "election": _election_figure(),
+        "failover": _failover_figure(),
+        "buckets": _buckets_figure(),
     }
 
 
@@ -483,32 +496,20 @@ def _ordinal(number: int) -> str:
 # Figures.
 
 
-def _znodes_dot() -> str:
-    """Draw the znodes of the office: a tree."""
-    lines = [
-        head(
-            "znodes",
-            "The controller's office in ZooKeeper",
-            [(YELLOW, "ephemeral: goes with its session"), (BLUE, "stays")],
-        ),
-        '  rankdir=TB; node [shape=box, style=filled];\n  root [label="/",'
-        f' fillcolor="{BLUE}"];\n  brokers [label="/brokers", fillcolor="{BLUE}"];\n'
-        f'  ids [label="/brokers/ids", fillcolor="{BLUE}"];\n  nodesep=0.15;\n'
-        "  root -> brokers -> ids;\n",
-    ]
-    for number, (path, data, ephemeral) in enumerate(znodes()):
-        colour = YELLOW if ephemeral else BLUE
-        name = path.rpartition("/")[2]
-        shown = wrapped(data.replace(",", ", "), 16) if not path.startswith("/brokers") else ""
-        above = "ids" if path.startswith("/brokers") else "root"
-        lines.append(
-            f'  z{number} [label=<<b>{escape(name)}</b><br/>{shown}>, fillcolor="{colour}"];\n'
+def _znodes_figure() -> graphviz.Digraph:
+    """Draw the znodes of the office and of the brokers."""
+    drawn = [
+        drawings.Znode(
+            each.path,
+            each.data if not each.path.startswith("/brokers") else "",
+            "ephemeral" if each.ephemeral else "",
         )
-        lines.append(f"  {above} -> z{number};\n")
-    return "".join([*lines, "}\n"])
+        for each in znodes()
+    ]
+    return drawings.znodes_figure("The controller's office in ZooKeeper", drawn)
 
 
-def _election_dot() -> str:
+def _election_figure() -> graphviz.Digraph:
     """Draw what each broker does: the election as a state diagram."""
     boxes = {
         "watch": ("watch /controller and read it (exists, then get)", BLUE),
@@ -527,29 +528,33 @@ def _election_dot() -> str:
         ("resign", "watch", ""),
     )
     legend = [(BLUE, "reads"), (YELLOW, "runs"), (GREEN, "waits or works"), (RED, "lets go")]
-    lines = [
-        head("election", "What every broker does", legend),
-        "  rankdir=TB; nodesep=0.1; node [shape=box, style=filled];\n",
-    ]
+    figure = new_figure("election", "What every broker does", legend, rankdir="TB", nodesep="0.1")
+    figure.attr("node", shape="box", style="filled")
     for name, (words, colour) in boxes.items():
-        lines.append(f'  {name} [label=<{wrapped(words, 22)}>, fillcolor="{colour}"];\n')
+        figure.node(name, label=html(wrapped(words, 22)), fillcolor=colour)
     for before, after, words in arrows:
-        label = f" [label=<{wrapped(words, 13)}>]" if words else ""
-        lines.append(f"  {before} -> {after}{label};\n")
-    return "".join([*lines, "}\n"])
+        figure.edge(before, after, label=html(wrapped(words, 13)) if words else None)
+    return figure
 
 
-def _rows(cells: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> str:
-    """Return the rows of a table: a head, then cells of (text, colour)."""
-    return "".join(
-        f'<tr><td border="0" align="left">{wrapped(title, 22)}</td>'
-        + "".join(f'<td bgcolor="{colour}">{escape(text) or " "}</td>' for text, colour in row)
-        + "</tr>"
-        for title, row in cells
-    )
+def _grid(
+    name: str,
+    title: str,
+    legend: Sequence[tuple[str, str]],
+    rows: Iterable[tuple[str, Sequence[tuple[str, str]]]],
+) -> graphviz.Digraph:
+    """Draw a table. Each row is a head, then cells of (text, colour)."""
+    figure = new_figure(name, title, legend)
+    lines = [
+        f'<td border="0" align="left">{wrapped(head, 22)}</td>'
+        + "".join(cell(text, colour) for text, colour in row)
+        for head, row in rows
+    ]
+    figure.node(name, shape="plaintext", label=table(lines))
+    return figure
 
 
-def _failover_dot() -> str:
+def _failover_figure() -> graphviz.Digraph:
     """Draw the failover: for each way in which broker 0 goes, who has the office in each second."""
     seconds = range(10)
     rows = [("seconds", [(str(second), GREY) for second in seconds])]
@@ -564,18 +569,11 @@ def _failover_dot() -> str:
             else:
                 row.append((str(gap.winner), GREEN))
         rows.append((gap.words, row))
-    table = f'<table border="0" cellborder="1" cellspacing="0">{_rows(rows)}</table>'
-    return (
-        head(
-            "failover",
-            "Broker 0 goes; who stands in /controller?",
-            [(YELLOW, "still 0"), (GREEN, "the next one")],
-        )
-        + f"  office [shape=plaintext, label=<{table}>];\n}}\n"
-    )
+    legend = [(YELLOW, "still 0"), (GREEN, "the next one")]
+    return _grid("failover", "Broker 0 goes; who stands in /controller?", legend, rows)
 
 
-def _buckets_dot() -> str:
+def _buckets_figure() -> graphviz.Digraph:
     """Draw the buckets of the session tracker, with the messages that put a session into each."""
     ends = sorted({touch.bucket_ms for touch in tracked().touches})
     last = {touch.session: touch for touch in tracked().touches}
@@ -588,18 +586,11 @@ def _buckets_dot() -> str:
                 for t in tracked().touches
                 if (t.session, t.bucket_ms) == (session, end)
             ]
-            colour = YELLOW if last[session].bucket_ms == end else BLUE if times else "#ffffff"
+            colour = YELLOW if last[session].bucket_ms == end else BLUE if times else WHITE
             row.append((" ".join(times), colour))
         rows.append((f"session {session} heard at (s)", row))
-    table = f'<table border="0" cellborder="1" cellspacing="0">{_rows(rows)}</table>'
-    return (
-        head(
-            "buckets",
-            "6 s of silence are allowed, a bucket is 2 s",
-            [(BLUE, "was there"), (YELLOW, "expires with it")],
-        )
-        + f"  buckets [shape=plaintext, label=<{table}>];\n}}\n"
-    )
+    legend = [(BLUE, "was there"), (YELLOW, "expires with it")]
+    return _grid("buckets", "6 s of silence are allowed, a bucket is 2 s", legend, rows)
 
 
 DRAWINGS: Final[Mapping[str, Callable[[], Picture]]] = {

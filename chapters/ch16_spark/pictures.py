@@ -5,16 +5,18 @@ for a query that is behind; tests hold them against Spark.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+import graphviz
 from rich.table import Table
 from rich.text import Text
 
+from kafka_edu.instruments.drawings.figure import BLUE, RED, YELLOW, new_figure, table, wrapped
 from kafka_edu.instruments.presenter.script import Picture
 from kafka_edu.protocol.api_keys import ApiKey
 
-from ..drawing import head, picture, quoted, wrapped
+from ..drawing import picture
 from .plan import (
     DELAY_MINUTES,
     FILLED,
@@ -26,9 +28,7 @@ from .plan import (
     planned,
 )
 
-_DONE: Final = "#a8dadc"
-_NEW: Final = "#ffd166"
-_BAD: Final = "#f4a3a3"
+_DONE, _NEW, _BAD = BLUE, YELLOW, RED
 
 #: The batch whose files the picture of the checkpoint shows, as the last one.
 _SHOWN: Final = 2
@@ -194,15 +194,15 @@ def draw_all() -> Mapping[str, Picture]:
     return {name: drawing() for name, drawing in DRAWINGS.items()}
 
 
-def figures() -> Mapping[str, str]:
-    """Return the DOT source of the figures, by name."""
+def figures() -> Mapping[str, graphviz.Digraph]:
+    """Return the figures, by name."""
     return {
-        "plan": _plan_dot(),
-        "checkpoint": _checkpoint_dot(),
-        "requests": _requests_dot(),
-        "watermark": _watermark_dot(),
-        "sinks": _sinks_dot(),
-        "slot": _slot_dot(),
+        "plan": _plan_figure(),
+        "checkpoint": _checkpoint_figure(),
+        "requests": _requests_figure(),
+        "watermark": _watermark_figure(),
+        "sinks": _sinks_figure(),
+        "slot": _slot_figure(),
     }
 
 
@@ -211,14 +211,14 @@ def _cell(text: str, colour: str = "", align: str = "center") -> str:
     return f'<td align="{align}"{fill}>{text}</td>'
 
 
-def _rows_dot(name: str, title: str, rows: Sequence[str]) -> str:
-    """Return a table as DOT. Each row is a text of cells."""
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    table = f'<table border="0" cellborder="1" cellspacing="0" cellpadding="5">{body}</table>'
-    return head(name, title) + f"  {name} [shape=plaintext, label=<{table}>];\n}}\n"
+def _rows_figure(name: str, title: str, rows: Sequence[str]) -> graphviz.Digraph:
+    """Draw a table. Each row is a text of cells."""
+    figure = new_figure(name, title)
+    figure.node(name, shape="plaintext", label=table(rows, padding=5))
+    return figure
 
 
-def _plan_dot() -> str:
+def _plan_figure() -> graphviz.Digraph:
     rows = [
         _cell("")
         + "".join(_cell(f"{SOURCE}-{p}: {count}") for p, count in enumerate(FILLED))
@@ -230,18 +230,20 @@ def _plan_dot() -> str:
             for start, end in each.ranges
         ]
         rows.append(_cell(f"batch {batch}") + "".join(cells) + _cell(str(each.records)))
-    return _rows_dot("plan", f"At most {MOST_PLANNED} offsets in a micro-batch", rows)
+    return _rows_figure("plan", f"At most {MOST_PLANNED} offsets in a micro-batch", rows)
 
 
-def _steps_dot(name: str, title: str, steps: Sequence[tuple[str, str]]) -> Iterator[str]:
-    yield head(name, title) + "  node [shape=box, style=filled];\n"
+def _steps_figure(name: str, title: str, steps: Sequence[tuple[str, str]]) -> graphviz.Digraph:
+    figure = new_figure(name, title)
+    figure.attr("node", shape="box", style="filled")
     for number, (text, colour) in enumerate(steps):
-        yield f'  s{number} [label={quoted(text)}, fillcolor="{colour}"];\n'
+        figure.node(f"s{number}", label=text, fillcolor=colour)
     for number in range(len(steps) - 1):
-        yield f"  s{number} -> s{number + 1};\n"
+        figure.edge(f"s{number}", f"s{number + 1}")
+    return figure
 
 
-def _checkpoint_dot() -> str:
+def _checkpoint_figure() -> graphviz.Digraph:
     """Draw the life of a micro-batch, and where a crash leads."""
     n = _SHOWN
     steps = [
@@ -251,33 +253,31 @@ def _checkpoint_dot() -> str:
         (f"commits/{n}\nis written", _NEW),
         (f"batch {n + 1}", "white"),
     ]
-    lines = list(_steps_dot("checkpoint", f"Batch {n}, and a crash in the middle of it", steps))
-    again = quoted(f"batch {n} again, the same offsets")
-    lines.append(f'  crash [label="crash", shape=octagon, fillcolor="{_BAD}"];\n')
-    lines.append("  s1 -> crash [style=dashed]; s2 -> crash [style=dashed];\n")
-    lines.append(f"  crash -> s1 [label={again}, style=dashed, constraint=false];\n}}\n")
-    return "".join(lines)
+    figure = _steps_figure("checkpoint", f"Batch {n}, and a crash in the middle of it", steps)
+    figure.node("crash", shape="octagon", fillcolor=_BAD)
+    figure.edge("s1", "crash", style="dashed")
+    figure.edge("s2", "crash", style="dashed")
+    again = f"batch {n} again, the same offsets"
+    figure.edge("crash", "s1", label=again, style="dashed", constraint="false")
+    return figure
 
 
-def _requests_dot() -> str:
-    lines = [
-        head("requests", "What the brokers see of a reading job"),
-        '  node [shape=box, style=filled, fillcolor="white"];\n',
-        f'  driver [label="driver: plans", fillcolor="{_NEW}"];\n',
-        f'  tasks [label="tasks: read", fillcolor="{_NEW}"];\n',
-        '  brokers [label="brokers"];\n',
-        f'  checkpoint [label="checkpoint", shape=folder, fillcolor="{_DONE}"];\n',
-    ]
+def _requests_figure() -> graphviz.Digraph:
+    figure = new_figure("requests", "What the brokers see of a reading job")
+    figure.attr("node", shape="box", style="filled", fillcolor="white")
+    figure.node("driver", label="driver: plans", fillcolor=_NEW)
+    figure.node("tasks", label="tasks: read", fillcolor=_NEW)
+    figure.node("brokers")
+    figure.node("checkpoint", shape="folder", fillcolor=_DONE)
     for who in ("driver", "tasks"):
         sent = [key.title for key, senders, _ in ASKED if who in senders]
-        label = quoted(",\n".join(sent))
-        lines.append(f"  {who} -> brokers [label={label}];\n")
-    lines.append('  driver -> checkpoint [label="offsets, commits"];\n')
-    lines.append('  driver -> tasks [label="ranges of offsets"];\n}\n')
-    return "".join(lines)
+        figure.edge(who, "brokers", label=",\n".join(sent))
+    figure.edge("driver", "checkpoint", label="offsets, commits")
+    figure.edge("driver", "tasks", label="ranges of offsets")
+    return figure
 
 
-def _watermark_dot() -> str:
+def _watermark_figure() -> graphviz.Digraph:
     rows = ["".join(map(_cell, ("batch", "visit", "its window ends", "dropped up to", "its fate")))]
     for visit in visits():
         colour = _BAD if visit.dropped else _DONE
@@ -290,7 +290,7 @@ def _watermark_dot() -> str:
         rows.append(
             "".join(map(_cell, cells)) + _cell("dropped" if visit.dropped else "counted", colour)
         )
-    return _rows_dot("watermark", f"Six visits, and a delay of {DELAY_MINUTES} minutes", rows)
+    return _rows_figure("watermark", f"Six visits, and a delay of {DELAY_MINUTES} minutes", rows)
 
 
 #: Sink → where the second writing of a batch goes, and what a reader then finds.
@@ -301,16 +301,16 @@ SINKS: Final = (
 )
 
 
-def _sinks_dot() -> str:
+def _sinks_figure() -> graphviz.Digraph:
     rows = ["".join(map(_cell, ("the sink", "batch 1 once more goes", "a reader finds")))]
     for number, cells in enumerate(SINKS):
         colour = _DONE if number else _BAD
         rows.append("".join(_cell(wrapped(text, 20), align="left") for text in cells[:2]))
         rows[-1] += _cell(wrapped(cells[2], 16), colour, "left")
-    return _rows_dot("sinks", "The same batch, run twice", rows)
+    return _rows_figure("sinks", "The same batch, run twice", rows)
 
 
-def _slot_dot() -> str:
+def _slot_figure() -> graphviz.Digraph:
     rows = ["".join(map(_cell, ("", "request", "what for")))]
     for number, (key, why) in enumerate(SLOT, 1):
         inside = _NEW if key in (ApiKey.PRODUCE, ApiKey.TXN_OFFSET_COMMIT) else ""
@@ -319,4 +319,4 @@ def _slot_dot() -> str:
             + _cell(key.title, inside, "left")
             + _cell(wrapped(why, 34), align="left")
         )
-    return _rows_dot("slot", "One slot of one micro-batch is one transaction", rows)
+    return _rows_figure("slot", "One slot of one micro-batch is one transaction", rows)

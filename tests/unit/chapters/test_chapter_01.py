@@ -47,7 +47,7 @@ def test_compression_helps_a_batch_and_not_a_line(codec: str) -> None:
 
 
 def test_the_figures_have_the_fields_of_the_books_versions() -> None:
-    drawn = figures()
+    drawn = {name: figure.source for name, figure in figures().items()}
     assert list(drawn) == [f"figure-6-{number}" for number in range(1, 7)]
     assert "forgotten_topics_data" in drawn["figure-6-5"]
     assert "last_fetched_epoch" not in drawn["figure-6-5"], "that came after version 8"

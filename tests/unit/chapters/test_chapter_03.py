@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from chapters.ch03_delayed_operations.pictures import DRAWINGS, Moment, dot
+from chapters.ch03_delayed_operations.pictures import DRAWINGS, Moment, figure
 from kafka_edu.common.errors import Errors
 
 SAID = {
@@ -60,7 +60,7 @@ def test_each_reader_is_woken_by_its_own_end_of_the_log() -> None:
 
 
 def test_the_figure_marks_what_is_committed() -> None:
-    legend, _, source = dot(Moment("x", (1, 0), (2, 1))).partition("  logs [")
+    legend, _, source = figure(Moment("x", (1, 0), (2, 1))).source.partition("\tlogs0 [")
     assert "below the HW" in legend
     assert source.count("#a8dadc") == 1, "only offset 0 of the leader lies below its HW"
     assert source.count("#ffd166") == 2

@@ -67,4 +67,4 @@ def test_each_figure_has_a_legend() -> None:
         "who-gets-what",
         "reassignment",
     }
-    assert all("bgcolor" in source.partition("node [")[0] for source in drawn.values())
+    assert all("bgcolor" in one.source.partition("node [")[0] for one in drawn.values())

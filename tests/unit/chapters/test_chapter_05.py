@@ -74,4 +74,4 @@ def test_numbers_are_handed_out_once() -> None:
 def test_each_figure_has_a_legend() -> None:
     drawn = figures()
     assert set(drawn) == {"znodes", "election", "failover", "buckets"}
-    assert all("bgcolor" in source.partition("node [")[0] for source in drawn.values())
+    assert all("bgcolor" in one.source.partition("node [")[0] for one in drawn.values())

@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from chapters.chapter import FOLDER, Chapter, find_chapters
 from chapters.command import MAX_RECORDING, chapter
-from chapters.figures import sources
+from chapters.figures import figures
 from chapters.page_values import page_values
+from kafka_edu.instruments.drawings.figure import rendered
 from kafka_edu.log.log_config import TOPIC_CONFIG
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF
 from kafka_edu.zk.embedded.session_tracker import LONGEST_SESSION_MS
@@ -131,13 +132,16 @@ def test_each_picture_of_the_page_exists(one: Chapter) -> None:
         assert (one.folder / target).is_file(), target
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", figures(), ids=lambda path: path.stem)
 def test_a_figure_is_what_the_classes_draw(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == sources()[path], "run python -m chapters.figures"
-    assert path.with_suffix(".svg").is_file(), "run python -m chapters.figures where Graphviz is"
+    """Also its layout: graphviz-pure writes the same bytes on every machine."""
+    figure = figures()[path]
+    assert path.read_text(encoding="utf-8") == figure.source, "run python -m chapters.figures"
+    drawn = path.with_suffix(".svg").read_bytes()
+    assert drawn == rendered(figure), "run python -m chapters.figures"
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", figures(), ids=lambda path: path.stem)
 def test_a_figure_can_be_read_on_a_phone(path: Path) -> None:
     """The site shows it in 358 of a phone's 390 pixels. Its smallest letters are then 10 high."""
     svg = path.with_suffix(".svg").read_text(encoding="utf-8")

@@ -2,13 +2,15 @@
 
 Every import counts: at the top of a module, inside a function, and under TYPE_CHECKING.
 
-    python -m tests.unit.replication.import_graph kafka_edu/replication | dot -Tsvg > circles.svg
+    python -m tests.unit.replication.import_graph kafka_edu/replication | graphviz-pure -Tpng >c.png
 """
 
 import ast
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+import graphviz
 
 Graph = Mapping[str, set[str]]
 
@@ -57,16 +59,18 @@ def _reachable(graph: Graph, start: str) -> set[str]:
     return seen
 
 
-def dot(graph: Graph) -> str:
-    """Return the graph in DOT. The edges of circles are red."""
-    lines = ["digraph imports {", "  rankdir=LR; node [shape=box, fontname=monospace];"]
+def figure(graph: Graph) -> graphviz.Digraph:
+    """Draw the graph. The edges of circles are red."""
+    drawn = graphviz.Digraph("imports")
+    drawn.attr("graph", rankdir="LR")
+    drawn.attr("node", shape="box", fontname="monospace")
     found = circles(graph)
     for module in sorted(graph):
         for other in sorted(graph[module]):
             red = any({module, other} <= circle for circle in found)
-            lines.append(f'  "{module}" -> "{other}"{" [color=red]" if red else ""};')
-    return "\n".join([*lines, "}"])
+            drawn.edge(module, other, color="red" if red else None)
+    return drawn
 
 
 if __name__ == "__main__":
-    print(dot(import_graph(Path(sys.argv[1]))))
+    print(figure(import_graph(Path(sys.argv[1]))).source)

@@ -1,0 +1,54 @@
+"""State machines: the table, and the way that one thing has taken through it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import graphviz
+
+from .figure import BLUE, GREY, LOUD, YELLOW, new_figure
+
+
+class Machine(NamedTuple):
+    """A machine, and the way of one thing."""
+
+    title: str
+    befores: Mapping[str, Collection[str]]
+    """State → the states from which it may be entered: the table of the code."""
+    way: Sequence[str]
+    """The states in their order. A step that the table lacks is drawn dashed: a new owner sets
+    states by what it finds.
+    """
+    of: str
+    """Whose way it is: `t-0`."""
+
+
+def machine_figure(machine: Machine) -> graphviz.Digraph:
+    """Draw the table; the way has numbered, bold arrows. Self-steps are left out."""
+    legend = [(BLUE, "a state")]
+    if machine.way:
+        legend.append((YELLOW, f"on the way of {machine.of}"))
+    figure = new_figure("states", machine.title, legend, rankdir="TB")
+    figure.attr("node", shape="box", style="filled")
+    steps = [step for step in pairwise(machine.way) if step[0] != step[1]]
+    numbers: dict[tuple[str, str], list[str]] = {}
+    for number, step in enumerate(steps, 1):
+        numbers.setdefault(step, []).append(str(number))
+    states = [*machine.befores, *(s for s in machine.way if s not in machine.befores)]
+    last = machine.way[-1] if machine.way else ""
+    for state in dict.fromkeys(states):
+        colour = YELLOW if state in machine.way else BLUE if machine.befores else GREY
+        figure.node(state, fillcolor=colour, penwidth="3" if state == last else "1")
+    for after, befores in machine.befores.items():
+        for before in sorted(befores):
+            figure.edge(before, after, **_arrow(numbers.pop((before, after), [])))
+    for (before, after), times in numbers.items():
+        figure.edge(before, after, **_arrow(times), style="dashed")
+    return figure
+
+
+def _arrow(times: Sequence[str]) -> dict[str, str]:
+    if not times:
+        return {}
+    shown = ", ".join(times[:3]) + (" …" if len(times) > 3 else "")
+    return {"penwidth": "3", "color": LOUD, "label": f" {shown} "}

@@ -1,0 +1,90 @@
+"""The replicas of a partition: what of each log is committed, and its marks LSO, HW and LEO."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import graphviz
+
+from .figure import BLUE, GREEN, YELLOW, cell, new_figure, table
+
+ONE_BY_ONE: Final = 12
+"""Up to so many offsets each have a cell of their own."""
+UNKNOWN: Final = -1
+
+
+class ReplicaLog(NamedTuple):
+    """The log of one replica. Offsets are UNKNOWN if nobody has told them."""
+
+    who: str
+    high_watermark: int
+    log_end: int
+    log_start: int = 0
+    last_stable: int = UNKNOWN
+    """The last stable offset: readers of read_committed get no further."""
+
+
+class LogsAt(NamedTuple):
+    """The replicas of one partition at one moment."""
+
+    caption: str
+    """The moment in words; empty if the figure has only one."""
+    logs: Sequence[ReplicaLog]
+
+
+def logs_figure(title: str, moments: Sequence[LogsAt]) -> graphviz.Digraph:
+    """Draw the moments below each other: a row a replica, a cell an offset or a range of them."""
+    legend = [(BLUE, "below the HW"), (YELLOW, "not yet")]
+    if any(_stable(log) < log.high_watermark for at in moments for log in at.logs):
+        legend.insert(1, (GREEN, "above the LSO"))
+    figure = new_figure("logs", title, legend, rankdir="TB", ranksep="0.2")
+    figure.attr("node", shape="plaintext")
+    for number, at in enumerate(moments):
+        rows = [cell(at.caption, bold=True, plain=True)] if at.caption else []
+        ranges = _ranges(at.logs)
+        rows += [_row(log, ranges) for log in at.logs]
+        figure.node(f"logs{number}", label=table(rows))
+    for before, after in pairwise(range(len(moments))):
+        figure.edge(f"logs{before}", f"logs{after}")
+    return figure
+
+
+def _stable(log: ReplicaLog) -> int:
+    return log.high_watermark if log.last_stable == UNKNOWN else log.last_stable
+
+
+def _ranges(logs: Sequence[ReplicaLog]) -> list[tuple[int, int]]:
+    """Return the columns: (first offset, end). The same for all replicas, so that they align."""
+    known = [log for log in logs if log.log_end >= 0]
+    if not known:
+        return []
+    first, end = min(max(log.log_start, 0) for log in known), max(log.log_end for log in known)
+    if end - first <= ONE_BY_ONE:
+        return [(offset, offset + 1) for offset in range(first, end)]
+    marks = {first, end}
+    for log in known:
+        marks |= {log.log_start, _stable(log), log.high_watermark, log.log_end}
+    return list(pairwise(sorted(mark for mark in marks if first <= mark <= end)))
+
+
+def _row(log: ReplicaLog, ranges: Sequence[tuple[int, int]]) -> str:
+    return cell(log.who, plain=True) + "".join(_cells(log, ranges)) + cell(_marks(log), plain=True)
+
+
+def _cells(log: ReplicaLog, ranges: Sequence[tuple[int, int]]) -> Iterator[str]:
+    for first, end in ranges:
+        if not log.log_start <= first < log.log_end:
+            yield '<td border="0"></td>'
+            continue
+        text = f"{first:,}" if end == first + 1 else f"{first:,}\n… {end - 1:,}"
+        colour = BLUE if first < _stable(log) else GREEN if first < log.high_watermark else YELLOW
+        yield cell(text, colour)
+
+
+def _marks(log: ReplicaLog) -> str:
+    if log.log_end < 0:
+        return "not known"
+    marks = [f"HW {log.high_watermark:,}" if log.high_watermark >= 0 else "HW ?"]
+    if log.last_stable not in (UNKNOWN, log.high_watermark):
+        marks.insert(0, f"LSO {log.last_stable:,}")
+    return ", ".join([*marks, f"LEO {log.log_end:,}"])
