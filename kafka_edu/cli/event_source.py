@@ -32,8 +32,8 @@ BROKER_COLOURS: Final = ("cyan", "yellow", "magenta", "green", "blue", "bright_r
 """A broker has one colour everywhere; a seventh broker has the first one's."""
 
 
-def event_options(command: Command) -> Command:
-    """Add `--cluster`, `--replay` and `--json` to an instrument's command."""
+def source_options(command: Command) -> Command:
+    """Add `--cluster` and `--replay` to a command that reads events."""
     cluster = click.option(
         "--cluster", default="default", show_default=True, metavar="NAME", help="The cluster."
     )
@@ -45,6 +45,11 @@ def event_options(command: Command) -> Command:
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         help="Read a recording instead; several are merged. .gz is understood.",
     )
+    return cluster(replay(command))
+
+
+def event_options(command: Command) -> Command:
+    """Add `--cluster`, `--replay` and `--json` to an instrument's command."""
     as_json = click.option(
         "--json",
         "json_file",
@@ -52,7 +57,7 @@ def event_options(command: Command) -> Command:
         type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
         help="Write the answer here as JSON too; - is standard output, without the text.",
     )
-    return cluster(replay(as_json(command)))
+    return source_options(as_json(command))
 
 
 class EventSource(NamedTuple):

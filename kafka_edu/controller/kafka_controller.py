@@ -28,7 +28,6 @@ with plain functions and tables below it.
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from random import Random
 from typing import Final, NoReturn, TypeVar
 
@@ -96,17 +95,16 @@ from kafka_edu.trace.events.controller import (
     ControllerResigned,
     ControllerSampled,
     ControllerSnapshot,
-    StateMachineSnapshot,
     ZkWatchFired,
 )
 from kafka_edu.trace.events.server import BrokerRegistered
+from kafka_edu.trace.state_machine_table import state_machine_table
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import SessionState, WatchedEvent, ZkError, ZkErrorCode
 from kafka_edu.zk.zk_data import ControllerZNode, ReplicaAssignment
 from kafka_edu.zk.zk_requests import ControllerMovedError
 
-S = TypeVar("S", bound=StrEnum)
 T = TypeVar("T")
 NO_CONTROLLER: Final = -1
 NO_SESSION: Final = 0
@@ -598,8 +596,8 @@ class KafkaController:
     # Snapshots and gauges for the trace.
 
     def _snapshot(self) -> Iterator[Event]:
-        yield _table("partition", PARTITION_TABLE)
-        yield _table("replica", REPLICA_TABLE)
+        yield state_machine_table("partition", PARTITION_TABLE)
+        yield state_machine_table("replica", REPLICA_TABLE)
         yield ControllerSnapshot(
             active=self.is_active,
             controller_id=self._active_controller_id,
@@ -638,20 +636,6 @@ class KafkaController:
             requests_queued=self._channels.queued if self._channels else 0,
             unclean_elections=context.unclean_elections,
         )
-
-
-def _table(machine: str, previous: Mapping[S, frozenset[S]]) -> StateMachineSnapshot:
-    """Return the table of a state machine, which says from which states each may be entered."""
-    return StateMachineSnapshot(
-        machine=machine,
-        states=tuple(state.value for state in previous),
-        transitions=tuple(
-            (before.value, state.value)
-            for state, sources in previous.items()
-            for before in previous
-            if before in sources
-        ),
-    )
 
 
 async def _refuse(error: Errors = Errors.NOT_CONTROLLER) -> NoReturn:

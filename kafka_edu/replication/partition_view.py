@@ -21,9 +21,10 @@ def partition_progress(partition: Partition) -> PartitionProgress | None:
     log = partition.log
     if log is None:
         return None
+    high_watermark = partition.high_watermark.message_offset
     return PartitionProgress(
         log_start=log.log_start_offset,
-        hw=partition.high_watermark.message_offset,
+        hw=high_watermark,
         leo=log.log_end_offset,
         remote_leos=partition.remote_leos(),
         min_isr=log.config.min_insync_replicas,
@@ -31,6 +32,7 @@ def partition_progress(partition: Partition) -> PartitionProgress | None:
             (remote.broker, remote.last_fetch_ms, remote.caught_up_ms)
             for remote in partition.remote_progress()
         ),
+        last_stable=min(log.last_stable_offset, high_watermark),
     )
 
 

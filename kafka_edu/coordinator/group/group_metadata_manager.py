@@ -33,7 +33,7 @@ from kafka_edu.coordinator.group.group_records import (
     offset_key,
     offset_value,
 )
-from kafka_edu.coordinator.group.group_state import GroupState
+from kafka_edu.coordinator.group.group_state import VALID_PREVIOUS_STATES, GroupState
 from kafka_edu.coordinator.group.offset_and_metadata import OffsetAndMetadata
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.record.record import Record
@@ -54,6 +54,7 @@ from kafka_edu.trace.events.group import (
     OffsetsRemoved,
     TransactionalOffsetsCompleted,
 )
+from kafka_edu.trace.state_machine_table import state_machine_table
 from kafka_edu.trace.tracer import Tracer
 
 MAX_SAMPLED_GROUPS: Final = 50
@@ -453,6 +454,7 @@ class GroupMetadataManager:
         return count
 
     def _snapshot(self) -> Iterable[Event]:
+        yield state_machine_table("group", VALID_PREVIOUS_STATES)
         for partition, groups in self._owned.items():
             for group in groups.values():
                 yield GroupSnapshot(group=group.description(partition))

@@ -35,12 +35,17 @@ from kafka_edu.coordinator.transaction.transaction_records import (
     read_transaction_value,
     transaction_batch,
 )
-from kafka_edu.coordinator.transaction.transaction_state import NOTHING_OPEN, TransactionState
+from kafka_edu.coordinator.transaction.transaction_state import (
+    NOTHING_OPEN,
+    VALID_PREVIOUS_STATES,
+    TransactionState,
+)
 from kafka_edu.log.append_origin import AppendOrigin
 from kafka_edu.record.record_batch import BatchHeader, read_records
 from kafka_edu.replication.append import Append
 from kafka_edu.replication.delayed_produce import ProduceResults
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.transaction import (
     TransactionalIdExpired,
     TransactionsLoaded,
@@ -48,6 +53,7 @@ from kafka_edu.trace.events.transaction import (
     TransactionStateChanged,
     TransactionsUnloaded,
 )
+from kafka_edu.trace.state_machine_table import state_machine_table
 from kafka_edu.trace.tracer import Tracer
 
 #: Error of an append → error for a client of the coordinator. All other errors stay the same.
@@ -381,7 +387,8 @@ class TransactionStateManager:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _snapshot(self) -> Iterable[TransactionSnapshot]:
+    def _snapshot(self) -> Iterable[Event]:
+        yield state_machine_table("transaction", VALID_PREVIOUS_STATES)
         for epoch, metadata in self._all():
             yield TransactionSnapshot(
                 transactional_id=metadata.transactional_id,

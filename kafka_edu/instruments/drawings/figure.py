@@ -84,6 +84,11 @@ def cell(text: str, colour: str = WHITE, *, bold: bool = False, plain: bool = Fa
     return f"<td {look}>{words}</td>"
 
 
+def caption(text: str, columns: int) -> str:
+    """Return a row with bold words over `columns` cells of a table."""
+    return f'<td border="0" align="left" colspan="{max(columns, 1)}"><b>{escape(text)}</b></td>'
+
+
 def wrapped(text: str, width: int) -> str:
     """Return the text for a cell, in lines of at most `width` characters. A phone shows a figure of
     470 points so that one can still read it.

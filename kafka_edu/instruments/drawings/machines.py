@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import graphviz
 
 from .figure import BLUE, GREY, LOUD, YELLOW, new_figure
+
+NAME_WIDTH: Final = 28
 
 
 class Machine(NamedTuple):
@@ -17,7 +19,7 @@ class Machine(NamedTuple):
     """State → the states from which it may be entered: the table of the code."""
     way: Sequence[str]
     """The states in their order. A step that the table lacks is drawn dashed: a new owner sets
-    states by what it finds.
+    states by what it finds. Without a table no step is.
     """
     of: str
     """Whose way it is: `t-0`."""
@@ -25,9 +27,10 @@ class Machine(NamedTuple):
 
 def machine_figure(machine: Machine) -> graphviz.Digraph:
     """Draw the table; the way has numbered, bold arrows. Self-steps are left out."""
-    legend = [(BLUE, "a state")]
+    of = machine.of if len(machine.of) <= NAME_WIDTH else f"{machine.of[:NAME_WIDTH]}…"
+    legend = [(BLUE, "a state")] if machine.befores else []
     if machine.way:
-        legend.append((YELLOW, f"on the way of {machine.of}"))
+        legend.append((YELLOW, f"on the way of {of}"))
     figure = new_figure("states", machine.title, legend, rankdir="TB")
     figure.attr("node", shape="box", style="filled")
     steps = [step for step in pairwise(machine.way) if step[0] != step[1]]
@@ -43,7 +46,8 @@ def machine_figure(machine: Machine) -> graphviz.Digraph:
         for before in sorted(befores):
             figure.edge(before, after, **_arrow(numbers.pop((before, after), [])))
     for (before, after), times in numbers.items():
-        figure.edge(before, after, **_arrow(times), style="dashed")
+        style = "dashed" if machine.befores else "solid"
+        figure.edge(before, after, **_arrow(times), style=style)
     return figure
 
 

@@ -6,10 +6,12 @@ from typing import Final, NamedTuple
 
 import graphviz
 
-from .figure import BLUE, GREEN, YELLOW, cell, new_figure, table
+from .figure import BLUE, GREEN, YELLOW, caption, cell, new_figure, table
 
 ONE_BY_ONE: Final = 12
 """Up to so many offsets each have a cell of their own."""
+WIDE: Final = 2
+"""Up to so many ranges stand on one line each."""
 UNKNOWN: Final = -1
 
 
@@ -40,8 +42,8 @@ def logs_figure(title: str, moments: Sequence[LogsAt]) -> graphviz.Digraph:
     figure = new_figure("logs", title, legend, rankdir="TB", ranksep="0.2")
     figure.attr("node", shape="plaintext")
     for number, at in enumerate(moments):
-        rows = [cell(at.caption, bold=True, plain=True)] if at.caption else []
         ranges = _ranges(at.logs)
+        rows = [caption(at.caption, len(ranges) + 2)] if at.caption else []
         rows += [_row(log, ranges) for log in at.logs]
         figure.node(f"logs{number}", label=table(rows))
     for before, after in pairwise(range(len(moments))):
@@ -76,7 +78,8 @@ def _cells(log: ReplicaLog, ranges: Sequence[tuple[int, int]]) -> Iterator[str]:
         if not log.log_start <= first < log.log_end:
             yield '<td border="0"></td>'
             continue
-        text = f"{first:,}" if end == first + 1 else f"{first:,}\n… {end - 1:,}"
+        between = " … " if len(ranges) <= WIDE else "\n… "
+        text = f"{first:,}" if end == first + 1 else f"{first:,}{between}{end - 1:,}"
         colour = BLUE if first < _stable(log) else GREEN if first < log.high_watermark else YELLOW
         yield cell(text, colour)
 

@@ -10,8 +10,8 @@ from .figure import BLUE, GREEN, GREY, LOUD, RED, YELLOW, html, new_figure, wrap
 
 SHOWN_CHILDREN: Final = 6
 """Of more children than this, those that changed are drawn, and the first ones."""
-DATA_WIDTH: Final = 28
-SHOWN_DATA: Final = 90
+DATA_WIDTH: Final = 24
+SHOWN_DATA: Final = 60
 ROOT: Final = "/"
 
 NEW, CHANGED, GONE = "new", "changed", "gone"

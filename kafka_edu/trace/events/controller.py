@@ -315,10 +315,11 @@ class ControllerRequestFailed(NamedTuple):
 
 @event(kind=Kind.SNAPSHOT)
 class StateMachineSnapshot(NamedTuple):
-    """The table of one of the controller's two machines: `machine` is partition or replica.
+    """The table of a state machine. `machine` is partition or replica, of the controller, or group
+    or transaction, of a coordinator.
 
     `states` stand in the order of the code, and each of `transitions` is (before, after). Every
-    broker has the tables, because each may become the controller.
+    broker has the tables, because each may become the controller, and a coordinator.
     """
 
     machine: str

@@ -382,6 +382,10 @@ class PartitionProgress(NamedTuple):
     """(broker, last fetch, caught up) of each other replica, as the leader knows it: monotonic ms,
     -1: never in this leader's epoch. Caught up: when it last had all of the leader's records.
     """
+    last_stable: int = -1
+    """LSO: readers of read_committed get no further. It is below the HW while a transaction is
+    open.
+    """
 
 
 @event(kind=Kind.SNAPSHOT)

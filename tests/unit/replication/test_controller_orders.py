@@ -275,6 +275,7 @@ def test_snapshots_and_gauges_tell_what_a_dashboard_shows() -> None:
         remote_leos=((1, 0),),
         min_isr=1,
         remote_times=((1, now_ms, now_ms - 10),),
+        last_stable=0,
     )
     [snapshot] = [e.event for e in cluster.leader.trace.snapshot() if e.name == "PartitionSnapshot"]
     assert snapshot == ("t", 0, 0, 0, (0, 1), (0, 1), progress, 1, (), ())
