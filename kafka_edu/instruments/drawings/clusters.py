@@ -15,7 +15,6 @@ from .figure import (
     RED,
     WHITE,
     YELLOW,
-    caption,
     cell,
     html,
     new_figure,
@@ -82,7 +81,7 @@ def cluster_figure(title: str, moments: Sequence[ClusterAt]) -> graphviz.Digraph
     for number, at in enumerate(moments):
         _moment(figure, f"m{number}", at)
     for before, after in pairwise(range(len(moments))):
-        figure.edge(f"m{before} table", f"m{after} zookeeper", style="bold", arrowhead="normal")
+        figure.edge(f"m{before} table", f"m{after} when", style="bold", arrowhead="normal")
     return figure
 
 
@@ -90,6 +89,11 @@ def _moment(figure: graphviz.Digraph, prefix: str, at: ClusterAt) -> None:
     zookeeper = f"{prefix} {ZOOKEEPER}"
     words = "ZooKeeper" + (f"\n{at.zookeeper}" if at.zookeeper else "")
     figure.node(zookeeper, label=words, fillcolor=RED if at.zookeeper else GREY)
+    lines = [at.caption, *textwrap.wrap(at.unknown, UNKNOWN_WIDTH)]
+    if any(lines):
+        when = "\n".join(line for line in lines if line)
+        figure.node(f"{prefix} when", label=when, shape="plaintext", style="")
+        figure.edge(f"{prefix} when", zookeeper, style="invis")
     with figure.subgraph() as rank:
         rank.attr(rank="same")
         for broker in at.brokers:
@@ -129,8 +133,7 @@ def _broken(words: str) -> dict[str, str]:
 
 def _table(at: ClusterAt) -> str:
     ids = [broker.id for broker in at.brokers]
-    lines = [at.caption, *textwrap.wrap(at.unknown, UNKNOWN_WIDTH)]
-    rows = [caption(line, len(ids) + 2) for line in lines if line]
+    rows = []
     if at.partitions:
         rows.append(
             cell("partition", plain=True)

@@ -46,7 +46,7 @@ def session_expired(e: zk.SessionExpired) -> Sentence:
 def session_closed(e: zk.SessionClosed) -> Sentence:
     return Sentence(
         f"session {e.session_id:#x} is over",
-        after=f"{e.ephemerals} ephemerals go",
+        after=f"and with it {plural(e.ephemerals, 'ephemeral znode')}",
         loud=False,
     )
 
