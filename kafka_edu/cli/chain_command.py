@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
-from kafka_edu.cli.event_source import (
+from kafka_edu.instruments.chain import Chain, ChainLine, chain_of
+from kafka_edu.instruments.event_name import UnknownEventError, event_name, find_event
+from kafka_edu.instruments.event_source import (
     EventSource,
     colour_of,
     event_json,
@@ -18,8 +20,6 @@ from kafka_edu.cli.event_source import (
     text_width,
     write_answer,
 )
-from kafka_edu.instruments.chain import Chain, ChainLine, chain_of
-from kafka_edu.instruments.event_name import UnknownEventError, event_name, find_event
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.reader import History
 

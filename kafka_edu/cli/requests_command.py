@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from kafka_edu.cli.event_source import (
+from kafka_edu.instruments.event_source import (
     EventSource,
     colour_of,
     event_options,

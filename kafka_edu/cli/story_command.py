@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from kafka_edu.cli.event_source import (
+from kafka_edu.common.words import plural
+from kafka_edu.instruments.event_name import event_name, short_name
+from kafka_edu.instruments.event_source import (
     EventSource,
     colour_of,
     event_options,
@@ -18,8 +20,6 @@ from kafka_edu.cli.event_source import (
     text_width,
     write_answer,
 )
-from kafka_edu.common.words import plural
-from kafka_edu.instruments.event_name import event_name, short_name
 from kafka_edu.instruments.sentences.words import micros
 from kafka_edu.instruments.stored_record import find_stored
 from kafka_edu.instruments.story import (

@@ -12,7 +12,9 @@ from typing import IO, Final, NamedTuple
 
 import click
 
-from kafka_edu.cli.event_source import (
+from kafka_edu.common.python_process import command_line
+from kafka_edu.instruments.event_name import event_name, short_name
+from kafka_edu.instruments.event_source import (
     cluster_folder,
     colour_of,
     event_json,
@@ -21,8 +23,6 @@ from kafka_edu.cli.event_source import (
     styled,
     text_width,
 )
-from kafka_edu.common.python_process import command_line
-from kafka_edu.instruments.event_name import event_name, short_name
 from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.sentences import fact_text
 from kafka_edu.instruments.trace_feed import TraceFeed, event_files, now_us

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from kafka_edu.cli.event_source import (
+from kafka_edu.common.words import duration, plural
+from kafka_edu.instruments.event_source import (
     EventSource,
     event_options,
     missing_lines,
@@ -16,7 +17,6 @@ from kafka_edu.cli.event_source import (
     text_width,
     write_answer,
 )
-from kafka_edu.common.words import duration, plural
 from kafka_edu.instruments.waiting import left_ms, missing, needed, since, title, what_would_finish
 from kafka_edu.instruments.why import HasEnded, Waits, Wanted, Why
 from kafka_edu.trace.events.log import RepairsFound

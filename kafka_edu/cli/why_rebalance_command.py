@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from kafka_edu.cli.event_source import (
+from kafka_edu.common.words import duration
+from kafka_edu.instruments.event_source import (
     EventSource,
     event_options,
     missing_lines,
@@ -15,7 +16,6 @@ from kafka_edu.cli.event_source import (
     text_width,
     write_answer,
 )
-from kafka_edu.common.words import duration
 from kafka_edu.instruments.rebalances import (
     GroupStory,
     Rebalance,

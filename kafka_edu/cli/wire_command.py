@@ -9,8 +9,8 @@ from typing import Final
 
 import click
 
-from kafka_edu.cli.event_source import cluster_folder, styled, write_answer
 from kafka_edu.common.python_process import command_line
+from kafka_edu.instruments.event_source import cluster_folder, styled, write_answer
 from kafka_edu.instruments.wire.capture import (
     CaptureError,
     CaptureFollower,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from kafka_edu.cli.event_source import missing_lines, read_events, source_options
 from kafka_edu.common.python_process import command_line
 from kafka_edu.instruments.drawings.figure import KINDS, DrawingError, rendered
+from kafka_edu.instruments.event_source import missing_lines, read_events, source_options
 from kafka_edu.instruments.recording import cluster_of
 
 from .moments import UnknownMomentError, moment_of

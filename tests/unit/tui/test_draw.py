@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from chapters.chapter import FOLDER
-from kafka_edu.cli.event_source import EventSource, read_files
 from kafka_edu.instruments.drawings.clusters import (
     Broker,
     ClusterAt,
@@ -20,6 +19,7 @@ from kafka_edu.instruments.drawings.clusters import (
     cluster_figure,
 )
 from kafka_edu.instruments.drawings.partition_logs import LogsAt, ReplicaLog, logs_figure
+from kafka_edu.instruments.event_source import EventSource, read_files
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.events.controller import StateMachineSnapshot
 from tui.draw.command import draw
