@@ -1,10 +1,10 @@
-"""The cluster of a live part: the learner's code serves in broker 2 of three, under an unmodified
-client. Broker 2 leads the one partition of the topic, and its events are collected.
+"""The cluster of a live part: the learner's code serves in broker 2 of three, or in all, under an
+unmodified client. Broker 2 leads the one partition of the topic, and events are collected.
 """
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,7 @@ from kafka.errors import KafkaError
 
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.event import Envelope, Level
-from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled
+from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled, LearnerSnapshot
 from kafka_edu.trace.events.replication import BecameLeader
 from kafka_edu.trace.events.server import MetadataUpdated
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient
@@ -30,6 +30,7 @@ SHORT_TIMEOUT_MS: Final = 1_500
 """The time-out of produces that are to expire."""
 PATIENT_ISR: Final = {"replica.lag.time.max.ms": "60000", "zookeeper.session.timeout.ms": "30000"}
 """The leader waits for a paused follower: it must not leave the ISR meanwhile."""
+ALL: Final = (0, 1, 2)
 _LOOK_EVERY_S: Final = 0.05
 
 
@@ -61,6 +62,10 @@ class Listener:
             time.sleep(_LOOK_EVERY_S)
         return True
 
+    def events(self) -> list[object]:
+        """Return what has come so far."""
+        return [envelope.event for envelope in list(self.envelopes)]
+
     def count(self, kind: type) -> int:
         return sum(isinstance(envelope.event, kind) for envelope in self.envelopes)
 
@@ -69,10 +74,17 @@ class LearnerBroker:
     """Broker 2 and its topic."""
 
     def __init__(
-        self, cluster: Cluster, listener: Listener, topic: str, patience_s: float, stack: ExitStack
+        self,
+        cluster: Cluster,
+        listeners: Mapping[int, Listener],
+        topic: str,
+        patience_s: float,
+        stack: ExitStack,
     ) -> None:
         self.cluster = cluster
-        self.listener = listener
+        self.listeners = listeners
+        """Broker → what it tells; the learner's code serves in these."""
+        self.listener = listeners[BROKER]
         self.topic = topic
         self.patience_s = patience_s
         self._stack = stack
@@ -114,16 +126,24 @@ class LearnerBroker:
         result of these calls.
         """
         says = "your code did it, without an error"
-        events = [envelope.event for envelope in self.listener.envelopes]
+        events = [each.event for one in self.listeners.values() for each in one.envelopes]
         failed = [event for event in events if isinstance(event, LearnerFailed)]
         if failed:
             first = failed[0]
             where = f"line {first.line}: " if first.line else ""
             return Step(says, False, f"{where}{first.message} ({failed[-1].failures} times)")
-        samples = [event.total.calls for event in events if isinstance(event, LearnerSampled)]
-        calls = max(samples, default=0)
+        totals = [
+            [e.total for e in one.events() if isinstance(e, LearnerSampled | LearnerSnapshot)][-1:]
+            for one in self.listeners.values()
+        ]
+        calls = sum(total.calls for last in totals for total in last)
+        earlier = sum(total.failures for last in totals for total in last)
+        if earlier:  # nobody listened yet
+            return Step(says, False, f"it failed {earlier} times while the brokers started")
         if calls == 0:
-            return Step(says, False, f"broker {BROKER} did not ask your class once")
+            who = f"broker {BROKER}" if len(self.listeners) == 1 else "no broker"
+            did = "did not ask" if len(self.listeners) == 1 else "asked"
+            return Step(says, False, f"{who} {did} your class once")
         return Step(says, True, f"asked {calls:,} times; {seen}")
 
     def create_topic(self) -> None:
@@ -157,20 +177,25 @@ def learner_broker(
     topic: str,
     say: Callable[[str], None],
     patience_s: float,
+    *,
+    brokers: Sequence[int] = (BROKER,),
+    props: Mapping[str, str] = PATIENT_ISR,
 ) -> Iterator[LearnerBroker]:
-    """Run three brokers for the length of a block, with the learner's `file` in broker 2; None: all
+    """Run three brokers for the length of a block, with the learner's `file` in these; None: all
     with the shipped code. Raises ClusterError.
     """
-    say(f"starting three brokers, {'yours' if file is not None else 'ours'} in broker {BROKER}")
-    learner = (
-        {BROKER: {"edu.learner": f"{exercise.id}={file.absolute()}"}} if file is not None else {}
-    )
+    where = f"broker {BROKER}" if len(brokers) == 1 else "all of them"
+    say(f"starting three brokers, {'yours' if file is not None else 'ours'} in {where}")
+    serves = {"edu.learner": f"{exercise.id}={file.absolute()}"} if file is not None else {}
     with ExitStack() as stack:
         cluster = stack.enter_context(
-            running_cluster(f"lab-{exercise.id}", props=PATIENT_ISR, broker_props=learner)
+            running_cluster(
+                f"lab-{exercise.id}", props=props, broker_props=dict.fromkeys(brokers, serves)
+            )
         )
-        listener = Listener(cluster.events_address(BROKER))
-        stack.callback(listener.close)
-        broker = LearnerBroker(cluster, listener, topic, patience_s, stack)
+        listeners = {each: Listener(cluster.events_address(each)) for each in brokers}
+        for listener in listeners.values():
+            stack.callback(listener.close)
+        broker = LearnerBroker(cluster, listeners, topic, patience_s, stack)
         broker.create_topic()
         yield broker

@@ -38,6 +38,15 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.controller.active_controller import ActiveController, ControllerConfig
+from kafka_edu.controller.candidate import (
+    FIRED,
+    MOST_STEPS,
+    SESSION_LOST,
+    START,
+    Came,
+    Candidate,
+    candidate_of,
+)
 from kafka_edu.controller.controller_channel_manager import (
     ControllerChannelManager,
     ControllerChannels,
@@ -156,6 +165,9 @@ class KafkaController:
         self._epoch = 0
         self._epoch_zk_version = 0
         self._session_expired = False
+        self._candidate = candidate_of(broker.id)
+        self._won: tuple[int, int] | None = None
+        """The epoch that the candidate ran with and won, and its version."""
         self._make_channels = channels or (
             lambda on_response: ControllerChannelManager(
                 broker.id,
@@ -376,18 +388,15 @@ class KafkaController:
     async def _process(self, event: ControllerEvent) -> None:
         match event:
             case Startup():
-                await self._look_at_controller()
-                await self._elect()
+                await self._run_for_office(START)
             case ControllerChange() | Reelect():
-                await self._look_at_controller()
-                await self._elect()
+                await self._run_for_office(FIRED)
             case Expire():
                 self._set_active_controller_id(NO_CONTROLLER)
                 await self._resign("the session has expired")
             case RegisterBrokerAndReelect():
                 await self._register_again()
-                await self._look_at_controller()
-                await self._elect()
+                await self._run_for_office(SESSION_LOST)
             case UpdateBrokerInfo(end_points):
                 self._broker = self._broker._replace(end_points=end_points)
                 await self._zk.update_broker_info(self._broker)
@@ -496,6 +505,53 @@ class KafkaController:
 
     # Election and resignation.
 
+    async def _run_for_office(self, came: Came) -> None:
+        """Look at /controller, and run for the office if nobody holds it. `came` is why."""
+        if self._candidate is not None:
+            if await self._do_as_told(self._candidate, came):
+                return
+            self._candidate = None
+        await self._look_at_controller()
+        await self._elect()
+
+    async def _do_as_told(self, candidate: Candidate, came: Came) -> bool:
+        """Do what a candidate says until it waits or leads. Return False if it decides no more."""
+        for _ in range(MOST_STEPS):
+            match candidate.next(came):
+                case None:
+                    return False
+                case ("look",):
+                    id_, owner = await self._zk.watch_controller()
+                    self._set_active_controller_id(NO_CONTROLLER if id_ is None else id_)
+                    came = "office", id_, owner == self._zk.session_id
+                case ("read_epoch",):
+                    came = "epoch", *(await self._zk.get_controller_epoch() or (None, None))
+                case ("create_epoch",):
+                    created = await self._zk.create_controller_epoch()
+                    came = ("created",) if created else ("node_exists",)
+                case ("run", int(epoch), int(version)):
+                    refused = await self._zk.register_controller(self._broker.id, epoch, version)
+                    self._won = (epoch, version + 1) if refused is None else None
+                    came = ("won",) if refused is None else (refused.name.lower(),)
+                case ("delete", int(version)):
+                    came = ("deleted",)
+                    try:
+                        await self._zk.delete_controller(version)
+                    except ControllerMovedError:
+                        came = ("bad_version",)
+                case ("resign",):
+                    await self._resign(f"/controller says {self._active_controller_id}")
+                    came = ("resigned",)
+                case ("lead", int()) if self._won is not None:
+                    await self._resign("it has run again")  # nothing, unless it led already
+                    (self._epoch, self._epoch_zk_version), self._won = self._won, None
+                    await self._take_office()
+                    return True
+                case _:
+                    return True
+        candidate.endless()
+        return False
+
     async def _look_at_controller(self) -> None:
         """Read and watch /controller, and resign if it does not name us.
 
@@ -534,6 +590,10 @@ class KafkaController:
         except ControllerMovedError:
             await self._look_at_controller()
             return
+        await self._take_office()
+
+    async def _take_office(self) -> None:
+        """Lead, with the epoch that was won."""
         self._set_active_controller_id(self._broker.id)
         if self._tell:
             self._tell(

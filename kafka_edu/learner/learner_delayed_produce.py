@@ -6,10 +6,10 @@ and the broker's loop waits for it, so all other topics keep the shipped conditi
 """
 
 from collections.abc import Callable
-from typing import Final
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.learner.lab_topics import all_of_labs
 from kafka_edu.learner.learner import LearnerObject
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.replication.delayed_produce import (
@@ -18,9 +18,6 @@ from kafka_edu.replication.delayed_produce import (
     ProduceResults,
 )
 from kafka_edu.replication.partitions import Partitions
-
-LAB_TOPICS: Final = "lab-"
-"""The learner's code decides about topics whose names begin like this."""
 
 State = dict[str, object]
 """The knowledge of one partition, as the exercise's page has it."""
@@ -166,7 +163,7 @@ def adapt(code: LearnerCode) -> Callable[..., DelayedProduce]:
         partitions: Partitions,
         respond: Callable[[ProduceResults], None],
     ) -> DelayedProduce:
-        if code.retired or not all(tp.topic.startswith(LAB_TOPICS) for tp in statuses):
+        if code.retired or not all_of_labs(statuses):
             return DelayedProduce(timeout_ms, statuses, partitions, respond)
         return LearnerDelayedProduce(code, timeout_ms, statuses, partitions, respond)
 

@@ -54,6 +54,10 @@ class Seam(NamedTuple):
     """The name that the learner's file must define."""
     signature: str
     """The question to the learner's code, and its answer."""
+    also_in: tuple[str, ...] = ()
+    """Other modules that look up the same name, and get the same replacement."""
+    hides: tuple[str, ...] = ()
+    """Exercises whose parts are not asked where this one serves: it does their work itself."""
 
 
 SEAMS: Final[Mapping[str, Seam]] = {
@@ -77,6 +81,7 @@ SEAMS: Final[Mapping[str, Seam]] = {
                 "Timer",
                 "Timer(tick_ms, slots, start_ms): add(task, deadline_ms) -> (level, slot) | None;"
                 " cancel(task); advance_clock(time_ms) -> [(time_ms, task, (level, slot) | None)]",
+                hides=("02-1",),
             )
             for exercise in ("02-2", "02-3", "02-4")
         ),
@@ -88,6 +93,34 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "DelayedProduce",
             "DelayedProduce([(partition, error, required_offset, leader_epoch)]): look(states) ->"
             " ([(partition, error)], [(partition, missing offsets)])",
+        ),
+        Seam(
+            "03-3",
+            "kafka_edu.replication.fetch",
+            "DelayedFetch",
+            "kafka_edu.learner.learner_delayed_fetch:adapt",
+            "DelayedFetch",
+            "DelayedFetch(min_bytes, [(partition, place, max_bytes, epoch)]): look(states) ->"
+            " (case, partition) | ('G', bytes) | ('wait', missing bytes)",
+        ),
+        Seam(
+            "04-1",
+            "kafka_edu.controller.zk_partition_state_machine",
+            "may_become",
+            "kafka_edu.learner.learner_state_machine:adapt",
+            "StateMachine",
+            "StateMachine(machine): handle([name], wanted) -> ([(name, before)] that changed,"
+            " [(name, before)] refused)",
+            also_in=("kafka_edu.controller.zk_replica_state_machine",),
+        ),
+        Seam(
+            "05-1",
+            "kafka_edu.controller.kafka_controller",
+            "candidate_of",
+            "kafka_edu.learner.learner_candidate:adapt",
+            "Candidate",
+            "Candidate(broker): next(came) -> operation, such as ('look',) or ('run', epoch,"
+            " version)",
         ),
     )
 }
@@ -203,5 +236,7 @@ def install(spec: str) -> list[LearnerCode]:
     for code in codes:
         module, _, function = code.seam.adapter.partition(":")
         adapt: Callable[[LearnerCode], object] = vars(importlib.import_module(module))[function]
-        setattr(importlib.import_module(code.seam.module), code.seam.name, adapt(code))
+        replacement = adapt(code)
+        for place in (code.seam.module, *code.seam.also_in):
+            setattr(importlib.import_module(place), code.seam.name, replacement)
     return codes

@@ -265,13 +265,27 @@ class KafkaZkClient:
         """
         current = await self.get_controller_epoch()
         if current is None:
-            await self._requests.create(
-                ControllerEpochZNode.PATH, ControllerEpochZNode.encode(ControllerEpochZNode.INITIAL)
-            )
+            await self.create_controller_epoch()
             current = await self.get_controller_epoch()
             if current is None:
                 raise ValueError("/controller_epoch does not hold a number")
         epoch, version = current[0] + 1, current[1]
+        refused = await self.register_controller(broker_id, epoch, version)
+        if refused is not None:
+            raise ControllerMovedError(f"broker {broker_id} lost the election for epoch {epoch}")
+        return epoch, version + 1
+
+    async def create_controller_epoch(self) -> bool:
+        """Create /controller_epoch, for the very first controller. Return False if it is there."""
+        data = ControllerEpochZNode.encode(ControllerEpochZNode.INITIAL)
+        return await self._requests.create(ControllerEpochZNode.PATH, data)
+
+    async def register_controller(
+        self, broker_id: int, epoch: int, version: int
+    ) -> ZkErrorCode | None:
+        """Create the ephemeral /controller and set /controller_epoch, if that still has this
+        version: both or neither. Return None if it worked, or else NODE_EXISTS or BAD_VERSION.
+        """
         ops = (
             CreateOp(
                 ControllerZNode.PATH,
@@ -290,10 +304,8 @@ class KafkaZkClient:
                 and await self.get_controller_epoch() == (epoch, version + 1)
             )
             if not mine:  # otherwise our own first attempt succeeded, and its answer was lost
-                raise ControllerMovedError(
-                    f"broker {broker_id} lost the election for epoch {epoch}"
-                ) from error
-        return epoch, version + 1
+                return error.code
+        return None
 
     async def delete_stray_controller(self, owner: int) -> None:
         """Delete a /controller that belongs to no acting controller, so that a new election begins.

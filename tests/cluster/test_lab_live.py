@@ -25,6 +25,8 @@ from kafka_edu.trace.events.trace import RingEnds, SnapshotEnds
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
 
 EXERCISE = find_exercise("02-1")
+NO_PATIENCE_S = 10.0
+"""For what never comes."""
 pytestmark = pytest.mark.cluster
 
 
@@ -53,6 +55,45 @@ def test_the_reference_answers_the_produces_of_broker_2(tmp_path: Path) -> None:
     assert [step.says for step in steps if not step.passed] == [
         "no record is acked that a replica of the ISR lacks"
     ]
+
+
+@pytest.mark.parametrize(
+    ("exercise_id", "right", "wrong", "failed"),
+    [
+        (
+            "03-3",
+            "if available >= self.min_bytes:",
+            "if True:",
+            "a reader that wants 10,000 bytes gets no answer with less",
+        ),
+        (
+            "04-1",
+            '"DeletionSuccessful": frozenset({"DeletionStarted"})',
+            '"DeletionSuccessful": frozenset({"Offline"})',
+            "the topic is deleted to its end",
+        ),
+        (
+            "05-1",
+            "self.tried = epoch + 1",
+            "self.tried = epoch",
+            "/controller is deleted: one of them takes it",
+        ),
+    ],
+)
+def test_the_reference_serves_and_a_wrong_answer_shows(
+    exercise_id: str, right: str, wrong: str, failed: str, tmp_path: Path
+) -> None:
+    exercise = find_exercise(exercise_id)
+    part = live_part(exercise)
+    steps = list(part.check_live(exercise, exercise.solution, lambda _: None, PATIENCE_S))
+    assert [step for step in steps if not step.passed] == []
+    assert "asked" in steps[-1].seen
+    file = tmp_path / exercise.file
+    text = exercise.solution.read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    file.write_text(text.replace(right, wrong), encoding="utf-8")
+    tried = part.check_live(exercise, file, lambda _: None, NO_PATIENCE_S)
+    assert failed in [step.says for step in tried if not step.passed]
 
 
 @pytest.mark.parametrize(

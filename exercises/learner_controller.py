@@ -1,0 +1,101 @@
+"""The live parts of the controller's exercises: the learner's code serves in all three brokers,
+because each may become the controller.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+from kafka import KafkaProducer
+from kafka.errors import KafkaError
+
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.controller import ControllerElected, LeaderElected
+
+from .lab_cluster import zookeeper_of
+from .learner_broker import ALL, LearnerBroker, learner_broker
+from .runner.manifest import Exercise
+from .runner.verdict import Step
+
+PROPS: Final[Mapping[str, str]] = {"zookeeper.session.timeout.ms": "6000"}
+
+
+@contextmanager
+def learner_controllers(
+    exercise: Exercise,
+    file: Path | None,
+    topic: str,
+    say: Callable[[str], None],
+    patience_s: float,
+) -> Iterator[LearnerBroker]:
+    """Run three brokers for the length of a block, each with the learner's `file`; None: all with
+    the shipped code. Raises ClusterError.
+    """
+    with learner_broker(exercise, file, topic, say, patience_s, brokers=ALL, props=PROPS) as broker:
+        yield broker
+
+
+def told(broker: LearnerBroker, kind: type) -> list[Envelope]:
+    """Return what all brokers have told of this kind, in order of time."""
+    found = [
+        envelope
+        for listener in broker.listeners.values()
+        for envelope in list(listener.envelopes)
+        if isinstance(envelope.event, kind)
+    ]
+    return sorted(found, key=lambda envelope: envelope.mono_us)
+
+
+def controller(broker: LearnerBroker) -> int:
+    """Return the broker that was elected last."""
+    elected = [envelope.broker for envelope in told(broker, ControllerElected)]
+    if elected and elected[-1] is not None:
+        return elected[-1]
+    with zookeeper_of(broker.cluster) as zookeeper:  # it was elected before anybody listened
+        return int(json.loads(zookeeper.get("/controller")[0])["brokerid"])
+
+
+def kill_and_wait(broker: LearnerBroker, dies: int) -> Step:
+    """Kill a broker that is controller and leader, or one of both. Another one must lead."""
+    says = f"broker {dies} is killed, and another one leads its partition"
+    before = len(told(broker, LeaderElected))
+    broker.cluster.kill(dies)
+
+    def led() -> bool:
+        return any(
+            isinstance(e := envelope.event, LeaderElected)
+            and e.topic == broker.topic
+            and e.new_leader not in (-1, dies)
+            for envelope in told(broker, LeaderElected)[before:]
+        )
+
+    came = broker.listener.wait_for(led, broker.patience_s)
+    if not came:
+        return Step(says, False, "nobody was elected as its leader", late=True)
+    last = told(broker, LeaderElected)[-1].event
+    assert isinstance(last, LeaderElected)
+    return Step(says, True, f"broker {last.new_leader} leads now")
+
+
+def send_to_all(broker: LearnerBroker, says: str, records: int) -> Step:
+    """Send records through a client that knows all brokers and tries again, as clients do."""
+    wait_ms = round(broker.patience_s * 1000)
+    acked = 0
+    with closing(
+        KafkaProducer(
+            bootstrap_servers=broker.cluster.bootstrap_servers,
+            acks="all",
+            linger_ms=0,
+            max_block_ms=wait_ms,
+            delivery_timeout_ms=wait_ms + 30_000,
+        )
+    ) as producer:
+        for _ in range(records):
+            try:
+                producer.send(broker.topic, b"a record of the lab").get(broker.patience_s)
+                acked += 1
+            except KafkaError:
+                break
+    return Step(says, acked == records, f"{acked} of {records} acked", late=acked < records)

@@ -1,0 +1,76 @@
+"""Exercise 05-1 in a live broker: a learner's Candidate runs for the controller's office.
+
+The broker carries out a wrong answer if it is possible: a candidate that waits where it should run
+leaves the cluster without a controller. An answer that is no operation, an office that is taken
+without an election, and steps without end are errors of the learner. After one of these the
+broker's own election decides, because the learner's code no longer knows what has happened.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from kafka_edu.controller.candidate import MOST_STEPS, Came, Candidate, Operation
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+
+#: operation → the types of what follows it
+FORMS: Final[dict[str, tuple[type, ...]]] = {
+    "look": (),
+    "read_epoch": (),
+    "create_epoch": (),
+    "resign": (),
+    "wait": (),
+    "run": (int, int),
+    "delete": (int,),
+    "lead": (int,),
+}
+
+
+class LearnerCandidate:
+    """Asks the learner's code, and checks the form of its answers."""
+
+    def __init__(self, code: LearnerCode, broker_id: int) -> None:
+        self._code = code
+        self._broker_id = broker_id
+        self._learner: LearnerObject | None = None
+        self._given_up = False
+
+    def next(self, came: Came) -> Operation | None:
+        """Return the learner's operation; None after its first error."""
+        if self._given_up or self._code.retired:
+            return None
+        try:
+            if self._learner is None:
+                self._learner = self._code.make(self._broker_id)
+            operation = self._code.ask(self._learner, "next", came)
+            return self._checked(came, operation)
+        except LearnerError as error:
+            self._give_up(error)
+            return None
+
+    def endless(self) -> None:
+        """Blame the learner for steps without end."""
+        self._give_up(self._code.blame(f"after {MOST_STEPS} operations it still does not wait"))
+
+    def _give_up(self, error: LearnerError) -> None:
+        self._given_up = True
+        self._code.failed(error)
+
+    def _checked(self, came: Came, operation: object) -> Operation:
+        match operation:
+            case (str(name), *rest) if name in FORMS and _fits(rest, FORMS[name]):
+                pass
+            case _:
+                raise self._code.blame(f"next({came!r}) answered {operation!r}, no operation")
+        if name == "lead" and came != ("won",):
+            raise self._code.blame(f"next({came!r}) wants to lead, and has won no election")
+        return name, *rest
+
+
+def _fits(rest: list[object], form: tuple[type, ...]) -> bool:
+    return [type(one) for one in rest] == [*form]
+
+
+def adapt(code: LearnerCode) -> Callable[[int], Candidate | None]:
+    """Return the function that replaces `candidate_of` in the controller."""
+    return lambda broker_id: LearnerCandidate(code, broker_id)

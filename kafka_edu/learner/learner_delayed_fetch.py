@@ -1,0 +1,181 @@
+"""Exercise 03-3 in a live broker: a learner's DelayedFetch decides when a consumer's fetch gets its
+response.
+
+The learner's code decides about consumers of the labs' topics only. A follower names partitions of
+many topics in one fetch, and there is one event for each record.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.learner.lab_topics import all_of_labs
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
+from kafka_edu.replication.delayed_fetch import ENOUGH, DelayedFetch
+from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
+from kafka_edu.replication.fetch_session import FetchSession
+from kafka_edu.replication.log_read_result import FetchResults
+from kafka_edu.replication.partitions import Partitions
+
+Place = tuple[int, int, int]
+Wanted = tuple[str, Place, int, int]
+State = dict[str, object]
+"""The knowledge of one partition, as the exercise's page has it."""
+
+#: The cases that end the wait, as the event names them.
+CASES: Final = {
+    "A": "another broker leads it",
+    "B": "the replica was moved away",
+    "C": "the partition is not known",
+    "D": "its log dir has failed",
+    "E": "another leader epoch",
+    "F": "another segment: far behind, or truncated",
+    "H": "the logs differ",
+}
+
+
+class LearnerDelayedFetch(DelayedFetch):
+    """A fetch that is complete when the learner's code says so.
+
+    The broker carries out a wrong answer if it is possible: then the consumer gets its response too
+    early, or waits for fetch.max.wait.ms. An answer that is no case, or names another partition, is
+    an error of the learner, and the shipped condition decides. The time-out is the shipped one.
+    """
+
+    __slots__ = ("_asked", "_code", "_learner")
+
+    def __init__(
+        self,
+        code: LearnerCode,
+        params: FetchParams,
+        infos: FetchInfos,
+        first_read: FetchResults,
+        partitions: Partitions,
+        respond: Callable[[FetchResults], None],
+        session: FetchSession | None = None,
+    ) -> None:
+        super().__init__(params, infos, first_read, partitions, respond, session)
+        self._code = code
+        self._asked: list[Wanted] | None = None
+        """What the learner's object was made for. In a session that may change."""
+        self._learner: LearnerObject | None = None
+
+    def try_complete(self) -> bool:
+        if self._ended_by is not ENOUGH or self._code.retired:
+            return super().try_complete()
+        infos = self._wanted()
+        wanted = self._named(infos)
+        if wanted is None:
+            return super().try_complete()
+        try:
+            answer = self._ask(wanted, [tp for tp, _ in infos])
+        except LearnerError as error:
+            self._code.failed(error)
+            return super().try_complete()
+        if answer == "wait":
+            return False
+        if answer in CASES:
+            self._ended_by = CASES[answer]
+        return self.force_complete()
+
+    def _named(self, infos: FetchInfos) -> list[Wanted] | None:
+        """Return what is wanted as the exercise has it; None if the learner cannot be asked: it is
+        of another topic, or nobody knows where the reader stands.
+        """
+        if not all_of_labs(tp for tp, _ in infos):
+            return None
+        named: list[Wanted] = []
+        for tp, wanted in infos:
+            start = self._start_of(tp, wanted)
+            if start is None or start.message_offset_only:
+                return None
+            epoch = wanted.current_leader_epoch
+            if epoch < 0:  # the reader gives none
+                replica = self._partitions.get(tp)
+                epoch = replica.leader_epoch if replica is not None else -1
+            named.append((str(tp), _place(start), wanted.max_bytes, epoch))
+        return named
+
+    def _ask(self, wanted: list[Wanted], partitions: Sequence[TopicPartition]) -> str:
+        """Return the learner's case, or `wait`. Raises LearnerError."""
+        if self._learner is None or not _same_places(wanted, self._asked or []):
+            self._learner = self._code.make(self._params.min_bytes, wanted)
+            self._asked = wanted
+        states = {str(tp): state for tp in partitions if (state := self._state(tp)) is not None}
+        asked = f"look() of {', '.join(states) or 'no partition that is known'}"
+        match self._code.ask(self._learner, "look", states):
+            case ("wait" | "G" as case, int()):
+                return str(case)
+            case (str(case), str(name)) if case in CASES and name in {one[0] for one in wanted}:
+                return case
+            case answer:
+                raise self._code.blame(
+                    f"{asked} answered {answer!r}; expected (case, partition), ('G', bytes) or"
+                    " ('wait', missing bytes)"
+                )
+
+    def _state(self, tp: TopicPartition) -> State | None:
+        """Return what the broker knows of a partition; None if it knows none of that name."""
+        try:
+            replica = self._partitions.get_or_raise(tp)
+        except KafkaException as failure:
+            if failure.error is Errors.UNKNOWN_TOPIC_OR_PARTITION:
+                return None
+            online = failure.error is not Errors.KAFKA_STORAGE_ERROR
+            return _state(online=online, replica=not online)
+        if replica.log is None:
+            return _state(online=True, replica=False)
+        return {
+            "replica": True,
+            "online": True,
+            "leader": replica.is_leader,
+            "leader_epoch": replica.leader_epoch,
+            "end": _place(replica.end_for(self._params.isolation)),
+            "diverging": False,
+            "throttled": False,
+        }
+
+
+def _same_places(wanted: Sequence[Wanted], asked: Sequence[Wanted]) -> bool:
+    """Return whether only epochs differ, if anything: the broker's own may have moved on for a
+    reader that gives none.
+    """
+    return [one[:3] for one in wanted] == [one[:3] for one in asked]
+
+
+def _place(at: LogOffsetMetadata) -> Place:
+    return at.message_offset, at.segment_base_offset, at.relative_position_in_segment
+
+
+def _state(*, online: bool, replica: bool) -> State:
+    """Return the state of a partition without a log here."""
+    return {
+        "replica": replica,
+        "online": online,
+        "leader": False,
+        "leader_epoch": -1,
+        "end": (0, 0, 0),
+        "diverging": False,
+        "throttled": False,
+    }
+
+
+def adapt(code: LearnerCode) -> Callable[..., DelayedFetch]:
+    """Return the function that replaces DelayedFetch where fetches begin to wait."""
+
+    def make(
+        params: FetchParams,
+        infos: FetchInfos,
+        first_read: FetchResults,
+        partitions: Partitions,
+        respond: Callable[[FetchResults], None],
+        session: FetchSession | None = None,
+    ) -> DelayedFetch:
+        if code.retired or params.replica_id >= 0 or not all_of_labs(tp for tp, _ in infos):
+            return DelayedFetch(params, infos, first_read, partitions, respond, session)
+        return LearnerDelayedFetch(code, params, infos, first_read, partitions, respond, session)
+
+    return make
