@@ -16,11 +16,13 @@ from rich.table import Table
 from kafka_edu.common.busy_machine import TRY_LATER, NotJudgedError
 from kafka_edu.common.python_process import checkout, command_line
 from kafka_edu.common.user_files import state_folder
+from kafka_edu.learner.seams import SEAMS
 
 from .exercise_id import DIRECTORY, ExerciseId
 from .grading.command import export, grade, rehearse
 from .mutation_run import Memory, mutate
 from .mutation_table import objections, read_table, with_reasons, write_table
+from .my_broker_command import my_broker
 from .prove import prove_solutions, prove_wrong, show_proofs
 from .replay import explore_rule, replay
 from .runner.check import check_public
@@ -50,6 +52,7 @@ lab.add_command(rehearse)
 lab.add_command(show_wrong)
 lab.add_command(replay)
 lab.add_command(explore_rule)
+lab.add_command(my_broker)
 
 
 @lab.command("list")
@@ -263,6 +266,11 @@ def check(
     if json_file is not None:
         verdict.write(json_file)
     show_verdict(console, verdict, live)
+    if verdict.passed and file is None and exercise.id in SEAMS:
+        console.print(
+            f"It serves in your own broker from now on: {command_line('lab my-broker')}",
+            highlight=False,
+        )
     if exercise.trouble and verdict.passed:
         ends = command_line(f"lab reset {exercise.id}")
         console.print(f"Its cluster is still up; {ends} ends it.", highlight=False)

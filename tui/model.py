@@ -14,6 +14,7 @@ from .view_model.cluster_view import ClusterView
 from .view_model.controller_view import ControllerView
 from .view_model.groups_view import GroupsView
 from .view_model.keyframe import copied
+from .view_model.learners_view import LearnersView
 from .view_model.load_view import LoadsView
 from .view_model.motion_view import MotionView
 from .view_model.partition_view import PartitionView
@@ -112,6 +113,7 @@ class Model:
         self.purgatory = PurgatoryView()
         self.replication = ReplicationView(self.cluster)
         self.loads = LoadsView()
+        self.learners = LearnersView()
         self.controller = ControllerView()
         self.zookeeper = ZookeeperView()
         self.groups = GroupsView()
@@ -126,6 +128,7 @@ class Model:
             self.purgatory.apply(envelope)
             self.replication.apply(envelope)  # after the cluster, from which it reads
             self.loads.apply(envelope)
+            self.learners.apply(envelope)
             self.controller.apply(envelope)
             self.zookeeper.apply(envelope)
             self.groups.apply(envelope)

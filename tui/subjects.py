@@ -16,6 +16,7 @@ from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone
 from .view_model.broker_view import BROKER_EVENTS
 from .view_model.cluster_view import HEADER_EVENTS
 from .view_model.controller_view import CONTROLLER_EVENTS, DECISION_EVENTS, STATE_EVENTS
+from .view_model.learners_view import LEARNER_EVENTS
 from .view_model.load_view import LOAD_EVENTS
 from .view_model.motion_view import MOTION_EVENTS
 from .view_model.partition_view import PARTITION_EVENTS
@@ -115,6 +116,14 @@ LOAD = Subject(
     " a consumer has passed its offset and did not find it there.",
     LOAD_EVENTS,
     (Source("clients.load.load", "Load"), Source("clients.load.load_tally", "LoadTally")),
+)
+LEARNERS = Subject(
+    "Your parts",
+    "The exercises whose code, written by a learner, serves in these brokers in place of ours, and"
+    " how often each was asked. ✕ counts its errors: ours answered then. After three of them in a"
+    " broker ours stays there. `lab my-broker` starts such a cluster.",
+    LEARNER_EVENTS,
+    (Source("learner.seams", "LearnerCode"), Source("learner.learner", "Learner")),
 )
 WHEELS = Subject(
     "Hierarchical timing wheels",
@@ -398,6 +407,7 @@ MOTION = Subject(
 ALL_SUBJECTS = (
     MOTION,
     LOAD,
+    LEARNERS,
     HEADER,
     BROKERS,
     PARTITIONS,

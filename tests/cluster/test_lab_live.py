@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from exercises import my_broker_proof
 from exercises.ch02_timing_wheel.live import check_live
 from exercises.ch03_delayed_operations.ex05_operate import trouble
 from exercises.ch03_delayed_operations.ex05_operate.material import CLUSTER, FAR_MS, plan
 from exercises.ch04_controller.ex06_operate import material as move
 from exercises.ch04_controller.ex06_operate import trouble as stuck_move
 from exercises.lab_facts import listed
+from exercises.my_broker import reference_parts
 from exercises.runner.check import live_part
 from exercises.runner.live import REFERENCES_PATIENCE_S as PATIENCE_S
 from exercises.runner.manifest import ROOT, Exercise, find_exercise, load_manifest
@@ -111,6 +113,20 @@ def test_the_reference_holds_in_a_live_cluster(exercise_id: str, last: str) -> N
     steps = list(part.check_live(exercise, exercise.solution, lambda _: None, PATIENCE_S))
     assert [step for step in steps if not step.passed] == []
     assert steps[-1].seen.startswith(last)
+
+
+def test_all_parts_serve_in_all_brokers_while_the_controller_is_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`lab my-broker --prove --solutions`, with fewer records: its speed is not judged."""
+    monkeypatch.setattr(my_broker_proof, "REPEATS", 1)
+    monkeypatch.setattr(my_broker_proof, "MANY", 500)
+    monkeypatch.setattr(my_broker_proof, "ONE_BY_ONE", 10)
+    parts = reference_parts(load_manifest().values())
+    report = my_broker_proof.prove(parts, lambda _: None)
+    assert [target for target in report.targets if not target.holds] == []
+    asked = [target.name for target in report.targets if target.name.endswith("was asked")]
+    assert asked == [f"{part.exercise.id} was asked" for part in parts if part.mine]
 
 
 def test_the_shipped_code_stands_in_for_the_reference() -> None:

@@ -7,10 +7,11 @@ from textual.binding import Binding, BindingType
 
 from kafka_edu.trace.event import Envelope, fields_of
 
-from ..subjects import BROKERS, HEADER, PARTITIONS, TICKER
+from ..subjects import BROKERS, HEADER, LEARNERS, PARTITIONS, TICKER
 from ..view_model.partition_view import PartitionKey
 from ..widgets.broker_cards import BrokerCards
 from ..widgets.drawn import Lines
+from ..widgets.learner_line import LearnerLine
 from ..widgets.partition_matrix import MatrixRows, PartitionMatrix
 from ..widgets.ticker_lines import TickerLines
 from .chain_screen import ChainScreen
@@ -30,7 +31,7 @@ class ClusterScreen(DashboardScreen):
         key="1",
         title="Cluster",
         question="Is all well, and who leads what?",
-        subjects=(HEADER, BROKERS, PARTITIONS, TICKER),
+        subjects=(HEADER, BROKERS, LEARNERS, PARTITIONS, TICKER),
         acts=("kill", "start", "pause", "resume", "stop", "elect-unclean"),
         break_="kill -9 of a leader; an unclean election",
     )
@@ -47,7 +48,9 @@ class ClusterScreen(DashboardScreen):
     def body(self) -> ComposeResult:
         """Yield the widgets, and keep references: a tick may come while the screen closes."""
         self._cards, self._matrix = BrokerCards(self.model), PartitionMatrix(self.model)
+        self._learner = LearnerLine(self.model)
         yield self._cards
+        yield self._learner
         yield self._matrix
 
     def on_mount(self) -> None:
@@ -59,6 +62,7 @@ class ClusterScreen(DashboardScreen):
         happened = len(self.model.ticker.lines)
         partitions = self._matrix.rows.count()
         room = height - _FIXED_ROWS - _MOTION_ROWS * self.model.motion.on
+        room -= self._learner.display
         least = max(height // 6, 4)
         needed = min(max(happened, 2), least, max(room // 2, 2))
         return max(min(room - partitions, max(happened, least)), needed)

@@ -1,0 +1,119 @@
+"""A cluster of one's own: everything that a learner has passed serves in all three brokers.
+
+A part that cannot serve is ours, and the list says why: it is not passed yet, its file cannot be
+loaded any more, another of the learner's parts does its work, or it has no seam in a broker.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_edu.learner.lab_topics import LAB_TOPICS
+from kafka_edu.learner.seams import SEAMS, LearnerCode, LearnerError, Seam
+from kafka_edu.supervisor.cluster_spec import Wish
+
+from .runner.manifest import Exercise
+from .runner.workplace import Workplace
+
+NAME: Final = "my-broker"
+BROKERS: Final = (0, 1, 2)
+HOT: Final = frozenset({"03-2", "03-3"})
+"""Parts that are asked for topics of the labs only."""
+
+
+class Part(NamedTuple):
+    """A part of the broker that a learner can write."""
+
+    exercise: Exercise
+    file: Path | None
+    """The learner's file, if it serves."""
+    why: str = ""
+    """Why ours serves; empty if the learner's does."""
+
+    @property
+    def mine(self) -> bool:
+        """Whether the learner's part serves."""
+        return self.file is not None
+
+    @property
+    def note(self) -> str:
+        """What is to be known of it, in a few words."""
+        if not self.mine:
+            return self.why
+        return f"for topics that begin with {LAB_TOPICS}" if self.exercise.id in HOT else ""
+
+
+def my_parts(works: Iterable[Workplace], without: Collection[str] = ()) -> list[Part]:
+    """Return each part that has a seam, with the learner's file where that has passed."""
+    files: dict[str, Path] = {}
+    reasons: dict[str, str] = {}
+    exercises = []
+    for work in works:
+        exercise = work.exercise
+        if exercise.id not in SEAMS:
+            continue
+        exercises.append(exercise)
+        if not work.record.passed:
+            reasons[exercise.id] = "not passed yet"
+        elif not work.started:
+            reasons[exercise.id] = f"passed, but {work.file} is gone"
+        else:
+            files[exercise.id] = work.file
+    return parts_of(exercises, files, reasons, without)
+
+
+def reference_parts(exercises: Iterable[Exercise], without: Collection[str] = ()) -> list[Part]:
+    """Return each part that has a seam, with its reference solution."""
+    wanted = [exercise for exercise in exercises if exercise.id in SEAMS]
+    files = {exercise.id: exercise.solution for exercise in wanted}
+    return parts_of(wanted, files, {}, without)
+
+
+def parts_of(
+    exercises: Sequence[Exercise],
+    files: Mapping[str, Path],
+    reasons: Mapping[str, str],
+    without: Collection[str],
+) -> list[Part]:
+    """Return the parts. Where two exclude each other, the later exercise serves."""
+    hidden: dict[str, str] = {}
+    taken: dict[tuple[str, str], str] = {}
+    parts: list[Part] = []
+    for exercise in reversed(exercises):
+        seam, file = SEAMS[exercise.id], files.get(exercise.id)
+        place = seam.module, seam.name
+        if exercise.id in without:
+            why = "left out, as you wanted"
+        elif file is None:
+            why = reasons.get(exercise.id, "not written yet")
+        elif place in taken or exercise.id in hidden:
+            other = taken.get(place) or hidden[exercise.id]
+            why = f"passed; your {other} does its work (--without {other})"
+        else:
+            why = _cannot_load(seam, file)
+        if not why:
+            taken[place] = exercise.id
+            hidden |= dict.fromkeys(seam.hides, exercise.id)
+        parts.append(Part(exercise, file if not why else None, why))
+    return parts[::-1]
+
+
+def _cannot_load(seam: Seam, file: Path) -> str:
+    """Say why a file cannot serve; empty if it can."""
+    try:
+        LearnerCode(seam, file).close()
+    except LearnerError as error:
+        where = f"line {error.line}: " if error.line else ""
+        return f"cannot be loaded: {where}{error.message}"
+    return ""
+
+
+def setting(parts: Iterable[Part]) -> str:
+    """Return the value of edu.learner for these parts."""
+    return ";".join(f"{part.exercise.id}={part.file}" for part in parts if part.file is not None)
+
+
+def wish_of(parts: Iterable[Part]) -> Wish:
+    """Return the cluster in whose brokers these parts serve."""
+    serves = {"edu.learner": setting(parts)}
+    return Wish(brokers=len(BROKERS), broker_props=dict.fromkeys(BROKERS, serves))

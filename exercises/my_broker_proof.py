@@ -1,0 +1,185 @@
+"""Prove a broker of one's own: an unmodified producer and consumer, a kill -9 of the controller, no
+record lost; and what it costs next to ours alone (`lab my-broker --prove`).
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from confluent_kafka import Producer
+
+from kafka_edu.cli.report import Report
+from kafka_edu.clients.admin.new_topic import make_topic
+from kafka_edu.clients.load.load import Load, LoadSpec, unmodified_clients
+from kafka_edu.common.time import SystemTime
+from kafka_edu.learner.lab_topics import LAB_TOPICS
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+from kafka_edu.trace.event import Source, SourceKind
+from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled
+from kafka_edu.trace.tracer import Tracer
+
+from .learner_broker import Listener
+from .my_broker import BROKERS, Part, wish_of
+
+TOPIC: Final = f"{LAB_TOPICS}mine"
+PARTITIONS: Final = 3
+RATE: Final = 100
+BEFORE_S: Final = 4.0
+AFTER_S: Final = 12.0
+"""A ZooKeeper session of 6 s ends in this time."""
+ONE_BY_ONE: Final = 200
+MANY: Final = 100_000
+RECORD: Final = b"x" * 100
+REPEATS: Final = 3
+FLUSH_S: Final = 120
+MEGABYTE: Final = 2**20
+
+
+class Speed(NamedTuple):
+    """What one cluster did."""
+
+    median_ms: float
+    """From sending one record with acks=all to its acknowledgement."""
+    p99_ms: float
+    per_s: float
+    """Acknowledged records a second, many at once."""
+
+
+def prove(parts: Sequence[Part], say: Callable[[str], None]) -> Report:
+    """Run both clusters, in turn. Raises ClusterError."""
+    report = Report("my-broker")
+    mine = [part.exercise.id for part in parts if part.mine]
+    report.figure("parts of yours", ", ".join(mine))
+    found: dict[str, list[Speed]] = {"ours": [], "yours": []}
+    for number in range(1, REPEATS + 1):
+        for who, speeds in found.items():
+            say(f"{number} of {REPEATS}: {who}: how fast")
+            with _cluster(parts if who == "yours" else ()) as cluster:
+                speeds.append(_speed(cluster))
+    for who, speeds in found.items():
+        report.figure(f"{who}: a record acked, median ms", _median(speeds, 0))
+        report.figure(f"{who}: a record acked, p99 ms", _median(speeds, 1))
+        report.figure(f"{who}: records a second", _median(speeds, 2))
+    report.figure("time of a record, yours / ours", _ratio(found, 0))
+    report.figure("records a second, yours / ours", _ratio(found, 2))
+    with _cluster(parts) as cluster, ExitStack() as stack:
+        listeners = [Listener(cluster.events_address(broker)) for broker in BROKERS]
+        for listener in listeners:
+            stack.callback(listener.close)
+        memory = _learner_memory(cluster)
+        say("an unmodified producer and consumer, and kill -9 of the controller")
+        _kill_and_count(cluster, report)
+        _judge(report, listeners, mine)
+    if memory is not None:
+        report.figure("memory of your processes, a broker, MB", memory / MEGABYTE)
+    return report
+
+
+@contextmanager
+def _cluster(parts: Sequence[Part]) -> Iterator[Cluster]:
+    with running_cluster("my-broker-proof", broker_props=wish_of(parts).broker_props) as cluster:
+        make_topic(cluster.bootstrap_servers, TOPIC, PARTITIONS, 3, {"min.insync.replicas": "2"})
+        yield cluster
+
+
+def _speed(cluster: Cluster) -> Speed:
+    servers = {"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"}
+    one = Producer(servers | {"linger.ms": 0})
+    times = []
+    for _ in range(ONE_BY_ONE):
+        began = time.perf_counter()
+        one.produce(TOPIC, RECORD)
+        one.flush(FLUSH_S)
+        times.append((time.perf_counter() - began) * 1000)
+    many = Producer(servers | {"linger.ms": 5})
+    acked = 0
+
+    def delivered(error: object, _: object) -> None:
+        nonlocal acked
+        acked += error is None
+
+    began = time.perf_counter()
+    for number in range(MANY):
+        many.produce(TOPIC, RECORD, on_delivery=delivered)
+        if number % 500 == 0:
+            many.poll(0)
+    many.flush(FLUSH_S)
+    seconds = time.perf_counter() - began
+    if acked < MANY:
+        raise ClusterError(f"only {acked:,} of {MANY:,} records were acked")
+    times.sort()
+    return Speed(statistics.median(times), times[int(len(times) * 0.99)], MANY / seconds)
+
+
+def _median(speeds: Sequence[Speed], field: int) -> float:
+    return statistics.median(speed[field] for speed in speeds)
+
+
+def _ratio(found: dict[str, list[Speed]], field: int) -> float:
+    return _median(found["yours"], field) / _median(found["ours"], field)
+
+
+def _kill_and_count(cluster: Cluster, report: Report) -> None:
+    controller = cluster.wait_ready()
+    clock = SystemTime()
+    spec = LoadSpec(topic=TOPIC, rate=RATE, group="my-broker")
+    clients = unmodified_clients(spec, cluster.bootstrap_servers, clock)
+    load = Load(spec, clients, Tracer(Source(SourceKind.CLIENT, 1), clock))
+    load.start()
+    _run(load, BEFORE_S)
+    cluster.kill(controller)
+    _run(load, AFTER_S)
+    after = cluster.wait_ready()
+    state = load.finish()
+    report.figure("records sent", state.sent)
+    report.target("records acked", state.acked, ">=", 1)
+    report.target("acked records that were lost", state.lost, "==", 0)
+    report.target("acked records that were not read", load.unread, "==", 0)
+    report.target("another controller was elected", int(after not in (-1, controller)), "==", 1)
+
+
+def _run(load: Load, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        load.tick()
+        time.sleep(0.05)
+
+
+def _judge(report: Report, listeners: Sequence[Listener], mine: Sequence[str]) -> None:
+    """Count how often each part was asked, in all brokers together, and how often it failed."""
+    failed = sum(listener.count(LearnerFailed) for listener in listeners)
+    report.target("errors of your parts", failed, "==", 0)
+    for exercise in mine:
+        asked = sum(
+            max(
+                (
+                    event.total.calls
+                    for event in listener.events()
+                    if isinstance(event, LearnerSampled) and event.exercise == exercise
+                ),
+                default=0,
+            )
+            for listener in listeners
+        )
+        report.target(f"{exercise} was asked", asked, ">=", 1)
+
+
+def _learner_memory(cluster: Cluster) -> int | None:
+    """Return the largest sum of resident memory of the learner's processes of one broker, in
+    bytes; None where the system does not say.
+    """
+    sums: dict[int, int] = {cluster.pid(broker): 0 for broker in BROKERS}
+    try:
+        for status in Path("/proc").glob("[0-9]*/status"):
+            fields = dict(
+                line.split(":", 1) for line in status.read_text().splitlines() if ":" in line
+            )
+            parent = int(fields["PPid"])
+            if parent in sums and "VmRSS" in fields:
+                sums[parent] += int(fields["VmRSS"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return None
+    return max(sums.values()) or None
