@@ -1,7 +1,9 @@
-"""The live part of 04-1: the learner's tables decide which changes the controller makes.
+"""The live part of 04-1 and 04-2: the learner's tables decide which changes the controller makes,
+or the learner's batch which broker is told of them.
 
 A partition gets its leader, loses it by kill -9 and gets another one; then the topic is deleted. A
-change that a table refuses wrongly leaves the partition where it is, and the event says so.
+change that a table refuses wrongly leaves the partition where it is, and the event says so. A
+broker that is not told goes on as before.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,14 +14,18 @@ from typing import Final
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
-from kafka_edu.trace.events.controller import StateChangeRefused, TopicDeletionChanged
+from kafka_edu.trace.events.controller import (
+    ControllerRequestSent,
+    StateChangeRefused,
+    TopicDeletionChanged,
+)
+from kafka_edu.trace.events.replication import IsrShrunk
 
 from ..learner_broker import BROKER, LearnerBroker
 from ..learner_controller import kill_and_wait, learner_controllers, send_to_all, told
 from ..runner.manifest import Exercise
 from ..runner.verdict import Step
 
-TOPIC: Final = "lab-041"
 RECORDS: Final = 20
 
 
@@ -29,9 +35,11 @@ def check_live(
     """Run the learner's `file` in all brokers, or the shipped code if there is none, and yield what
     came of it.
     """
-    with learner_controllers(exercise, file, TOPIC, say, patience_s) as broker:
-        say(f"{RECORDS} records to a partition that has become Online by your table")
+    topic = f"lab-{exercise.id.replace('-', '')}"
+    with learner_controllers(exercise, file, topic, say, patience_s) as broker:
+        say(f"{RECORDS} records to a partition that has become Online by your code")
         yield send_to_all(broker, "the partition is Online: records are acked", RECORDS)
+        yield _all_follow(broker)
 
         say(f"kill -9 of broker {BROKER}, which leads it: Offline, and Online again")
         yield kill_and_wait(broker, BROKER)
@@ -42,21 +50,36 @@ def check_live(
         yield _deleted(broker)
         yield _nothing_refused(broker)
         if file is not None:
-            yield broker.judge_calls("your tables are asked once for each change")
+            sent = len(told(broker, ControllerRequestSent))
+            yield broker.judge_calls(f"the controllers sent {sent:,} requests")
+
+
+def _all_follow(broker: LearnerBroker) -> Step:
+    """A replica that was not told that it follows fetches nothing, and leaves the ISR."""
+    gone = [
+        e
+        for envelope in told(broker, IsrShrunk)
+        if isinstance(e := envelope.event, IsrShrunk) and e.topic == broker.topic
+    ]
+    says = "all replicas follow: none has left the ISR"
+    if not gone:
+        return Step(says, True, "the ISR is whole")
+    left = sorted({*gone[0].before} - {*gone[0].after})
+    return Step(says, False, f"broker {', '.join(map(str, left))} left it", late=True)
 
 
 def _deleted(broker: LearnerBroker) -> Step:
     says = "the topic is deleted to its end"
     try:
         with closing(KafkaAdminClient(bootstrap_servers=broker.cluster.bootstrap_servers)) as admin:
-            admin.delete_topics([TOPIC])
+            admin.delete_topics([broker.topic])
     except KafkaError as error:
         return Step(says, False, f"nobody took the order: {type(error).__name__}", late=True)
 
     def complete() -> bool:
         return any(
             isinstance(e := envelope.event, TopicDeletionChanged)
-            and (e.topic, e.step) == (TOPIC, "complete")
+            and (e.topic, e.step) == (broker.topic, "complete")
             for envelope in told(broker, TopicDeletionChanged)
         )
 
@@ -64,7 +87,7 @@ def _deleted(broker: LearnerBroker) -> Step:
     steps = [
         e.step
         for envelope in told(broker, TopicDeletionChanged)
-        if isinstance(e := envelope.event, TopicDeletionChanged) and e.topic == TOPIC
+        if isinstance(e := envelope.event, TopicDeletionChanged) and e.topic == broker.topic
     ]
     return Step(says, came, f"its steps: {', '.join(steps) or 'none'}", late=not came)
 
@@ -73,7 +96,7 @@ def _nothing_refused(broker: LearnerBroker) -> Step:
     refused = [
         e
         for envelope in told(broker, StateChangeRefused)
-        if isinstance(e := envelope.event, StateChangeRefused) and e.topic == TOPIC
+        if isinstance(e := envelope.event, StateChangeRefused) and e.topic == broker.topic
     ]
     says = "no change was refused that the table has"
     if not refused:

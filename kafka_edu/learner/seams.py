@@ -114,6 +114,15 @@ SEAMS: Final[Mapping[str, Seam]] = {
             also_in=("kafka_edu.controller.zk_replica_state_machine",),
         ),
         Seam(
+            "04-2",
+            "kafka_edu.controller.active_controller",
+            "ControllerBrokersRequestBatch",
+            "kafka_edu.learner.learner_request_batch:adapt",
+            "RequestBatch",
+            "RequestBatch(live): elected(name, leader, epoch, replicas), stop(name, broker,"
+            " delete), members_changed(); send() -> [(broker, kind, rows)]",
+        ),
+        Seam(
             "05-1",
             "kafka_edu.controller.kafka_controller",
             "candidate_of",

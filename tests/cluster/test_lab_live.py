@@ -75,6 +75,12 @@ def test_the_reference_answers_the_produces_of_broker_2(tmp_path: Path) -> None:
             "the topic is deleted to its end",
         ),
         (
+            "04-2",
+            "if broker in self.stops:",
+            "if False:",
+            "the topic is deleted to its end",
+        ),
+        (
             "05-1",
             "self.tried = epoch + 1",
             "self.tried = epoch",

@@ -1,0 +1,186 @@
+"""Exercise 04-2 in a live broker: a learner's RequestBatch decides which broker gets which request
+of the controller, and in which order.
+
+What a step notes is collected as always, with all that Kafka's requests need. When the step ends
+the learner's batch hears the notes and says what leaves. A request that it forgets is not sent: the
+broker then knows nothing of the new leader. A request to a broker that does not live, or of what
+was not noted for it, cannot be sent, and is an error of the learner; ours then sends this batch.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Literal, NamedTuple
+
+from kafka_edu.cluster.leader_and_isr import LeaderIsrAndControllerEpoch
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.controller.controller_brokers_request_batch import (
+    ControllerBrokersRequestBatch,
+    SendRequest,
+)
+from kafka_edu.controller.controller_context import ControllerContext
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.zk.zk_data import ProtocolVersion
+
+MOST_NOTES: Final = 200
+"""A step with more notes is sent by ours: an answer has a limit of 64 KiB."""
+
+Kind = Literal["LeaderAndIsr", "UpdateMetadata", "StopReplica"]
+KINDS: Final = ("LeaderAndIsr", "UpdateMetadata", "StopReplica")
+Note = tuple[str, tuple[object, ...]]
+"""A method of the learner's batch, and its arguments."""
+
+
+class Request(NamedTuple):
+    """A request that the learner wants to send."""
+
+    broker: int
+    kind: str
+    partitions: tuple[TopicPartition, ...]
+
+
+class LearnerRequestBatch(ControllerBrokersRequestBatch):
+    """Collects as the shipped batch does, and sends what the learner's code says."""
+
+    def __init__(
+        self,
+        code: LearnerCode,
+        broker_id: int,
+        context: ControllerContext,
+        inter_broker_protocol: ProtocolVersion,
+        listener_name: str,
+        send: SendRequest,
+    ) -> None:
+        super().__init__(broker_id, context, inter_broker_protocol, listener_name, send)
+        self._code = code
+        self._notes: list[Note] = []
+        self._tells_more = False
+        """Whether the step tells what the exercise has no note for."""
+
+    def clear(self) -> None:
+        super().clear()
+        self._notes.clear()
+        self._tells_more = False
+
+    def add_leader_and_isr_request(
+        self,
+        broker_ids: Iterable[int],
+        tp: TopicPartition,
+        state: LeaderIsrAndControllerEpoch,
+        is_new: bool,
+    ) -> None:
+        brokers = [broker for broker in broker_ids if broker >= 0]
+        before = self._tells_more
+        super().add_leader_and_isr_request(brokers, tp, state, is_new)
+        self._tells_more = before  # its metadata is part of the same note
+        leader, epoch = state.leader_and_isr.leader, state.leader_and_isr.leader_epoch
+        self._notes.append(("elected", (str(tp), leader, epoch, brokers)))
+
+    def add_stop_replica_request(
+        self, broker_ids: Iterable[int], tp: TopicPartition, delete: bool
+    ) -> None:
+        brokers = [broker for broker in broker_ids if broker >= 0]
+        super().add_stop_replica_request(brokers, tp, delete)
+        self._notes += [("stop", (str(tp), broker, delete)) for broker in brokers]
+
+    def add_update_metadata_request(
+        self, broker_ids: Iterable[int], partitions: Iterable[TopicPartition]
+    ) -> None:
+        brokers, told = [*broker_ids], [*partitions]
+        super().add_update_metadata_request(brokers, told)
+        if told or {*brokers} != {*self._live()}:
+            self._tells_more = True  # of partitions without an election, or not to everybody
+        else:
+            self._notes.append(("members_changed", ()))
+
+    def send_requests_to_brokers(self) -> None:
+        """Send what the learner's batch says; all that was noted, if that cannot be."""
+        wanted = self._ask() if self._may_ask() else None
+        if wanted is None:
+            super().send_requests_to_brokers()
+            return
+        noted = self._leader_and_isr, self._update_metadata, self._stop_replica
+        for request in wanted:
+            self._collect_only(request, *noted)
+            super().send_requests_to_brokers()
+        self.clear()
+
+    def _may_ask(self) -> bool:
+        noted = len(self._notes)
+        return not self._code.retired and not self._tells_more and 0 < noted <= MOST_NOTES
+
+    def _collect_only(
+        self,
+        request: Request,
+        leader_and_isr: dict,  # type: ignore[type-arg]  # those of the shipped batch
+        update_metadata: dict,  # type: ignore[type-arg]
+        stop_replica: dict,  # type: ignore[type-arg]
+    ) -> None:
+        """Leave in the batch what one request needs."""
+        broker, kind, partitions = request
+        self._leader_and_isr, self._stop_replica = {}, {}
+        self._update_metadata, self._update_metadata_brokers = {}, set()
+        if kind == "LeaderAndIsr":
+            self._leader_and_isr[broker] = {tp: leader_and_isr[broker][tp] for tp in partitions}
+        elif kind == "UpdateMetadata":
+            self._update_metadata = {tp: update_metadata[tp] for tp in partitions}
+            self._update_metadata_brokers = {broker}
+        else:
+            self._stop_replica[broker] = {tp: stop_replica[broker][tp] for tp in partitions}
+
+    def _live(self) -> Sequence[int]:
+        return sorted(self._context.live_or_shutting_down_broker_ids)
+
+    def _ask(self) -> list[Request] | None:
+        """Return the learner's requests; None after an error of the learner."""
+        try:
+            made = self._code.make(self._live())
+            for method, arguments in self._notes:
+                self._code.ask(made, method, *arguments)
+            answer = self._code.ask(made, "send")
+            if not isinstance(answer, tuple):
+                raise self._code.blame(f"send() answered {answer!r}, no list of requests")
+            return [self._checked(request) for request in answer]
+        except LearnerError as error:
+            self._code.failed(error)
+            return None
+
+    def _checked(self, request: object) -> Request:
+        """Return a request that can be sent. Raises LearnerError."""
+        match request:
+            case (int(broker), str(kind), tuple(rows)) if kind in KINDS:
+                pass
+            case _:
+                raise self._code.blame(f"send() has {request!r}; expected (broker, kind, rows)")
+        if broker not in self._live():
+            raise self._code.blame(f"send() has a {kind} for broker {broker}, which does not live")
+        noted: Iterable[TopicPartition]
+        if kind == "LeaderAndIsr":
+            noted = self._leader_and_isr.get(broker, {})
+        elif kind == "UpdateMetadata":
+            noted = self._update_metadata
+        else:
+            noted = self._stop_replica.get(broker, {})
+        known = {str(tp): tp for tp in noted}
+        names = [row[0] if isinstance(row, tuple) and row else row for row in rows]
+        for name in names:
+            if name not in known:
+                raise self._code.blame(
+                    f"send() has a {kind} of {name!r} for broker {broker}, which was not noted"
+                )
+        return Request(broker, kind, tuple(known[str(name)] for name in names))
+
+
+def adapt(code: LearnerCode) -> Callable[..., ControllerBrokersRequestBatch]:
+    """Return the function that replaces the batch of the active controller."""
+
+    def make(
+        broker_id: int,
+        context: ControllerContext,
+        inter_broker_protocol: ProtocolVersion,
+        listener_name: str,
+        send: SendRequest,
+    ) -> ControllerBrokersRequestBatch:
+        return LearnerRequestBatch(
+            code, broker_id, context, inter_broker_protocol, listener_name, send
+        )
+
+    return make
