@@ -74,7 +74,7 @@ def prove(parts: Sequence[Part], say: Callable[[str], None]) -> Report:
         _kill_and_count(cluster, report)
         _judge(report, listeners, mine)
     if memory is not None:
-        report.figure("memory of your processes, a broker, MB", memory / MEGABYTE)
+        report.figure("RssAnon of your processes, a broker, MB", memory / MEGABYTE)
     return report
 
 
@@ -168,7 +168,7 @@ def _judge(report: Report, listeners: Sequence[Listener], mine: Sequence[str]) -
 
 
 def _learner_memory(cluster: Cluster) -> int | None:
-    """Return the largest sum of resident memory of the learner's processes of one broker, in
+    """Return the largest sum of the anonymous memory of the learner's processes of one broker, in
     bytes; None where the system does not say.
     """
     sums: dict[int, int] = {cluster.pid(broker): 0 for broker in BROKERS}
@@ -178,8 +178,8 @@ def _learner_memory(cluster: Cluster) -> int | None:
                 line.split(":", 1) for line in status.read_text().splitlines() if ":" in line
             )
             parent = int(fields["PPid"])
-            if parent in sums and "VmRSS" in fields:
-                sums[parent] += int(fields["VmRSS"].split()[0]) * 1024
+            if parent in sums and "RssAnon" in fields:
+                sums[parent] += int(fields["RssAnon"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         return None
     return max(sums.values()) or None

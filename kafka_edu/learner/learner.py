@@ -120,6 +120,10 @@ class LearnerObject:
         self._process = process
         self._number = number
 
+    def __del__(self) -> None:
+        """Let its process forget it. A live broker makes an object for each request that waits."""
+        self._learner.forget(self._process, self._number)
+
     def call(self, method: str, *arguments: object) -> object:
         """Call a method and return its answer, with tuples in place of lists. Raises
         LearnerFailure.
@@ -187,6 +191,8 @@ class Learner:
         self.used = Used()
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: WorkingFolder | None = None
+        self._gone: list[int] = []
+        """Objects of this process that nobody asks any more. The next question says so."""
 
     def start(self) -> "subprocess.Popen[bytes]":
         """Return the process, started if necessary, with the file loaded. Raises LearnerFailure."""
@@ -251,6 +257,11 @@ class Learner:
             raise self._no_answer("counting objects")
         return number
 
+    def forget(self, process: "subprocess.Popen[bytes]", number: int) -> None:
+        """An object is not asked any more. O(1)."""
+        if process is self._process:
+            self._gone.append(number)
+
     def ask(
         self, process: "subprocess.Popen[bytes]", question: dict[str, object], shown: str
     ) -> dict[str, object]:
@@ -260,6 +271,8 @@ class Learner:
                 shown, "is not called any more, because its process was ended", self._file
             )
         assert process.stdin is not None
+        if self._gone:
+            question["gone"], self._gone = self._gone, []
         with suppress(BrokenPipeError):  # the process has ended: the answer will say so
             process.stdin.write(json.dumps(question, default=_document_of).encode() + b"\n")
             process.stdin.flush()
@@ -269,6 +282,7 @@ class Learner:
         """End the process and everything that it started."""
         process, self._process = self._process, None
         folder, self._folder = self._folder, None
+        self._gone = []
         if process is not None:
             with suppress(
                 ProcessLookupError, PermissionError

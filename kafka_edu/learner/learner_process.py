@@ -12,6 +12,7 @@ Questions are lines of JSON on standard input. Each has one line as its answer:
   {"make": [arguments]}                                 → {"object": number}
   {"object": number, "call": name, "arguments": [...]}  → {"value": ..., "line": number}
   {"object": number, "calls": [[name, [...]], ...]}     → {"value": of the last}
+  any of these with "gone": [numbers]                   objects that nobody asks any more
   {"made": true}                                        → {"value": how many objects were made}
 The first line, before any question, says whether the file could be loaded. Any answer may be
 {"error": text, "line": number, "column": number, "timed_out": bool}: an exception, and the place in
@@ -31,6 +32,7 @@ an endless loop.
 
 import functools
 import inspect
+import itertools
 import json
 import os
 import queue
@@ -53,6 +55,8 @@ from learner_wall import MEMORY_LIMIT, build_wall  # type: ignore[import-not-fou
 del sys.path[0]
 
 
+NUMBERS = itertools.count()
+"""The numbers of objects. None is used twice."""
 LOADING_LIMIT_S = 1.0
 """The least processor time for loading a file, in s: its imports may cost more than a call may."""
 
@@ -229,15 +233,16 @@ def answer(
     question: dict[str, Any],
     file: str,
     wanted: Any,
-    objects: list[Any],
+    objects: dict[int, Any],
     counted: "Counter[str]",
 ) -> dict[str, object]:
     """Make an object, or call a method of one. Raises whatever the learner's code raises."""
     if "made" in question:
         return {"value": counted["made"]}
     if "make" in question:
-        objects.append(wanted(*question["make"]))
-        return {"object": len(objects) - 1}
+        number = next(NUMBERS)
+        objects[number] = wanted(*question["make"])
+        return {"object": number}
     if "run" in question:
         return run(wanted, question["run"], file)
     if "calls" in question:
@@ -257,7 +262,7 @@ def answer(
     return {"value": plain(value), "line": trace.line_of(value)}
 
 
-def line_of_call(question: dict[str, Any], wanted: Any, objects: list[Any]) -> int:
+def line_of_call(question: dict[str, Any], wanted: Any, objects: dict[int, Any]) -> int:
     """Return the line where the learner's function begins that a question calls; 0 if unknown."""
     whole = "make" in question or "run" in question
     owner = wanted if whole else type(objects[question["object"]])
@@ -317,7 +322,7 @@ def serve(
     """Answer questions until there are no more."""
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=read_questions, args=(questions, waiting), daemon=True).start()
-    objects: list[Any] = []
+    objects: dict[int, Any] = {}
 
     def say(what: dict[str, object]) -> None:
         with suppress(OSError):  # the prints have filled their file
@@ -343,6 +348,8 @@ def serve(
     counted = count_objects(wanted)
     while True:
         question = json.loads(waiting.get(), object_hook=bytes_of)
+        for number in question.get("gone", ()):
+            objects.pop(number, None)
         try:
             began_s = time.process_time()
             with cpu_limit(limit_s):
