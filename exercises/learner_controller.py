@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from kafka import KafkaProducer
 from kafka.errors import KafkaError
@@ -19,6 +19,7 @@ from .learner_broker import ALL, LearnerBroker, learner_broker
 from .runner.manifest import Exercise
 from .runner.verdict import Step
 
+E = TypeVar("E")
 PROPS: Final[Mapping[str, str]] = {"zookeeper.session.timeout.ms": "6000"}
 
 
@@ -48,6 +49,16 @@ def told(broker: LearnerBroker, kind: type) -> list[Envelope]:
     return sorted(found, key=lambda envelope: envelope.mono_us)
 
 
+def of_topic(broker: LearnerBroker, kind: type[E]) -> list[E]:
+    """Return the events of this kind about the lab's topic, in order of time."""
+    events = [envelope.event for envelope in told(broker, kind)]
+    return [
+        event
+        for event in events
+        if isinstance(event, kind) and getattr(event, "topic", "") == broker.topic
+    ]
+
+
 def controller(broker: LearnerBroker) -> int:
     """Return the broker that was elected last."""
     elected = [envelope.broker for envelope in told(broker, ControllerElected)]
@@ -60,23 +71,16 @@ def controller(broker: LearnerBroker) -> int:
 def kill_and_wait(broker: LearnerBroker, dies: int) -> Step:
     """Kill a broker that is controller and leader, or one of both. Another one must lead."""
     says = f"broker {dies} is killed, and another one leads its partition"
-    before = len(told(broker, LeaderElected))
+    before = len(of_topic(broker, LeaderElected))
     broker.cluster.kill(dies)
 
-    def led() -> bool:
-        return any(
-            isinstance(e := envelope.event, LeaderElected)
-            and e.topic == broker.topic
-            and e.new_leader not in (-1, dies)
-            for envelope in told(broker, LeaderElected)[before:]
-        )
+    def leaders() -> list[int]:
+        elected = of_topic(broker, LeaderElected)[before:]
+        return [event.new_leader for event in elected if event.new_leader not in (-1, dies)]
 
-    came = broker.listener.wait_for(led, broker.patience_s)
-    if not came:
+    if not broker.listener.wait_for(lambda: bool(leaders()), broker.patience_s):
         return Step(says, False, "nobody was elected as its leader", late=True)
-    last = told(broker, LeaderElected)[-1].event
-    assert isinstance(last, LeaderElected)
-    return Step(says, True, f"broker {last.new_leader} leads now")
+    return Step(says, True, f"broker {leaders()[-1]} leads now")
 
 
 def send_to_all(broker: LearnerBroker, says: str, records: int) -> Step:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafka_edu.learner.lab_topics import LAB_TOPICS
+from kafka_edu.learner.lab_partitions import LAB_TOPICS
 from kafka_edu.learner.seams import SEAMS, LearnerCode, LearnerError, Seam
 from kafka_edu.supervisor.cluster_spec import Wish
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kafka_edu.common.python_process import command_line
-from kafka_edu.learner.lab_topics import LAB_TOPICS
+from kafka_edu.learner.lab_partitions import LAB_TOPICS
 from kafka_edu.learner.seams import SEAMS
 
 from .exercise_id import DIRECTORY

@@ -15,7 +15,7 @@ from kafka_edu.cli.report import Report
 from kafka_edu.clients.admin.new_topic import make_topic
 from kafka_edu.clients.load.load import Load, LoadSpec, unmodified_clients
 from kafka_edu.common.time import SystemTime
-from kafka_edu.learner.lab_topics import LAB_TOPICS
+from kafka_edu.learner.lab_partitions import LAB_TOPICS
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.event import Source, SourceKind
 from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled

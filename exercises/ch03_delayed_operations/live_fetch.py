@@ -61,11 +61,12 @@ def check_live(
                 producer.send(TOPIC, b"a record of the lab" * 3, partition=0)
             producer.flush()
             got = _poll(broker, reader, lambda: len(_woken_ends(broker, ALL)) > woken, MANY)
+        answered = got >= MANY and len(_woken_ends(broker, ALL)) > woken
         yield Step(
             "with enough bytes it is answered",
-            got >= MANY and len(_woken_ends(broker, ALL)) > woken,
+            answered,
             f"it read {got} records",
-            late=True,
+            late=not answered,
         )
         if file is not None:
             completed = broker.listener.count(OperationCompleted)
@@ -150,4 +151,4 @@ def _waited(broker: LearnerBroker) -> Step:
         seen = f"{len(early)} fetches were answered after {early[-1].waited_ms} ms, with too little"
         return Step(says, False, seen)
     seen = f"{len(slept)} fetches waited {MUCH_WAIT_MS:,} ms, {TIMED_OUT} should have"
-    return Step(says, len(slept) >= TIMED_OUT, seen, late=True)
+    return Step(says, len(slept) >= TIMED_OUT, seen, late=len(slept) < TIMED_OUT)

@@ -22,7 +22,7 @@ from kafka_edu.trace.events.controller import (
 from kafka_edu.trace.events.replication import IsrShrunk
 
 from ..learner_broker import BROKER, LearnerBroker
-from ..learner_controller import kill_and_wait, learner_controllers, send_to_all, told
+from ..learner_controller import kill_and_wait, learner_controllers, of_topic, send_to_all, told
 from ..runner.manifest import Exercise
 from ..runner.verdict import Step
 
@@ -56,11 +56,7 @@ def check_live(
 
 def _all_follow(broker: LearnerBroker) -> Step:
     """A replica that was not told that it follows fetches nothing, and leaves the ISR."""
-    gone = [
-        e
-        for envelope in told(broker, IsrShrunk)
-        if isinstance(e := envelope.event, IsrShrunk) and e.topic == broker.topic
-    ]
+    gone = of_topic(broker, IsrShrunk)
     says = "all replicas follow: none has left the ISR"
     if not gone:
         return Step(says, True, "the ISR is whole")
@@ -76,28 +72,15 @@ def _deleted(broker: LearnerBroker) -> Step:
     except KafkaError as error:
         return Step(says, False, f"nobody took the order: {type(error).__name__}", late=True)
 
-    def complete() -> bool:
-        return any(
-            isinstance(e := envelope.event, TopicDeletionChanged)
-            and (e.topic, e.step) == (broker.topic, "complete")
-            for envelope in told(broker, TopicDeletionChanged)
-        )
+    def steps() -> list[str]:
+        return [event.step for event in of_topic(broker, TopicDeletionChanged)]
 
-    came = broker.listener.wait_for(complete, broker.patience_s)
-    steps = [
-        e.step
-        for envelope in told(broker, TopicDeletionChanged)
-        if isinstance(e := envelope.event, TopicDeletionChanged) and e.topic == broker.topic
-    ]
-    return Step(says, came, f"its steps: {', '.join(steps) or 'none'}", late=not came)
+    came = broker.listener.wait_for(lambda: "complete" in steps(), broker.patience_s)
+    return Step(says, came, f"its steps: {', '.join(steps()) or 'none'}", late=not came)
 
 
 def _nothing_refused(broker: LearnerBroker) -> Step:
-    refused = [
-        e
-        for envelope in told(broker, StateChangeRefused)
-        if isinstance(e := envelope.event, StateChangeRefused) and e.topic == broker.topic
-    ]
+    refused = of_topic(broker, StateChangeRefused)
     says = "no change was refused that the table has"
     if not refused:
         return Step(says, True, "the controller did all that it wanted")

@@ -87,7 +87,7 @@ def _drawn(history: History, tree: TreeNode, last: Envelope | None) -> Iterator[
             more=more,
         )
         below = rails + ("│ " if mark else "")
-        groups = list(_folded(node.children))
+        groups = list(folded(node.children))
         groups.sort(key=lambda group: (id(group[0]) in line, sizes[id(group[0])]))
         straight, aside = groups[-1:], groups[:-1]
         aside.sort(key=lambda group: order(group[0].envelope))
@@ -97,7 +97,7 @@ def _drawn(history: History, tree: TreeNode, last: Envelope | None) -> Iterator[
             waiting.append((below, "├╴", child, more_of_it))
 
 
-def _folded(children: list[TreeNode]) -> Iterator[tuple[TreeNode, int]]:
+def folded(children: list[TreeNode]) -> Iterator[tuple[TreeNode, int]]:
     """Yield each child, or the first of many that are alike, and how many more they are."""
     alike: dict[tuple[object, ...], list[TreeNode]] = {}
     for child in children:

@@ -6,19 +6,16 @@ many topics in one fetch, and there is one event for each record.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
-from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.learner.lab_topics import all_of_labs
+from kafka_edu.learner.lab_partitions import all_of_labs, replica_or_error
 from kafka_edu.learner.learner import LearnerObject
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.replication.delayed_fetch import ENOUGH, DelayedFetch
 from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
-from kafka_edu.replication.fetch_session import FetchSession
-from kafka_edu.replication.log_read_result import FetchResults
-from kafka_edu.replication.partitions import Partitions
 
 Place = tuple[int, int, int]
 Wanted = tuple[str, Place, int, int]
@@ -47,17 +44,9 @@ class LearnerDelayedFetch(DelayedFetch):
 
     __slots__ = ("_asked", "_code", "_learner")
 
-    def __init__(
-        self,
-        code: LearnerCode,
-        params: FetchParams,
-        infos: FetchInfos,
-        first_read: FetchResults,
-        partitions: Partitions,
-        respond: Callable[[FetchResults], None],
-        session: FetchSession | None = None,
-    ) -> None:
-        super().__init__(params, infos, first_read, partitions, respond, session)
+    def __init__(self, code: LearnerCode, params: FetchParams, *others: Any) -> None:
+        """`others` are those of DelayedFetch."""
+        super().__init__(params, *others)
         self._code = code
         self._asked: list[Wanted] | None = None
         """What the learner's object was made for. In a session that may change."""
@@ -119,15 +108,12 @@ class LearnerDelayedFetch(DelayedFetch):
 
     def _state(self, tp: TopicPartition) -> State | None:
         """Return what the broker knows of a partition; None if it knows none of that name."""
-        try:
-            replica = self._partitions.get_or_raise(tp)
-        except KafkaException as failure:
-            if failure.error is Errors.UNKNOWN_TOPIC_OR_PARTITION:
-                return None
-            online = failure.error is not Errors.KAFKA_STORAGE_ERROR
-            return _state(online=online, replica=not online)
-        if replica.log is None:
-            return _state(online=True, replica=False)
+        replica = replica_or_error(self._partitions, tp)
+        if replica is Errors.UNKNOWN_TOPIC_OR_PARTITION:
+            return None
+        if isinstance(replica, Errors):
+            failed = replica is Errors.KAFKA_STORAGE_ERROR
+            return _state(online=not failed, replica=failed)
         return {
             "replica": True,
             "online": True,
@@ -166,16 +152,9 @@ def _state(*, online: bool, replica: bool) -> State:
 def adapt(code: LearnerCode) -> Callable[..., DelayedFetch]:
     """Return the function that replaces DelayedFetch where fetches begin to wait."""
 
-    def make(
-        params: FetchParams,
-        infos: FetchInfos,
-        first_read: FetchResults,
-        partitions: Partitions,
-        respond: Callable[[FetchResults], None],
-        session: FetchSession | None = None,
-    ) -> DelayedFetch:
+    def make(params: FetchParams, infos: FetchInfos, *others: Any) -> DelayedFetch:
         if code.retired or params.replica_id >= 0 or not all_of_labs(tp for tp, _ in infos):
-            return DelayedFetch(params, infos, first_read, partitions, respond, session)
-        return LearnerDelayedFetch(code, params, infos, first_read, partitions, respond, session)
+            return DelayedFetch(params, infos, *others)
+        return LearnerDelayedFetch(code, params, infos, *others)
 
     return make

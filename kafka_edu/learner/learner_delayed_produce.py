@@ -7,9 +7,9 @@ and the broker's loop waits for it, so all other topics keep the shipped conditi
 
 from collections.abc import Callable
 
-from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.learner.lab_topics import all_of_labs
+from kafka_edu.learner.lab_partitions import all_of_labs, replica_or_error
 from kafka_edu.learner.learner import LearnerObject
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.replication.delayed_produce import (
@@ -123,22 +123,20 @@ class LearnerDelayedProduce(DelayedProduce):
 
     def _state(self, tp: TopicPartition) -> State | None:
         """Return what the broker knows of a partition; None if it knows none of that name."""
-        try:
-            replica = self._partitions.get_or_raise(tp)
-        except KafkaException as failure:
-            if failure.error is Errors.UNKNOWN_TOPIC_OR_PARTITION:
-                return None
-            online = failure.error is not Errors.KAFKA_STORAGE_ERROR
-            return _state(online=online, leader=False)
-        if replica.log is None:
-            return _state(online=True, leader=False)
+        replica = replica_or_error(self._partitions, tp)
+        if replica is Errors.UNKNOWN_TOPIC_OR_PARTITION:
+            return None
+        if isinstance(replica, Errors):
+            return _state(online=replica is not Errors.KAFKA_STORAGE_ERROR, leader=False)
+        log = replica.log
+        assert log is not None
         return {
             "online": True,
             "leader": replica.is_leader,
             "leader_epoch": replica.leader_epoch,
             "hw": replica.high_watermark.message_offset,
             "isr": list(replica.isr),
-            "min_isr": replica.log.config.min_insync_replicas,
+            "min_isr": log.config.min_insync_replicas,
         }
 
 

@@ -7,23 +7,23 @@ broker then knows nothing of the new leader. A request to a broker that does not
 was not noted for it, cannot be sent, and is an error of the learner; ours then sends this batch.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from kafka_edu.cluster.leader_and_isr import LeaderIsrAndControllerEpoch
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_brokers_request_batch import (
     ControllerBrokersRequestBatch,
-    SendRequest,
 )
-from kafka_edu.controller.controller_context import ControllerContext
 from kafka_edu.learner.seams import LearnerCode, LearnerError
-from kafka_edu.zk.zk_data import ProtocolVersion
+from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrPartitionState
+from kafka_edu.protocol.messages.stop_replica import StopReplicaPartitionState
+from kafka_edu.protocol.messages.update_metadata import UpdateMetadataPartitionState
 
 MOST_NOTES: Final = 200
 """A step with more notes is sent by ours: an answer has a limit of 64 KiB."""
 
-Kind = Literal["LeaderAndIsr", "UpdateMetadata", "StopReplica"]
 KINDS: Final = ("LeaderAndIsr", "UpdateMetadata", "StopReplica")
 Note = tuple[str, tuple[object, ...]]
 """A method of the learner's batch, and its arguments."""
@@ -40,16 +40,9 @@ class Request(NamedTuple):
 class LearnerRequestBatch(ControllerBrokersRequestBatch):
     """Collects as the shipped batch does, and sends what the learner's code says."""
 
-    def __init__(
-        self,
-        code: LearnerCode,
-        broker_id: int,
-        context: ControllerContext,
-        inter_broker_protocol: ProtocolVersion,
-        listener_name: str,
-        send: SendRequest,
-    ) -> None:
-        super().__init__(broker_id, context, inter_broker_protocol, listener_name, send)
+    def __init__(self, code: LearnerCode, *others: Any) -> None:
+        """`others` are those of the shipped batch."""
+        super().__init__(*others)
         self._code = code
         self._notes: list[Note] = []
         self._tells_more = False
@@ -110,9 +103,9 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
     def _collect_only(
         self,
         request: Request,
-        leader_and_isr: dict,  # type: ignore[type-arg]  # those of the shipped batch
-        update_metadata: dict,  # type: ignore[type-arg]
-        stop_replica: dict,  # type: ignore[type-arg]
+        leader_and_isr: Mapping[int, Mapping[TopicPartition, LeaderAndIsrPartitionState]],
+        update_metadata: Mapping[TopicPartition, UpdateMetadataPartitionState],
+        stop_replica: Mapping[int, Mapping[TopicPartition, StopReplicaPartitionState]],
     ) -> None:
         """Leave in the batch what one request needs."""
         broker, kind, partitions = request
@@ -171,16 +164,4 @@ class LearnerRequestBatch(ControllerBrokersRequestBatch):
 
 def adapt(code: LearnerCode) -> Callable[..., ControllerBrokersRequestBatch]:
     """Return the function that replaces the batch of the active controller."""
-
-    def make(
-        broker_id: int,
-        context: ControllerContext,
-        inter_broker_protocol: ProtocolVersion,
-        listener_name: str,
-        send: SendRequest,
-    ) -> ControllerBrokersRequestBatch:
-        return LearnerRequestBatch(
-            code, broker_id, context, inter_broker_protocol, listener_name, send
-        )
-
-    return make
+    return partial(LearnerRequestBatch, code)

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import graphviz
 
+from kafka_edu.instruments.chain import folded
 from kafka_edu.instruments.event_name import event_name, short_name
 from kafka_edu.instruments.sentences import fact_text
 from kafka_edu.instruments.session_names import with_owners
@@ -19,8 +20,6 @@ BROKER_COLOURS: Final = (BLUE, YELLOW, GREEN, RED, "#cdb4db", "#ffd6a5")
 """A broker has one colour in all pictures; a seventh broker has the first one's."""
 MOST_NAMED: Final = 4
 """A legend names so many processes; the others have their short name in the picture."""
-FOLDED_FROM: Final = 4
-"""So many facts of one kind, from one cause, become one box."""
 BOX_WIDTH: Final = 34
 ROW_WIDTH: Final = 28
 
@@ -76,15 +75,7 @@ def _shown(tree: TreeNode) -> Iterator[Shown]:
         node, more = waiting.pop()
         causes = sorted((link.cause for link in node.parents), key=order, reverse=True)
         yield Shown(node.envelope, tuple(causes), more)
-        alike: dict[tuple[object, ...], list[TreeNode]] = {}
-        for child in node.children:
-            kind = (child.envelope.source, child.envelope.name)
-            alike.setdefault(kind if not child.children else (*kind, id(child)), []).append(child)
-        for group in alike.values():
-            if len(group) < FOLDED_FROM:
-                waiting += [(child, 0) for child in group]
-            else:
-                waiting.append((group[0], len(group) - 1))
+        waiting += folded(node.children)
 
 
 def colour_of(source: Source) -> str:
