@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What is to be known of it, in a few words."""
+        """A remark about it, in a few words; may be empty."""
         if not self.mine:
             return self.why
         return f"for topics that begin with {LAB_TOPICS}" if self.exercise.id in HOT else ""

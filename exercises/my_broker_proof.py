@@ -39,7 +39,7 @@ MEGABYTE: Final = 2**20
 
 
 class Speed(NamedTuple):
-    """What one cluster did."""
+    """The measured speed of one cluster."""
 
     median_ms: float
     """From sending one record with acks=all to its acknowledgement."""

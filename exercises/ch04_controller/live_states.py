@@ -1,5 +1,5 @@
-"""The live part of 04-1 and 04-2: the learner's tables decide which changes the controller makes,
-or the learner's batch which broker is told of them.
+"""The live part of 04-1 and 04-2. The learner's tables decide which changes the controller makes,
+or the learner's batch decides which broker hears of them.
 
 A partition gets its leader, loses it by kill -9 and gets another one; then the topic is deleted. A
 change that a table refuses wrongly leaves the partition where it is, and the event says so. A

@@ -23,7 +23,7 @@ MOST_STEPS: Final = 600
 FIRST_EPOCH: Final = 1
 
 Answer = tuple[str, tuple[object, ...]]
-"""What comes next for a broker: the method, and its arguments."""
+"""The next call of a broker: the method, and its arguments."""
 
 
 class Successor(Protocol):

@@ -25,7 +25,7 @@ FIRED: Final[Came] = ("fired",)
 SESSION_LOST: Final[Came] = ("session_lost",)
 WAIT: Final[Operation] = ("wait",)
 MOST_STEPS: Final = 60
-"""So many operations may follow from one event. Losing a race costs three."""
+"""The largest number of operations that may follow from one event. Losing a race costs three."""
 
 
 class Candidate(Protocol):

@@ -49,7 +49,7 @@ class LearnerDelayedFetch(DelayedFetch):
         super().__init__(params, *others)
         self._code = code
         self._asked: list[Wanted] | None = None
-        """What the learner's object was made for. In a session that may change."""
+        """The partitions for which the learner's object was made. A session may change them."""
         self._learner: LearnerObject | None = None
 
     def try_complete(self) -> bool:

@@ -22,7 +22,7 @@ TABLES: Final[Mapping[str, Mapping[str, Set[str]]]] = {
     )
 }
 NAME: Final = "web-0"
-"""What the learner's machine is asked about."""
+"""The name that the learner's machine gets in each question."""
 
 
 def adapt(code: LearnerCode) -> Callable[[State, State], bool]:

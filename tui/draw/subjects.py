@@ -1,4 +1,4 @@
-"""What can be drawn, and how each picture is made of the events."""
+"""The kinds of pictures, and how each one is made of the events."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -33,15 +33,15 @@ from .moments import Moment
 
 MOST_EFFECTS: Final = 12
 DEPTH: Final = 2
-"""So many levels of znodes are drawn below the first; what is deeper is counted."""
+"""The number of levels of znodes that are drawn below the first. Deeper ones are counted."""
 
 
 class NothingToDrawError(Exception):
-    """What was asked for is not there. The message says what there is."""
+    """The wanted thing is not there. The message says what there is."""
 
 
 class Past:
-    """What a picture is made of."""
+    """The history from which a picture is made."""
 
     def __init__(
         self, name: str, envelopes: Sequence[Envelope], at: Moment, begin: Moment | None = None
@@ -82,7 +82,7 @@ class Subject(NamedTuple):
     wants: str
     """The words behind its name, as the help shows them."""
     least: int
-    """So many words it needs."""
+    """The number of words that it needs."""
     shows: str
     draw: Callable[[Past, Sequence[str]], graphviz.Digraph]
 

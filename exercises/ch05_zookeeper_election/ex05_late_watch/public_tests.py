@@ -8,9 +8,12 @@ import pytest
 
 from kafka_edu.learner.learner import Learner
 
+from ...runner.diagnosis import two_numbers, wrong_numbers
 from ...runner.mismatch import Mismatch, Words
 from ..watcher_world import BadOperationError, RestlessError, WatcherWorld
 from .material import Run, missed_by, run
+
+WANTED = "(number of the broker, number of the event that it missed)"
 
 
 class Asked:
@@ -95,23 +98,16 @@ class World:
 def test_diagnosis(learner: Learner, material: int) -> None:
     """diagnosis names the broker, and the event that it missed"""
     made = run(material)
-    came = learner.make(0).call("diagnosis")
-    asked = "diagnosis()"
-    expected = Words("(number of the broker, number of the event that it missed)")
-    match came:
-        case (int(broker), int(event)):
-            pass
-        case _:
-            raise Mismatch(asked, expected, came, "two numbers are asked for")
+    broker, event = came = two_numbers(learner, WANTED)
     if broker != made.found.broker:
         why = (
             f"broker {broker} knows at the end that broker {made.office} is the controller"
             if 0 <= broker < 3
             else "the brokers have the numbers 0 to 2"
         )
-        raise Mismatch(asked, expected, came, why, read="events.txt")
+        raise wrong_numbers(WANTED, came, why)
     if event != made.found.event:
-        raise Mismatch(asked, expected, came, _why_not(made, event), read="events.txt")
+        raise wrong_numbers(WANTED, came, _why_not(made, event))
 
 
 def _why_not(made: Run, event: int) -> str:

@@ -16,9 +16,9 @@ class Run(NamedTuple):
 
     events: tuple[Event, ...]
     first: Led
-    """Who wrote the epoch first, and led it."""
+    """The broker that wrote the epoch first, and led it."""
     again: Led
-    """Who wrote and led it again: this is to be found."""
+    """The broker that wrote and led it again. The learner has to find this one."""
 
 
 class Given:

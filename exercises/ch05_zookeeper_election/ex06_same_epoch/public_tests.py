@@ -8,9 +8,12 @@ import pytest
 
 from kafka_edu.learner.learner import Learner
 
+from ...runner.diagnosis import two_numbers, wrong_numbers
 from ...runner.mismatch import Mismatch, Words
 from ..epoch_world import FIRST_EPOCH, BadOperationError, EpochWorld, RestlessError
 from .material import Run, disturb, line_of, run
+
+WANTED = "(number of the broker, number of the event that wrote the epoch again)"
 
 
 class Asked:
@@ -118,23 +121,16 @@ class World:
 def test_diagnosis(learner: Learner, material: int) -> None:
     """diagnosis names the broker, and the event that wrote its epoch again"""
     made = run(material)
-    came = learner.make(0).call("diagnosis")
-    asked = "diagnosis()"
-    expected = Words("(number of the broker, number of the event that wrote the epoch again)")
-    match came:
-        case (int(broker), int(event)):
-            pass
-        case _:
-            raise Mismatch(asked, expected, came, "two numbers are asked for")
+    broker, event = came = two_numbers(learner, WANTED)
     if broker != made.again.broker:
         why = (
             f"broker {broker} wrote no epoch that another one had written before it"
             if 0 <= broker < 3
             else "the brokers have the numbers 0 to 2"
         )
-        raise Mismatch(asked, expected, came, why, read="events.txt")
+        raise wrong_numbers(WANTED, came, why)
     if event != made.again.event:
-        raise Mismatch(asked, expected, came, _why_not(made, event), read="events.txt")
+        raise wrong_numbers(WANTED, came, _why_not(made, event))
 
 
 def _why_not(made: Run, event: int) -> str:

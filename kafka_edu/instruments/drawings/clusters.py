@@ -32,7 +32,7 @@ class Broker(NamedTuple):
 
     id: int
     trouble: str = ""
-    """What is wrong with it: `killed (SIGKILL)`; empty: it serves."""
+    """The reason why it does not serve: `killed (SIGKILL)`; empty: it serves."""
     controller: bool = False
 
 
@@ -66,11 +66,11 @@ class ClusterAt(NamedTuple):
     partitions: Sequence[Replicas]
     faults: Sequence[Fault] = ()
     zookeeper: str = ""
-    """What is wrong with ZooKeeper; empty: it serves."""
+    """The reason why ZooKeeper does not serve; empty: it serves."""
     left_out: int = 0
     """Partitions that are not drawn."""
     unknown: str = ""
-    """What is not known of this moment, as a sentence."""
+    """A sentence about the gaps in what is known of this moment; empty: there are none."""
 
 
 def cluster_figure(title: str, moments: Sequence[ClusterAt]) -> graphviz.Digraph:

@@ -1,4 +1,4 @@
-"""What all figures share: a title, a legend, one font, one set of colours, and their layout.
+"""The parts that all figures share: a title, a legend, one font, one set of colours, one layout.
 
 A figure is built from the objects of the package graphviz. The program graphviz-pure lays it out.
 It is pinned and writes the same bytes on every machine. A `dot` that is installed is never asked,

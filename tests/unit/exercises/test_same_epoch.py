@@ -1,4 +1,4 @@
-"""Exercise 05-6: each learner's run has one thing to find, and it is the one that the page means."""
+"""Exercise 05-6: each run has one thing to find, and it is the one that the page means."""
 
 import pytest
 

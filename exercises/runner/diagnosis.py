@@ -1,0 +1,23 @@
+"""The answer of a learner who has looked for something in the events of a run."""
+
+from kafka_edu.learner.learner import Learner
+
+from .mismatch import Mismatch, Words
+
+ASKED = "diagnosis()"
+
+
+def two_numbers(learner: Learner, wanted: str) -> tuple[int, int]:
+    """Return the two numbers that the learner's `diagnosis` returns. `wanted` describes them.
+    Raises Mismatch for anything else.
+    """
+    came = learner.make(0).call("diagnosis")
+    match came:
+        case (int(first), int(second)):
+            return first, second
+    raise Mismatch(ASKED, Words(wanted), came, "two numbers are asked for")
+
+
+def wrong_numbers(wanted: str, came: tuple[int, int], why: str) -> Mismatch:
+    """Return the refusal of two numbers. `why` says what is wrong with one of them."""
+    return Mismatch(ASKED, Words(wanted), came, why, read="events.txt")
