@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from chapters.chapter import find_chapters
 from chapters.learn import learn, next_step, open_progress, remember_chapter, way
 from exercises.runner.manifest import load_manifest
+from kafka_edu.learner.seams import SEAMS
 
 
 def test_the_way_has_every_chapter_and_every_exercise_once() -> None:
@@ -80,3 +81,15 @@ def test_at_the_end_there_is_no_next_step(tmp_path: Path) -> None:
         store.change(step.id, lambda record: record._replace(passed="2026-01-01"))
     result = CliRunner().invoke(learn, ["--dir", str(tmp_path)])
     assert "You have done everything that there is" in result.output
+
+
+def test_what_serves_in_a_broker_of_ones_own_is_counted(tmp_path: Path) -> None:
+    """It grows with each exercise that has passed; giving up is no part of it."""
+    store = open_progress(tmp_path)
+    words = ["--no-go", "--dir", str(tmp_path)]
+    assert "lab my-broker" not in CliRunner().invoke(learn, words).output
+    store.change("02-1", lambda record: record._replace(gave_up="2026-01-01"))
+    store.change("05-1", lambda record: record._replace(passed="2026-01-01"))
+    store.change("01-1", lambda record: record._replace(passed="2026-01-01"))
+    output = " ".join(CliRunner().invoke(learn, words).output.split())
+    assert f"1 of {len(SEAMS)} parts of your broker are yours" in output
