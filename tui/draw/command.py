@@ -11,7 +11,8 @@ from kafka_edu.instruments.event_source import missing_lines, read_events, sourc
 from kafka_edu.instruments.recording import cluster_of
 
 from .moments import UnknownMomentError, moment_of
-from .subjects import SUBJECTS, NothingToDrawError, Past, file_name
+from .past import NothingToDrawError, Past
+from .subjects import SUBJECTS, file_name
 
 
 def _kinds() -> str:

@@ -1,0 +1,62 @@
+"""The history from which pictures are made, and what it knows at a moment."""
+
+from collections.abc import Sequence
+
+from kafka_edu.trace.event import Envelope
+
+from ..model import Model
+from .moments import Moment
+
+
+class NothingToDrawError(Exception):
+    """The wanted thing is not there. The message says what there is."""
+
+
+class Past:
+    """The history from which a picture is made."""
+
+    def __init__(
+        self, name: str, envelopes: Sequence[Envelope], at: Moment, begin: Moment | None = None
+    ) -> None:
+        self.name = name
+        """The cluster's name."""
+        self.envelopes = envelopes
+        self.at = at
+        self.begin = begin
+        """The earlier moment: a state is drawn at both, of a way only what lies between."""
+        self._models: dict[Moment, Model] = {}
+
+    @property
+    def until(self) -> Sequence[Envelope]:
+        return self.envelopes[: self.at.events]
+
+    @property
+    def moments(self) -> list[Moment]:
+        return [self.begin, self.at] if self.begin else [self.at]
+
+    @property
+    def when(self) -> str:
+        return self.at.words if self.begin is None else f"{self.begin.words} to {self.at.words}"
+
+    def model(self, moment: Moment) -> Model:
+        """Return all that is known at a moment. O(events up to it), once."""
+        model = self._models.get(moment)
+        if model is None:
+            model = self._models[moment] = Model(self.name)
+            model.apply(self.envelopes[: moment.events])
+            model.advance(moment.mono_us)
+        return model
+
+
+def partition_of(past: Past, word: str) -> tuple[str, int]:
+    """Return the topic and the partition of a word such as `web-1`. Raises NothingToDrawError."""
+    topic, _, number = word.rpartition("-")
+    known = past.model(past.at).cluster.partitions.by_key
+    found = next((key for key in known if str(key) == word), None)
+    if found is not None:
+        return found.topic, found.partition
+    names = sorted(str(key) for key in known if not key.topic.startswith("__"))
+    there = ", ".join(names[:8]) + (" …" if len(names) > 8 else "") if names else "none"
+    if not topic or not number.isdecimal():
+        raise NothingToDrawError(f"'{word}' names no partition: write one as web-1; known: {there}")
+    raise NothingToDrawError(f"there is no partition {word}; known: {there}")
