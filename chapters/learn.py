@@ -13,7 +13,7 @@ from rich.table import Table
 
 from kafka_edu.cli.command_table import COMMANDS, read_group
 from kafka_edu.common.python_process import command_line
-from kafka_edu.learner.seams import SEAMS
+from kafka_edu.learner.seams import BROKER, seams_of
 
 from .chapter import FOLDER, find_chapters
 
@@ -153,10 +153,11 @@ def show(console: Console, steps: Sequence[Step], coming: Step | None) -> None:
     console.print(
         f"\n{done} of {len(steps)} steps are done; about {left} minutes are left.", highlight=False
     )
-    mine = sum(bool(step.record.passed) and step.id in SEAMS for step in steps)
+    parts = seams_of(BROKER)
+    mine = sum(bool(step.record.passed) and step.id in parts for step in steps)
     if mine:
         console.print(
-            f"{mine} of {len(SEAMS)} parts of your broker are yours:"
+            f"{mine} of {len(parts)} parts of your broker are yours:"
             f" {command_line('lab my-broker')}",
             highlight=False,
         )

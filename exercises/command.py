@@ -16,12 +16,12 @@ from rich.table import Table
 from kafka_edu.common.busy_machine import TRY_LATER, NotJudgedError
 from kafka_edu.common.python_process import checkout, command_line
 from kafka_edu.common.user_files import state_folder
-from kafka_edu.learner.seams import SEAMS
 
 from .exercise_id import DIRECTORY, ExerciseId
 from .grading.command import export, grade, rehearse
 from .mutation_run import Memory, mutate
 from .mutation_table import objections, read_table, with_reasons, write_table
+from .my_broker import SEAMS
 from .my_broker_command import my_broker
 from .prove import prove_solutions, prove_wrong, show_proofs
 from .replay import explore_rule, replay

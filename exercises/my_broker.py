@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_edu.learner.lab_partitions import LAB_TOPICS
-from kafka_edu.learner.seams import SEAMS, LearnerCode, LearnerError, Seam
+from kafka_edu.learner.seams import BROKER, LearnerCode, LearnerError, Seam, seams_of
 from kafka_edu.supervisor.cluster_spec import Wish
 
 from .runner.manifest import Exercise
 from .runner.workplace import Workplace
 
 NAME: Final = "my-broker"
+SEAMS: Final = seams_of(BROKER)
 BROKERS: Final = (0, 1, 2)
 HOT: Final = frozenset({"03-2", "03-3"})
 """Parts that are asked for topics of the labs only."""

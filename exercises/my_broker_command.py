@@ -11,10 +11,9 @@ from rich.table import Table
 
 from kafka_edu.common.python_process import command_line
 from kafka_edu.learner.lab_partitions import LAB_TOPICS
-from kafka_edu.learner.seams import SEAMS
 
 from .exercise_id import DIRECTORY
-from .my_broker import NAME, Part, my_parts, reference_parts, wish_of
+from .my_broker import NAME, SEAMS, Part, my_parts, reference_parts, wish_of
 from .runner.manifest import load_manifest
 from .runner.workplace import Workplace
 

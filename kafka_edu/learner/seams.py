@@ -41,6 +41,9 @@ FAILURES_ALLOWED: Final = 3
 """After so many failures, of all objects of a file together, the shipped code stays."""
 
 
+BROKER, ZOOKEEPER = "broker", "zookeeper"
+
+
 class Seam(NamedTuple):
     """One row of the table."""
 
@@ -56,6 +59,8 @@ class Seam(NamedTuple):
     """The question to the learner's code, and its answer."""
     also_in: tuple[str, ...] = ()
     """Other modules that look up the same name, and get the same replacement."""
+    process: str = BROKER
+    """The kind of process in which it serves: BROKER or ZOOKEEPER."""
     hides: tuple[str, ...] = ()
     """Exercises whose parts are not asked where this one serves: it does their work itself."""
 
@@ -130,6 +135,16 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "Candidate",
             "Candidate(broker): next(came) -> operation, such as ('look',) or ('run', epoch,"
             " version)",
+        ),
+        Seam(
+            "05-2",
+            "kafka_edu.zk.embedded.zookeeper_server",
+            "SessionTracker",
+            "kafka_edu.learner.learner_session_tracker:adapt",
+            "SessionTracker",
+            "SessionTracker(tick_ms, now_ms): add(session, timeout_ms, now_ms) -> bucket;"
+            " touch(session, now_ms) -> bool; remove(session); poll(now_ms) -> [session]",
+            process=ZOOKEEPER,
         ),
     )
 }
@@ -221,27 +236,34 @@ class LearnerCode:
         self._learner.close()
 
 
-def parse(spec: str) -> list[tuple[Seam, Path]]:
+def seams_of(process: str) -> Mapping[str, Seam]:
+    """Return the seams of a kind of process, by exercise."""
+    return {name: seam for name, seam in SEAMS.items() if seam.process == process}
+
+
+def parse(spec: str, process: str = BROKER) -> list[tuple[Seam, Path]]:
     """Parse `02-1=/path/file.py;03-1=/other.py`. Raises ValueError, which says what is wrong."""
+    seams = seams_of(process)
     result = []
     for part in filter(None, (part.strip() for part in spec.split(";"))):
         exercise, equals, path = part.partition("=")
         if not equals or not path:
             raise ValueError(f"'{part}' is not EXERCISE=FILE")
-        if exercise not in SEAMS:
+        if exercise not in seams:
             raise ValueError(
-                f"there is no seam for exercise '{exercise}'; there are: {', '.join(SEAMS)}"
+                f"there is no seam for exercise '{exercise}' in a {process}; there are:"
+                f" {', '.join(seams)}"
             )
-        result.append((SEAMS[exercise], Path(path).expanduser().absolute()))
+        result.append((seams[exercise], Path(path).expanduser().absolute()))
     return result
 
 
-def install(spec: str) -> list[LearnerCode]:
+def install(spec: str, process: str = BROKER) -> list[LearnerCode]:
     """Load the files of `spec` and install them at their seams, in this process.
 
     Raises ValueError or LearnerError, and then installs nothing.
     """
-    codes = [LearnerCode(seam, path) for seam, path in parse(spec)]
+    codes = [LearnerCode(seam, path) for seam, path in parse(spec, process)]
     for code in codes:
         module, _, function = code.seam.adapter.partition(":")
         adapt: Callable[[LearnerCode], object] = vars(importlib.import_module(module))[function]

@@ -86,6 +86,12 @@ def test_the_reference_answers_the_produces_of_broker_2(tmp_path: Path) -> None:
             "self.tried = epoch",
             "/controller is deleted: one of them takes it",
         ),
+        (
+            "05-2",
+            "if bucket > self.bucket_of[session]:",
+            "if False:",
+            "no session ends while its client is heard",
+        ),
     ],
 )
 def test_the_reference_serves_and_a_wrong_answer_shows(

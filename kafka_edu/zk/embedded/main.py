@@ -113,8 +113,10 @@ def lock(data_dir: str) -> BinaryIO:
     return file
 
 
-async def serve(arguments: argparse.Namespace) -> int:
-    """Run until a signal or a failure, and return the exit code."""
+async def serve(
+    arguments: argparse.Namespace, on_tracer: Callable[[Tracer], None] | None = None
+) -> int:
+    """Run until a signal or a failure, and return the exit code. `on_tracer` gets the tracer."""
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     failures: list[str] = []
@@ -139,6 +141,8 @@ async def serve(arguments: argparse.Namespace) -> int:
         tracer = Tracer(ZOOKEEPER, time) if arguments.events_file else None
         if tracer is not None:
             await _open_event_socket(tracer, transport, arguments.events_file, stack)
+            if on_tracer is not None:
+                on_tracer(tracer)
         factory = ServerCnxnFactory(
             time=time,
             transport=transport,
@@ -190,9 +194,12 @@ def _remove_quietly(path: str) -> None:
         os.remove(path)
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(
+    arguments: list[str] | None = None, on_tracer: Callable[[Tracer], None] | None = None
+) -> int:
+    """Run ZooKeeper with these arguments; None: those of the command line."""
     try:
-        return asyncio.run(serve(parse(arguments)))
+        return asyncio.run(serve(parse(arguments), on_tracer))
     except (DataDirError, OSError) as error:
         print(f"ZooKeeper cannot start: {error}", file=sys.stderr)
         return 1

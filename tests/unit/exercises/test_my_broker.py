@@ -10,8 +10,9 @@ from exercises.command import lab
 from exercises.my_broker import BROKERS, Part, my_parts, parts_of, setting, wish_of
 from exercises.runner.manifest import find_exercise, load_manifest
 from exercises.runner.workplace import Workplace
-from kafka_edu.learner.seams import SEAMS, parse
+from kafka_edu.learner.seams import BROKER, parse, seams_of
 
+SEAMS = seams_of(BROKER)
 EXERCISES = [exercise for exercise in load_manifest().values() if exercise.id in SEAMS]
 
 

@@ -1,0 +1,94 @@
+"""Exercise 05-2 in a live ZooKeeper: a learner's SessionTracker decides when sessions expire.
+
+The shipped tracker keeps the sessions as well: the server looks them up by id, and it has their
+time-outs. The learner's code hears of each new session, of each message and of each end, and says
+which sessions expire. A session that expires too early takes its broker out of the cluster. An
+answer that names no living session is an error of the learner. After it the shipped tracker decides
+alone, because the learner's no longer knows all sessions.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.zk.embedded.session_tracker import Session, SessionTracker
+
+
+class LearnerSessionTracker(SessionTracker):
+    """The shipped tracker, in which the learner's code says what expires."""
+
+    def __init__(
+        self, code: LearnerCode, tick_time_ms: int, now_ms: int, max_timeout_ms: int | None = None
+    ) -> None:
+        super().__init__(tick_time_ms, now_ms, max_timeout_ms)
+        self._code = code
+        self._learner: LearnerObject | None = None
+        try:
+            self._learner = code.make(tick_time_ms, now_ms)
+        except LearnerError as error:
+            code.failed(error)
+
+    def add(self, session_id: int, timeout_ms: int, now_ms: int) -> Session:
+        session = super().add(session_id, timeout_ms, now_ms)
+        bucket = self._ask("add", session_id, timeout_ms, now_ms)
+        if bucket is not None and type(bucket) is not int:
+            self._give_up(self._code.blame(f"add() answered {bucket!r}; expected a bucket"))
+        return session
+
+    def touch(self, session_id: int, now_ms: int) -> bool:
+        alive = super().touch(session_id, now_ms)
+        came = self._ask("touch", session_id, now_ms)
+        if came is not None and came is not alive:
+            words = "there is such a session" if alive else "there is none"
+            self._give_up(self._code.blame(f"touch({session_id}) answered {came!r}: {words}"))
+        return alive
+
+    def set_timeout(self, session_id: int, timeout_ms: int, now_ms: int) -> None:
+        """Change a time-out. The learner's code hears of an end and of a new session."""
+        self.sessions[session_id].timeout_ms = timeout_ms
+        super().touch(session_id, now_ms)
+        self._ask("remove", session_id)
+        self._ask("add", session_id, timeout_ms, now_ms)
+
+    def remove(self, session_id: int) -> None:
+        super().remove(session_id)
+        self._ask("remove", session_id)
+
+    def poll(self, now_ms: int) -> list[int]:
+        """Return the sessions that expire, as the learner says."""
+        ours = super().poll(now_ms)
+        if self._learner is None:
+            return ours
+        theirs = self._ask("poll", now_ms)
+        match theirs:
+            case tuple(expired) if all(one in self.sessions for one in expired):
+                return [int(one) for one in expired]
+            case None:
+                return ours
+            case _:
+                self._give_up(
+                    self._code.blame(f"poll({now_ms}) answered {theirs!r}, not only live sessions")
+                )
+                return ours
+
+    def _ask(self, method: str, *arguments: object) -> object:
+        """Return the learner's answer; None if the learner's code is not asked any more."""
+        if self._learner is None or self._code.retired:
+            return None
+        try:
+            return self._code.ask(self._learner, method, *arguments)
+        except LearnerError as error:
+            self._give_up(error)
+            return None
+
+    def _give_up(self, error: LearnerError) -> None:
+        self._learner = None
+        self._code.failed(error)
+
+
+def adapt(code: LearnerCode) -> Callable[..., SessionTracker]:
+    """Return what replaces the server's SessionTracker."""
+    tracker: Callable[..., Any] = partial(LearnerSessionTracker, code)
+    return tracker
