@@ -33,7 +33,7 @@ class LearnerLine(Drawn):
 
 def line_of(learners: LearnersView, colours: Palette, width: int) -> Text:
     """Return the line, in at most so many columns."""
-    line = ink("your parts: ", f"bold {colours.ok}")
+    line = ink("your parts (calls): ", f"bold {colours.ok}")
     for number, (exercise, parts) in enumerate(sorted(learners.parts.items())):
         failures = sum(part.failures for part in parts.values())
         retired = [str(broker) for broker, part in sorted(parts.items()) if part.retired]
@@ -46,6 +46,6 @@ def line_of(learners: LearnersView, colours: Palette, width: int) -> Text:
             line.append(f", ours in broker {joined(retired)}", style=colours.warning)
     brokers = learners.brokers
     which = "broker" if len(brokers) == 1 else "brokers"
-    line.append(f" calls in {which} {joined(list(map(str, brokers)))}", style=colours.dim)
+    line.append(f" · {which} {joined(list(map(str, brokers)))}", style=colours.dim)
     line.truncate(width, overflow="ellipsis")
     return line

@@ -61,5 +61,5 @@ def test_the_line_names_them_and_what_failed() -> None:
     for event in given_up("05-1"):
         told(view, 1, event)
     text = line_of(view, DARK, 200).plain
-    assert text == "your parts: 02-1 2,000 · 05-1 0 ✕ 3, ours in broker 1 calls in brokers 0, 1"
+    assert text == "your parts (calls): 02-1 2,000 · 05-1 0 ✕ 3, ours in broker 1 · brokers 0, 1"
     assert line_of(view, DARK, 30).plain.endswith("…")
