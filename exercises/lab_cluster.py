@@ -27,6 +27,8 @@ from kafka_edu.supervisor.cluster_spec import Wish
 CLIENT_PATIENCE_MS: Final = 30_000
 """For what does not depend on the trouble. The machine may be busy."""
 READ_LIMIT_S: Final = 60.0
+MOVE_ORDER: Final = "/admin/reassign_partitions"
+"""It is deleted when all moves that it orders have ended."""
 
 
 class TopicFacts(NamedTuple):
@@ -247,6 +249,14 @@ def zookeeper_of(cluster: Cluster) -> Iterator[Any]:
     finally:
         zookeeper.stop()
         zookeeper.close()
+
+
+def order_move(cluster: Cluster, topic: str, target: Sequence[int]) -> None:
+    """Order that partition 0 of a topic moves to these brokers, by a znode, as old tools do."""
+    entry = {"topic": topic, "partition": 0, "replicas": list(target)}
+    document = json.dumps({"version": 1, "partitions": [entry]}).encode()
+    with zookeeper_of(cluster) as zookeeper:
+        zookeeper.create(MOVE_ORDER, document)
 
 
 def answering(cluster: Cluster) -> list[str]:

@@ -21,10 +21,13 @@ from kafka_edu.trace.event import Source, SourceKind
 from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled
 from kafka_edu.trace.tracer import Tracer
 
+from .lab_cluster import MOVE_ORDER, order_move, zookeeper_of
 from .learner_broker import Listener
 from .my_broker import BROKERS, Part, wish_of
+from .runner.topics import make_topic as make_assigned
 
 TOPIC: Final = f"{LAB_TOPICS}mine"
+MOVED: Final = f"{LAB_TOPICS}moved"
 PARTITIONS: Final = 3
 RATE: Final = 100
 BEFORE_S: Final = 4.0
@@ -70,6 +73,8 @@ def prove(parts: Sequence[Part], say: Callable[[str], None]) -> Report:
         for listener in listeners:
             stack.callback(listener.close)
         memory = _learner_memory(cluster)
+        say("a partition moves")
+        _move(cluster)
         say("an unmodified producer and consumer, and kill -9 of the controller")
         _kill_and_count(cluster, report)
         _judge(report, listeners, mine)
@@ -120,6 +125,18 @@ def _median(speeds: Sequence[Speed], field: int) -> float:
 
 def _ratio(found: dict[str, list[Speed]], field: int) -> float:
     return _median(found["yours"], field) / _median(found["ours"], field)
+
+
+def _move(cluster: Cluster) -> None:
+    """Let a partition move to other brokers, and return when it is there. Raises ClusterError."""
+    make_assigned(cluster, MOVED, [0, 1])
+    order_move(cluster, MOVED, [1, 2])
+    end = time.monotonic() + FLUSH_S
+    with zookeeper_of(cluster) as zookeeper:
+        while zookeeper.exists(MOVE_ORDER):
+            if time.monotonic() > end:
+                raise ClusterError(f"{MOVED}-0 does not come to brokers 1 and 2")
+            time.sleep(0.1)
 
 
 def _kill_and_count(cluster: Cluster, report: Report) -> None:

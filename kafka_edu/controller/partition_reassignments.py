@@ -75,6 +75,7 @@ from kafka_edu.zk.zk_data import TopicPartitionStateZNode
 
 Assignments = Mapping[TopicPartition, ReplicaAssignment]
 REASON = "its replicas are being reassigned"
+STOPPED = "it was reassigned"
 
 
 class PartitionReassignments:
@@ -316,14 +317,7 @@ class PartitionReassignments:
             return
         context = self._context
         assignments = {tp: context.partition_full_replica_assignment(tp) for tp in partitions}
-        added = [
-            PartitionAndReplica(tp, r)
-            for tp, assignment in assignments.items()
-            for r in assignment.adding_replicas
-        ]
-        await self._replica_state_machine.handle_state_changes(
-            added, ReplicaState.ONLINE, "it has caught up"
-        )
+        await self._bring_online(assignments)
         completed = {
             tp: ReplicaAssignment(assignment.target_replicas)
             for tp, assignment in assignments.items()
@@ -332,14 +326,35 @@ class PartitionReassignments:
             context.update_assignment(tp, assignment)
         moving = [tp for tp in partitions if not self._leader_stays(tp)]
         await self._increment_leader_epoch([tp for tp in partitions if self._leader_stays(tp)])
-        strategy = ElectionStrategy.REASSIGN_PARTITION
-        await self._partition_state_machine.handle_state_changes(
-            moving, PartitionState.ONLINE, "its replicas have been reassigned", strategy
-        )
+        await self._elect(moving)
         await self._stop_replicas(
-            {tp: assignment.removing_replicas for tp, assignment in assignments.items()},
-            "it was reassigned",
+            {tp: assignment.removing_replicas for tp, assignment in assignments.items()}, STOPPED
         )
+        await self._finish(completed)
+
+    async def _bring_online(self, assignments: Assignments) -> None:
+        """B1."""
+        added = [
+            PartitionAndReplica(tp, r)
+            for tp, assignment in assignments.items()
+            for r in assignment.adding_replicas
+        ]
+        await self._replica_state_machine.handle_state_changes(
+            added, ReplicaState.ONLINE, "it has caught up"
+        )
+
+    async def _elect(self, partitions: Sequence[TopicPartition]) -> None:
+        """B3, where the leader goes or is dead."""
+        await self._partition_state_machine.handle_state_changes(
+            partitions,
+            PartitionState.ONLINE,
+            "its replicas have been reassigned",
+            ElectionStrategy.REASSIGN_PARTITION,
+        )
+
+    async def _finish(self, completed: Assignments) -> None:
+        """B6 to B8."""
+        context, partitions = self._context, list(completed)
         await self._zk.update_replica_assignments(completed, context.epoch_zk_version)
         context.partitions_being_reassigned.difference_update(partitions)
         await self._shrink_order(

@@ -128,6 +128,15 @@ SEAMS: Final[Mapping[str, Seam]] = {
             " delete), members_changed(); send() -> [(broker, kind, rows)]",
         ),
         Seam(
+            "04-3",
+            "kafka_edu.controller.active_controller",
+            "PartitionReassignments",
+            "kafka_edu.learner.learner_reassignment:adapt",
+            "Reassignment",
+            "Reassignment(replicas): order(target | None), sets() -> (replicas, adding, removing),"
+            " next(leader, isr, live, stopped) -> (step, brokers)",
+        ),
+        Seam(
             "05-1",
             "kafka_edu.controller.kafka_controller",
             "candidate_of",

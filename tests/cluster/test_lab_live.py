@@ -81,6 +81,12 @@ def test_the_reference_answers_the_produces_of_broker_2(tmp_path: Path) -> None:
             "the topic is deleted to its end",
         ),
         (
+            "04-3",
+            "        if missing:",
+            "        if False:",
+            "no old replica was stopped before all of the target were in sync",
+        ),
+        (
             "05-1",
             "self.tried = epoch + 1",
             "self.tried = epoch",
