@@ -7,6 +7,7 @@ processes of its foreground group, and so do these tests.
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -167,8 +168,21 @@ def test_a_demo_that_waits_for_ps(home: Path) -> None:
 
 @pytest.mark.parametrize("file", ["supervisor.log", "broker-0/broker.log", "broker-2/events.json"])
 def test_while_a_cluster_starts(home: Path, file: str) -> None:
+    """Its ZooKeeper takes connections and answers nothing, so the cluster is not ready before the
+    key comes, however late that is.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        zookeeper = f"127.0.0.1:{silent.getsockname()[1]}"
+        words = ("cluster", "up", "--cluster", "hasty", "--zookeeper", zookeeper)
+        command = Command(home, *words)
+        command.wait_for(lambda: (home / "clusters" / "hasty" / file).exists(), file)
+        assert_stopped(home, *command.interrupt())
+
+
+def test_while_a_cluster_with_its_zookeeper_starts(home: Path) -> None:
     command = Command(home, "cluster", "up", "--cluster", "hasty")
-    command.wait_for(lambda: (home / "clusters" / "hasty" / file).exists(), file)
+    log = home / "clusters" / "hasty" / "supervisor.log"
+    command.wait_for(log.exists, "the supervisor's log")
     assert_stopped(home, *command.interrupt())
 
 
