@@ -8,9 +8,6 @@ from typing import Final
 
 import click
 
-from kafka_edu.common.python_process import command_line
-from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
-
 #: How long to watch a live cluster before drawing its picture, counted from the first events of its
 #: processes.
 LIVE_PICTURE_AFTER_S: Final = 1.0
@@ -142,6 +139,7 @@ def dashboard(
     Digits change the screen, ? says what a widget shows, the footer names the other keys. On the
     Cluster screen a broker can be killed, started, paused, resumed and stopped.
     """
+    from kafka_edu.instruments.event_source import cluster_folder
     from kafka_edu.instruments.recording import cluster_of, read_recordings
     from kafka_edu.instruments.replay import Replay
     from kafka_edu.instruments.wire.capture import CaptureError, read_capture
@@ -198,16 +196,7 @@ def dashboard(
         return
     if svg_file is None:
         _require_terminal()
-    try:
-        folder = ClusterFolder.of(cluster)
-    except ValueError as error:
-        raise click.ClickException(str(error)) from error
-    if not folder.path.is_dir():
-        known = ", ".join(cluster_names())
-        raise click.ClickException(
-            f"there is no cluster '{cluster}'; start one with: {command_line('cluster up')}"
-            + (f", or name one of: {known}" if known else "")
-        )
+    folder = cluster_folder(cluster)
     try:
         report = AppReport(report_file, time.monotonic()) if report_file is not None else None
     except OSError as error:

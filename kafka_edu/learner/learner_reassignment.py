@@ -143,9 +143,8 @@ class LearnerReassignments(PartitionReassignments):
         if move is None or self._code.retired:
             return None
         state = self._context.partition_leadership_info(tp)
-        leader, isr = (-1, []) if state is None else (state.leader_and_isr.leader, [])
-        if state is not None:
-            isr = list(state.leader_and_isr.isr)
+        leader = -1 if state is None else state.leader_and_isr.leader
+        isr = [] if state is None else list(state.leader_and_isr.isr)
         live = sorted(self._context.live_broker_ids)
         try:
             answer = self._code.ask(move.learner, "next", leader, isr, live, move.stopped)

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from exercises.command import lab
 from exercises.my_broker import BROKERS, Part, my_parts, parts_of, setting, wish_of
 from exercises.runner.manifest import find_exercise, load_manifest
+from exercises.runner.verdict import Step
 from exercises.runner.workplace import Workplace
 from kafka_edu.learner.seams import BROKER, parse, seams_of
 
@@ -102,7 +103,9 @@ def test_a_part_that_is_not_written_is_ours() -> None:
     assert (part.mine, part.note) == (False, "not written yet")
 
 
-def test_a_check_that_passed_says_that_it_serves(tmp_path: Path) -> None:
+def test_a_check_that_passed_says_that_it_serves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     exercise = find_exercise("04-1")
     work = Workplace(exercise, tmp_path)
     work.start()
@@ -111,6 +114,11 @@ def test_a_check_that_passed_says_that_it_serves(tmp_path: Path) -> None:
     result = CliRunner().invoke(lab, words)
     assert result.exit_code == 0, result.output
     assert "lab my-broker" not in result.output, "without the live part it does not count"
+    steps = (Step("it serves", True, "asked once"),)
+    monkeypatch.setattr("exercises.command.show_live", lambda *_: steps)
+    result = CliRunner().invoke(lab, ["check", "04-1", "--dir", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "It serves in your own broker from now on" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda one: one.id)

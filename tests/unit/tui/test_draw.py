@@ -19,6 +19,7 @@ from kafka_edu.instruments.drawings.clusters import (
     cluster_figure,
 )
 from kafka_edu.instruments.drawings.partition_logs import LogsAt, ReplicaLog, logs_figure
+from kafka_edu.instruments.drawings.znodes import Znode, changes, znodes_figure
 from kafka_edu.instruments.event_source import EventSource, read_files
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.events.controller import StateMachineSnapshot
@@ -135,11 +136,33 @@ def test_between_two_moments_only_what_lies_between_is_on_the_way(tmp_path: Path
     assert "Online" in quiet
 
 
-def test_znodes_say_what_is_new_and_what_is_gone(tmp_path: Path) -> None:
+def test_znodes_say_whose_session_they_need(tmp_path: Path) -> None:
     found = texts(drawn(tmp_path, "znodes", "/brokers/ids", "--from", "1", "--at", "-0"))
     assert "goes with its session" in found
-    assert "gone" in found or "new" in found
     assert any(text.startswith("session of broker") for text in found)
+
+
+def test_each_znode_is_marked_with_what_happened_to_it() -> None:
+    before = {"/a": Znode("/a", "1"), "/b": Znode("/b"), "/d": Znode("/d")}
+    after = {
+        "/a": Znode("/a", "2"),
+        "/c": Znode("/c", owner="session of broker 1"),
+        "/d": Znode("/d"),
+    }
+    marked = {znode.path: znode.change for znode in changes(before, after)}
+    assert marked == {"/a": "changed", "/b": "gone", "/c": "new", "/d": ""}
+    lines = znodes_figure("x", changes(before, after)).source.splitlines()
+    drawn_as = {path: next(line for line in lines if f'"{path}" [' in line) for path in marked}
+    assert [path for path, line in drawn_as.items() if "dashed" in line] == ["/b"]
+    assert [path for path, line in drawn_as.items() if "penwidth=3" in line] == ["/a", "/c", "/b"]
+
+
+def test_of_many_znodes_the_changed_ones_are_drawn() -> None:
+    before = {f"/{n:03}": Znode(f"/{n:03}") for n in range(100)}
+    after = before | {"/077": Znode("/077", "new data")}
+    source = znodes_figure("x", changes(before, after)).source
+    assert "new data" in source
+    assert "… 94 more" in source
 
 
 def test_messages_in_time_stand_in_the_order_of_cause_and_effect(tmp_path: Path) -> None:
@@ -160,7 +183,7 @@ def test_a_picture_as_png_and_as_dot(tmp_path: Path) -> None:
 
 
 def test_a_cut_link_and_a_dead_zookeeper_are_seen(tmp_path: Path) -> None:
-    """What the recordings lack, from plain values."""
+    """The recordings have none of these."""
     at = ClusterAt(
         "",
         [Broker(0, controller=True), Broker(1), Broker(2)],
