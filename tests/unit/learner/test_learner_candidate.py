@@ -1,7 +1,6 @@
 """A candidate at its seam: it runs for the office of a simulated cluster, and cannot break it."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -9,9 +8,11 @@ from exercises.ch05_zookeeper_election.election_rules import RightCandidate
 from exercises.runner.manifest import find_exercise
 from kafka_edu.controller.candidate import MOST_STEPS, Came, Operation
 from kafka_edu.learner.learner_candidate import LearnerCandidate
-from kafka_edu.learner.seams import SEAMS, LearnerCode, LearnerError
+from kafka_edu.learner.seams import LearnerError
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.events.controller import ControllerElected, ControllerResigned
+
+from .conftest import Load
 
 SEAM = "kafka_edu.controller.kafka_controller.candidate_of"
 RIGHT = find_exercise("05-1").solution.read_text(encoding="utf-8")
@@ -119,21 +120,12 @@ def test_a_candidate_that_never_waits_is_given_up(
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[[str], tuple[LearnerCandidate, list[LearnerError]]]]:
-    codes: list[LearnerCode] = []
-
+def serve(load: Load) -> Callable[[str], tuple[LearnerCandidate, list[LearnerError]]]:
     def make(text: str) -> tuple[LearnerCandidate, list[LearnerError]]:
-        file = tmp_path / "candidate.py"
-        file.write_text(text, encoding="utf-8")
-        code = LearnerCode(SEAMS["05-1"], file)
-        codes.append(code)
-        errors: list[LearnerError] = []
-        code.on_failure = errors.append
+        code, errors = load("05-1", text)
         return LearnerCandidate(code, 1), errors
 
-    yield make
-    for code in codes:
-        code.close()
+    return make
 
 
 Serve = Callable[[str], tuple[LearnerCandidate, list[LearnerError]]]

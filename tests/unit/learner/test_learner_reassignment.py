@@ -1,7 +1,6 @@
 """A learner's moves at their seam: the controller of a simulated cluster does what they say."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -9,7 +8,7 @@ from exercises.runner.manifest import find_exercise
 from kafka_edu.cluster.topic_assignment import TopicAssignment
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.learner.learner_reassignment import adapt
-from kafka_edu.learner.seams import SEAMS, LearnerCode, LearnerError
+from kafka_edu.learner.seams import LearnerError
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.reassignment import (
@@ -18,6 +17,8 @@ from kafka_edu.trace.events.reassignment import (
     ReassignmentReplicasStopped,
     ReassignmentStarted,
 )
+
+from .conftest import Load
 
 SEAM = "kafka_edu.controller.active_controller.PartitionReassignments"
 RIGHT = find_exercise("04-3").solution.read_text(encoding="utf-8")
@@ -28,10 +29,8 @@ MINE, OTHER = TopicPartition("lab-t", 0), TopicPartition("shop", 0)
 class Story:
     """Two partitions move from brokers 0, 1 to 1, 2; that of a lab's topic by a learner's code."""
 
-    def __init__(self, code: LearnerCode | None) -> None:
-        self.errors: list[LearnerError] = []
-        if code is not None:
-            code.on_failure = self.errors.append
+    def __init__(self, errors: list[LearnerError]) -> None:
+        self.errors = errors
         cluster = SimCluster(5, (0, 1, 2), {"auto.leader.rebalance.enable": "false"})
         cluster.start_all()
         cluster.advance(3_000)
@@ -65,23 +64,17 @@ Run = Callable[[str], Story]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    codes: list[LearnerCode] = []
-
+def run(load: Load, monkeypatch: pytest.MonkeyPatch) -> Run:
     def go(text: str) -> Story:
-        file = tmp_path / "reassignment.py"
-        file.write_text(text, encoding="utf-8")
-        codes.append(LearnerCode(SEAMS["04-3"], file))
-        monkeypatch.setattr(SEAM, adapt(codes[-1]))
-        return Story(codes[-1])
+        code, errors = load("04-3", text)
+        monkeypatch.setattr(SEAM, adapt(code))
+        return Story(errors)
 
-    yield go
-    for code in codes:
-        code.close()
+    return go
 
 
 def test_the_right_steps_end_as_ours_do(run: Run) -> None:
-    ours, theirs = Story(None), run(RIGHT)
+    ours, theirs = Story([]), run(RIGHT)
     kinds = (ReassignmentStarted, ReassignmentReplicasStopped, ReassignmentCompleted)
     for tp in (MINE, OTHER):
         assert theirs.came_to(tp) == ours.came_to(tp) == [(1, 2)]

@@ -1,17 +1,18 @@
 """A learner's batch at its seam: the controller of a simulated cluster sends what it says."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from exercises.runner.manifest import find_exercise
 from kafka_edu.cluster.topic_assignment import TopicAssignment
 from kafka_edu.learner.learner_request_batch import adapt
-from kafka_edu.learner.seams import SEAMS, LearnerCode, LearnerError
+from kafka_edu.learner.seams import LearnerError
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.events.controller import ControllerRequestSent, TopicDeletionChanged
 from kafka_edu.trace.events.replication import BecameFollower, BecameLeader
+
+from .conftest import Load
 
 SEAM = "kafka_edu.controller.active_controller.ControllerBrokersRequestBatch"
 RIGHT = find_exercise("04-2").solution.read_text(encoding="utf-8")
@@ -20,10 +21,8 @@ RIGHT = find_exercise("04-2").solution.read_text(encoding="utf-8")
 class Story:
     """A topic is created and deleted again, in a cluster whose batches are a learner's."""
 
-    def __init__(self, code: LearnerCode | None) -> None:
-        self.errors: list[LearnerError] = []
-        if code is not None:
-            code.on_failure = self.errors.append
+    def __init__(self, errors: list[LearnerError]) -> None:
+        self.errors = errors
         cluster = SimCluster(5, (0, 1, 2), {"auto.leader.rebalance.enable": "false"})
         cluster.start_all()
         cluster.advance(3_000)
@@ -61,23 +60,17 @@ Run = Callable[[str], Story]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    codes: list[LearnerCode] = []
-
+def run(load: Load, monkeypatch: pytest.MonkeyPatch) -> Run:
     def go(text: str) -> Story:
-        file = tmp_path / "request_batch.py"
-        file.write_text(text, encoding="utf-8")
-        codes.append(LearnerCode(SEAMS["04-2"], file))
-        monkeypatch.setattr(SEAM, adapt(codes[-1]))
-        return Story(codes[-1])
+        code, errors = load("04-2", text)
+        monkeypatch.setattr(SEAM, adapt(code))
+        return Story(errors)
 
-    yield go
-    for code in codes:
-        code.close()
+    return go
 
 
 def test_the_right_batch_sends_what_ours_sends(run: Run) -> None:
-    ours = Story(None)
+    ours = Story([])
     theirs = run(RIGHT)
     assert theirs.sent == ours.sent
     assert theirs.errors == []

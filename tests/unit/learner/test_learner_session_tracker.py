@@ -1,6 +1,6 @@
 """A learner's session tracker at its seam: it decides what expires, and cannot break ZooKeeper."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -8,8 +8,10 @@ import pytest
 
 from exercises.runner.manifest import find_exercise
 from kafka_edu.learner.learner_session_tracker import LearnerSessionTracker
-from kafka_edu.learner.seams import SEAMS, LearnerCode, LearnerError, parse
+from kafka_edu.learner.seams import LearnerError, parse
 from kafka_edu.zk.embedded.session_tracker import SessionTracker
+
+from .conftest import Load
 
 RIGHT = find_exercise("05-2").solution.read_text(encoding="utf-8")
 TICK_MS = 500
@@ -17,21 +19,12 @@ Serve = Callable[[str], tuple[LearnerSessionTracker, list[LearnerError]]]
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    codes: list[LearnerCode] = []
-
+def serve(load: Load) -> Serve:
     def make(text: str) -> tuple[LearnerSessionTracker, list[LearnerError]]:
-        file = tmp_path / "session_tracker.py"
-        file.write_text(text, encoding="utf-8")
-        code = LearnerCode(SEAMS["05-2"], file)
-        codes.append(code)
-        errors: list[LearnerError] = []
-        code.on_failure = errors.append
+        code, errors = load("05-2", text)
         return LearnerSessionTracker(code, TICK_MS, 0), errors
 
-    yield make
-    for code in codes:
-        code.close()
+    return make
 
 
 def test_the_right_tracker_expires_what_ours_expires(serve: Serve) -> None:

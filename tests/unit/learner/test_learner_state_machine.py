@@ -1,7 +1,6 @@
 """A learner's tables at their seam: each change is asked for once, and the answer is obeyed."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -10,28 +9,21 @@ from kafka_edu.controller import partition_state_machine, replica_state_machine
 from kafka_edu.controller.partition_state_machine import PartitionState
 from kafka_edu.controller.replica_state_machine import ReplicaState
 from kafka_edu.learner.learner_state_machine import State, adapt
-from kafka_edu.learner.seams import FAILURES_ALLOWED, SEAMS, LearnerCode, LearnerError
+from kafka_edu.learner.seams import FAILURES_ALLOWED, LearnerCode, LearnerError
+
+from .conftest import Load
 
 RIGHT = find_exercise("04-1").solution.read_text(encoding="utf-8")
 Served = tuple[Callable[[State, State], bool], LearnerCode, list[LearnerError]]
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[[str], Served]]:
-    codes: list[LearnerCode] = []
-
+def serve(load: Load) -> Callable[[str], Served]:
     def make(text: str) -> Served:
-        file = tmp_path / "state_machine.py"
-        file.write_text(text, encoding="utf-8")
-        code = LearnerCode(SEAMS["04-1"], file)
-        codes.append(code)
-        errors: list[LearnerError] = []
-        code.on_failure = errors.append
+        code, errors = load("04-1", text)
         return adapt(code), code, errors
 
-    yield make
-    for code in codes:
-        code.close()
+    return make
 
 
 def test_the_right_tables_answer_as_ours(serve: Callable[[str], Served]) -> None:
