@@ -233,8 +233,8 @@ def status(name: str, json_file: Path | None) -> None:
                 f"up for {now.up_s:.0f} s · bootstrap.servers {now.bootstrap_servers} · ZooKeeper"
                 f" {now.zookeeper_connect} ({now.zookeeper_kind})"
             )
-            for link in now.links:
-                click.echo(str(link))
+            for trouble in (*now.links, *now.stalls):
+                click.echo(str(trouble))
             _write_json(json_file, now, controller=known.controller, guests=list(known.guests))
         else:
             remembered = _remembered(folder)

@@ -30,9 +30,21 @@ class Parameter(StrEnum):
     """Client ids as `shop,reader-*` or `*,-broker-*`; `*` for all, `off` for none."""
     DELAY_MS = "delay_ms"
     """ms in each direction."""
+    STALL_MS = "stall_ms"
+    """ms for which a process stands still."""
+    EVERY_MS = "every_ms"
+    """ms from the beginning of one stall to that of the next."""
 
 
-NUMBERS: Final = frozenset({Parameter.BROKER, Parameter.OTHER, Parameter.DELAY_MS})
+NUMBERS: Final = frozenset(
+    {
+        Parameter.BROKER,
+        Parameter.OTHER,
+        Parameter.DELAY_MS,
+        Parameter.STALL_MS,
+        Parameter.EVERY_MS,
+    }
+)
 
 
 class Act(NamedTuple):
@@ -107,6 +119,14 @@ PROCESS_ACTS: Final = (
         _BROKER,
         "The broker stops gracefully and starts again.",
     ),
+    Act(
+        "stall",
+        "stall broker {broker} for {stall_ms} ms every {every_ms} ms",
+        (Parameter.BROKER, Parameter.STALL_MS, Parameter.EVERY_MS),
+        "It stands still again and again, as under a busy hypervisor. Longer than its"
+        " session's time-out, and the session ends each time.",
+    ),
+    Act("steady", "end the stalls of broker {broker}", _BROKER, "The process runs on steadily."),
 )
 
 #: Acts on the cluster.

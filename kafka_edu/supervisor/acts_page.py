@@ -44,6 +44,12 @@ once: "zookeeper is stopped: start it first". A kill does not wait for a stop th
 """
 
 _AFTER: Final = """\
+## Stalls
+
+`stall 1 7000 20000` lets broker 1 stand still (SIGSTOP) for 7 s, and again 20 s after that stall began.
+It lasts until `steady 1`, also over restarts. `cluster status` names it. The state of the process
+stays "running": nobody has paused it. Who pauses it meanwhile finds it paused.
+
 ## Links
 
 A fault sits in the transport that a broker is given (`kafka_edu/common/link_faults.py`). It has the

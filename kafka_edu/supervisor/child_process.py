@@ -246,6 +246,18 @@ class ChildProcess:
         self._signal(signal.SIGCONT)
         self._enter(ProcessState.RUNNING)
 
+    def freeze(self) -> None:
+        """Let it stand still, though nobody has paused it: its state stays as it is. `thaw` ends
+        it. A process that has ended is left alone.
+        """
+        if self.state is ProcessState.RUNNING:
+            self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on after `freeze`, unless somebody has paused it meanwhile."""
+        if self.state is ProcessState.RUNNING:
+            self._signal(signal.SIGCONT)
+
     def rss_anon(self) -> int | None:
         """Return anonymous resident memory in bytes. None if it is stopped, or if the system has no
         /proc.

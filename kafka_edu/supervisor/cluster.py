@@ -37,6 +37,7 @@ from kafka_edu.supervisor.action_client import (
 from kafka_edu.supervisor.cluster_folder import EXIT_ALREADY_UP, ClusterFolder
 from kafka_edu.supervisor.cluster_spec import ClusterSpec, ClusterSpecError, Wish, plan
 from kafka_edu.supervisor.patience import Patience
+from kafka_edu.supervisor.stall import Stall
 from kafka_edu.trace.event import Source, SourceKind
 from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
 
@@ -109,6 +110,8 @@ class ClusterStatus(NamedTuple):
     processes: tuple[ProcessStatus, ...]
     links: tuple[LinkStatus, ...] = ()
     """Links that are slow or cut."""
+    stalls: tuple[Stall, ...] = ()
+    """Processes that stand still again and again."""
 
     @staticmethod
     def of(fields: object) -> "ClusterStatus":
@@ -123,6 +126,7 @@ class ClusterStatus(NamedTuple):
                 "up_s": int() | float() as up_s,
                 "processes": list(processes),
                 "links": list(links),
+                "stalls": list(stalls),
             }:
                 return ClusterStatus(
                     name,
@@ -134,6 +138,7 @@ class ClusterStatus(NamedTuple):
                     float(up_s),
                     tuple(map(ProcessStatus.of, processes)),
                     tuple(LinkStatus(**link) for link in links),
+                    tuple(Stall(**stall) for stall in stalls),
                 )
             case _:
                 raise ClusterError(f"the supervisor's status cannot be read: {fields!r}")

@@ -40,6 +40,7 @@ from kafka_edu.supervisor.cluster_acts import ClusterActs
 from kafka_edu.supervisor.cluster_folder import EXIT_ALREADY_UP, ClusterFolder
 from kafka_edu.supervisor.cluster_spec import HOST, ClusterSpec
 from kafka_edu.supervisor.patience import Patience
+from kafka_edu.supervisor.stalls import Rhythm, Stalls
 from kafka_edu.supervisor.zookeeper_servers import PATIENCE_S as ZOOKEEPER_PATIENCE_S
 from kafka_edu.supervisor.zookeeper_servers import ZooKeeperServers
 from kafka_edu.trace.event import PROXY, SUPERVISOR, Event, Source, SourceKind
@@ -66,7 +67,7 @@ OTHERS_PATIENCE_S: Final = 10.0
 BROKER_PATIENCE_S: Final = 30.0
 
 #: Acts that an exercise may do without a trace: the learner is to find them by their effects.
-HIDEABLE: Final = frozenset({"slow-link", "cut-link", "heal-link"})
+HIDEABLE: Final = frozenset({"slow-link", "cut-link", "heal-link", "stall", "steady"})
 
 
 class Supervisor:
@@ -118,6 +119,7 @@ class Supervisor:
             [b.id for b in spec.brokers if {**spec.props, **b.props}.get(CONTROL_PLANE_KEY)],
             self._zookeepers.trouble,
         )
+        self._stalls = Stalls(self._trace)
         self._restarting: set[asyncio.Future[None]] = set()
         self._locks = {child.source: asyncio.Lock() for child in self._children()}
         self._end = asyncio.Event()
@@ -264,6 +266,7 @@ class Supervisor:
         warn of a failed controlled shutdown. If the cluster will be deleted, all processes are
         killed instead.
         """
+        self._stalls.end_all()
         running = [
             broker for broker in self._brokers.values() if broker.state is not ProcessState.STOPPED
         ]
@@ -321,7 +324,12 @@ class Supervisor:
         if hidden and action not in HIDEABLE:
             raise ActionRefused(f"'{action}' cannot be hidden")
         if hidden:
-            return {"message": await self._cluster_acts.act(action, request)}
+            of_process = self._child_of(request) if action in _PROCESS_ACTS else None
+            return {
+                "message": await self._do(action, of_process, request)
+                if of_process is not None
+                else await self._cluster_acts.act(action, request)
+            }
         child, target = None, SUPERVISOR
         if action in _PROCESS_ACTS:
             child = self._child_of(request)
@@ -421,8 +429,18 @@ class Supervisor:
                     if child.source.broker is not None:
                         self._cluster_acts.resumed(child.source.broker)
                     return f"{child.name} goes on"
+                case "stall":
+                    return self._begin_stalls(child, request)
+                case "steady":
+                    return self._stalls.end(child)
                 case _:
                     raise ActionRefused(f"there is no action '{action}'")
+
+    def _begin_stalls(self, child: ChildProcess, request: Request) -> str:
+        lengths = [request.get("stall_ms"), request.get("every_ms")]
+        stall_ms, every_ms = [one if isinstance(one, int) else 0 for one in lengths]
+        hidden = request.get("hidden") is True
+        return self._stalls.begin(child, Rhythm(stall_ms, every_ms, hidden))
 
     def _pids(self) -> Iterator[int]:
         """Yield the process ids of the children that run."""
@@ -605,6 +623,7 @@ class Supervisor:
                 {**link._asdict(), "state": str(fault)}
                 for link, fault in (acts.links if with_hidden else acts.known_links()).items()
             ],
+            "stalls": [stall._asdict() for stall in self._stalls.known(with_hidden=with_hidden)],
             "ready_ms": self._ready_ms,
             "up_s": round((time.monotonic_ns() - self._started_ns) / 1e9, 3),
             "processes": [

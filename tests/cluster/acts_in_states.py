@@ -123,6 +123,9 @@ class Stage:
         for link in cluster.status().links:
             values: dict[str, int | str] = {"broker": link.broker, "other": link.other}
             cluster.perform(f"heal-{link.side or 'link'}", values)
+        for process in cluster.status().processes:
+            if process.process in {stall.process for stall in cluster.status().stalls}:
+                cluster.act("steady", process.source)
         for process in sorted(cluster.status().processes, key=lambda p: p.broker is not None):
             if process.source.broker is None and process.source != ZOOKEEPER:
                 continue  # the relay, which the supervisor starts again by itself
@@ -167,12 +170,15 @@ class Stage:
             "setting": "num.io.threads=4" if case.act == "broker-config" else "retention.ms=60000",
             "clients": "nobody",
             "delay_ms": 20,
+            "stall_ms": 100,
+            "every_ms": 1_000,
         }
         wanted: Act = ACTS[case.act]
         if case.on == ZOOKEEPER:
-            values = {"zookeeper": case.on.id}
-        else:
-            values = {p.value: values[p.value] for p in wanted.parameters}
+            values["zookeeper"] = case.on.id
+        named = "zookeeper" if case.on == ZOOKEEPER else "broker"
+        keys = [named if p.value == "broker" else p.value for p in wanted.parameters]
+        values = {key: values[key] for key in keys}
         began = time.monotonic()
         try:
             said, done = self.cluster.perform(case.act, values), True

@@ -21,6 +21,8 @@ _EXAMPLES: Final = {
     Parameter.SETTING: "KEY=VALUE, such as num.io.threads=1; KEY= removes the key",
     Parameter.CLIENTS: "ids, such as shop,reader-*; for all *,-broker-*; for none off",
     Parameter.DELAY_MS: "ms in each direction, such as 200",
+    Parameter.STALL_MS: "ms that it stands still, such as 3000",
+    Parameter.EVERY_MS: "ms from stall to stall, such as 10000",
 }
 
 

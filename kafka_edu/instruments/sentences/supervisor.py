@@ -59,6 +59,18 @@ def process_resumed(e: supervisor.ProcessResumed) -> Sentence:
 
 
 @sentence.register
+def process_stalled(e: supervisor.ProcessStalled) -> Sentence:
+    return Sentence(
+        f"{process_name(e.process)} stands still", after=f"for {duration(e.for_ms)}: a stall"
+    )
+
+
+@sentence.register
+def process_stall_over(e: supervisor.ProcessStallOver) -> Sentence:
+    return Sentence(f"{process_name(e.process)} goes on", after="after a stall")
+
+
+@sentence.register
 def zoo_keeper_mode_changed(e: supervisor.ZooKeeperModeChanged) -> Sentence:
     does = {"leader": "leads", "follower": "follows"}.get(e.mode, "serves nobody")
     return Sentence(f"{process_name(e.process)} {does}")

@@ -66,6 +66,27 @@ class ProcessResumed(NamedTuple):
 
 
 @event()
+class ProcessStalled(NamedTuple):
+    """A child stands still for a moment (SIGSTOP), as it does again and again; nobody has paused
+    it. Next: ProcessStallOver, with this as its cause.
+    """
+
+    process: str
+    child: Source
+    pid: int
+    for_ms: int
+
+
+@event()
+class ProcessStallOver(NamedTuple):
+    """A child that stood still goes on (SIGCONT)."""
+
+    process: str
+    child: Source
+    pid: int
+
+
+@event()
 class ZooKeeperModeChanged(NamedTuple):
     """A server of an ensemble says so of itself: `mode` is leader or follower, empty while it
     serves nobody. Asked four times a second.

@@ -1,0 +1,107 @@
+"""Processes that stand still again and again, as under a busy hypervisor or a long collection of
+garbage.
+
+A stall is a SIGSTOP and, a moment later, a SIGCONT. Whoever asks for the process's state hears
+"running": nobody has paused it, and it does not know of it itself.
+"""
+
+import asyncio
+from typing import Final, NamedTuple
+
+from kafka_edu.supervisor.action_server import ActionRefused
+from kafka_edu.supervisor.child_process import ChildProcess, ProcessState
+from kafka_edu.supervisor.stall import Stall
+from kafka_edu.trace.events.supervisor import ProcessStalled, ProcessStallOver
+from kafka_edu.trace.tracer import Tracer
+
+MAX_MS: Final = 600_000
+
+
+class Rhythm(NamedTuple):
+    """How often a process stands still, and for how long."""
+
+    stall_ms: int
+    every_ms: int
+    """From the beginning of one stall to that of the next."""
+    hidden: bool = False
+    """Whether an exercise hides it: no event and no status names it."""
+
+
+class Stalls:
+    """Owner of the rhythms. The processes belong to the supervisor. Everything runs on its loop."""
+
+    def __init__(self, trace: Tracer) -> None:
+        self._trace = trace
+        self._beats: dict[str, _Beat] = {}
+
+    def begin(self, child: ChildProcess, rhythm: Rhythm) -> str:
+        """Let a process stall in this rhythm, also after it was started again. Return what was
+        done. Raises ActionRefused.
+        """
+        if not 0 < rhythm.stall_ms < rhythm.every_ms <= MAX_MS:
+            raise ActionRefused(
+                "stall_ms and every_ms are numbers of ms: stall_ms is at least 1 and smaller than"
+                f" every_ms, which is at most {MAX_MS:,}"
+            )
+        self.end(child)
+        beat = self._beats[child.name] = _Beat(child, rhythm, self._trace)
+        return str(beat.stall())
+
+    def end(self, child: ChildProcess) -> str:
+        """End the stalls of a process. Return what was done."""
+        beat = self._beats.pop(child.name, None)
+        if beat is None:
+            return f"{child.name} had no stalls"
+        beat.task.cancel()
+        return f"{child.name} runs without stalls"
+
+    def end_all(self) -> None:
+        """End all stalls: a process that stands still could not stop."""
+        for beat in self._beats.values():
+            beat.task.cancel()
+        self._beats.clear()
+
+    def known(self, *, with_hidden: bool = False) -> list[Stall]:
+        """Return the stalls of all processes."""
+        return [
+            beat.stall() for beat in self._beats.values() if with_hidden or not beat.rhythm.hidden
+        ]
+
+
+class _Beat:
+    """The stalls of one process, from `begin` to `end`."""
+
+    def __init__(self, child: ChildProcess, rhythm: Rhythm, trace: Tracer) -> None:
+        self.rhythm = rhythm
+        self._child = child
+        self._trace = trace
+        self._ended = 0
+        self.task = asyncio.get_running_loop().create_task(self._run())
+
+    def stall(self) -> Stall:
+        return Stall(self._child.name, self.rhythm.stall_ms, self.rhythm.every_ms, self._ended)
+
+    async def _run(self) -> None:
+        while True:
+            if self._child.state is ProcessState.RUNNING:
+                await self._stand_still()
+                self._ended += 1
+            await asyncio.sleep((self.rhythm.every_ms - self.rhythm.stall_ms) / 1_000)
+
+    async def _stand_still(self) -> None:
+        child, for_ms, pid = self._child, self.rhythm.stall_ms, self._child.pid
+        process, source = child.name, child.source
+        child.freeze()
+        told = 0
+        if not self.rhythm.hidden:
+            told = self._trace(
+                ProcessStalled(process=process, child=source, pid=pid, for_ms=for_ms)
+            )
+        try:
+            await asyncio.sleep(for_ms / 1_000)
+        finally:
+            if child.pid == pid:
+                child.thaw()
+                if not self.rhythm.hidden:
+                    with self._trace.because(told):
+                        self._trace(ProcessStallOver(process=process, child=source, pid=pid))
