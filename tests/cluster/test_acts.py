@@ -12,7 +12,7 @@ from kafka_edu.instruments.trace_feed import now_us
 from kafka_edu.supervisor.act_table import CLUSTER_ACTS, PROCESS_ACTS
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.event import Envelope
-from kafka_edu.trace.events import controller, reassignment, replication, server, supervisor
+from kafka_edu.trace.events import controller, reassignment, replication, server, supervisor, zk
 from tests.cluster.watcher import Watcher
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -311,6 +311,32 @@ def test_an_unclean_election_after_kills_and_starts(cluster: Cluster, watcher: W
     cluster.start(1)
 
 
+def test_a_broker_whose_machine_stands_still_for_longer_than_its_session(
+    cluster: Cluster, watcher: Watcher
+) -> None:
+    since = now_us()
+    session_ms = int(PROPS["zookeeper.session.timeout.ms"])
+    cluster.perform("stall", {"broker": 1, "stall_ms": 4 * session_ms, "every_ms": 500_000})
+    assert "broker-1 stands still" in str(cluster.status().stalls[0])
+    began = watcher.wait(
+        lambda e: isinstance(e.event, supervisor.ProcessStalled), "broker 1 stands still", since
+    )
+    watcher.wait(lambda e: isinstance(e.event, zk.SessionExpired), "its session ends", since)
+    assert cluster.status().broker(1).state == "running", "nobody has paused it"
+    assert cluster.perform("steady", {"broker": 1}) == "broker-1 runs without stalls"
+    over = watcher.wait(
+        lambda e: isinstance(e.event, supervisor.ProcessStallOver), "it goes on", since
+    )
+    assert over.cause == began.seq
+    watcher.wait(
+        lambda e: isinstance(e.event, server.BrokerRegistered) and e.event.broker_id == 1,
+        "it registers again",
+        since,
+    )
+    assert not cluster.status().stalls
+    cluster.wait_ready()
+
+
 def test_what_makes_no_sense_is_refused_in_words(cluster: Cluster) -> None:
     for action, values, words in (
         ("cut-link", {"broker": 1, "other": 1}, "both name the same broker"),
@@ -318,6 +344,7 @@ def test_what_makes_no_sense_is_refused_in_words(cluster: Cluster) -> None:
         ("slow-link", {"broker": 0, "other": 1, "delay_ms": 0}, "at least 1 and at most 60,000"),
         ("reassign", {"partition": "t-0", "replicas": "one"}, "is not a list of broker ids"),
         ("cut-clients", {"broker": 1}, "passes no relay.*cluster up --with-relays"),
+        ("stall", {"broker": 0, "stall_ms": 9, "every_ms": 9}, "smaller than every_ms"),
         ("fly", {}, "there is no action 'fly'"),
     ):
         with pytest.raises(ClusterError, match=words):
