@@ -27,6 +27,8 @@ from kafka_edu.supervisor.cluster_spec import Wish
 CLIENT_PATIENCE_MS: Final = 30_000
 """For what does not depend on the trouble. The machine may be busy."""
 READ_LIMIT_S: Final = 60.0
+BEFORE: Final = "before.json"
+"""In the learner's folder."""
 MOVE_ORDER: Final = "/admin/reassign_partitions"
 """It is deleted when all moves that it orders have ended."""
 
@@ -65,6 +67,20 @@ class LabCluster:
         if folder.path.exists():
             shutil.rmtree(folder.path)  # stopped by hand: the trouble is made anew
         return start_cluster(self.name, wish, home)
+
+    @contextmanager
+    def begun(self, wish: Wish, home: Path | None) -> Iterator[Cluster]:
+        """Start it, for what comes within: after that it outlives this process. If that fails,
+        nothing is left of it. Raises ClusterError, also if it is up.
+        """
+        cluster = self.start(wish, home)
+        try:
+            yield cluster
+            cluster.release()
+            cluster.close()
+        except BaseException:
+            cluster.down(delete=True)
+            raise
 
     def is_running(self, home: Path | None) -> bool:
         """Return whether it is up."""
@@ -235,6 +251,18 @@ class LabCluster:
                 tuple(topic.get("removing_replicas", {}).get("0", ())),
                 ", ".join(settings),
             )
+
+
+def keep_before(folder: Path, seed: int, facts: Any) -> None:
+    """Keep the state before the trouble, a NamedTuple, in the learner's folder."""
+    text = json.dumps({"seed": seed, "facts": facts._asdict()}, indent=1)
+    (folder / BEFORE).write_text(text + "\n", encoding="utf-8")
+
+
+def read_before(folder: Path) -> tuple[int, dict[str, Any]]:
+    """Return the seed, and the state that `keep_before` kept."""
+    document = json.loads((folder / BEFORE).read_text(encoding="utf-8"))
+    return int(document["seed"]), document["facts"]
 
 
 @contextmanager

@@ -371,8 +371,9 @@ def act(name: str, action: str | None, words: tuple[str, ...]) -> None:
 
 
 def _wait_for_start(found: Cluster, target: Source) -> str:
-    """Wait until a broker is ready, or the cluster after the start of a ZooKeeper server. Return
-    which brokers do not list the new one, in words; mostly this is empty.
+    """Wait until a broker is ready, or a server of an ensemble, or the cluster after the start of
+    its one ZooKeeper server. Return in words what is not well yet, such as brokers that do not list
+    the new one; mostly this is empty.
 
     While a process is paused that nobody can wait for, return when the process has started.
     """
@@ -380,6 +381,8 @@ def _wait_for_start(found: Cluster, target: Source) -> str:
     if target.broker is not None:
         zookeeper = any(source.kind is SourceKind.ZOOKEEPER for source in paused)
         return "" if zookeeper else found.wait_started(target.broker)
+    if len(found.spec.zookeeper.servers) > 1:
+        return found.wait_serves(target.id)
     if not paused:
         found.wait_ready()
     return ""

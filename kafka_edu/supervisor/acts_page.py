@@ -46,9 +46,9 @@ once: "zookeeper is stopped: start it first". A kill does not wait for a stop th
 _AFTER: Final = """\
 ## Stalls
 
-`stall 1 7000 20000` lets broker 1 stand still (SIGSTOP) for 7 s, and again 20 s after that stall began.
-It lasts until `steady 1`, also over restarts. `cluster status` names it. The state of the process
-stays "running": nobody has paused it. Who pauses it meanwhile finds it paused.
+`stall 1 7000 20000` lets broker 1 stand still (SIGSTOP) for 7 s, and again 20 s after that stall
+began. It lasts until `steady 1`, also over restarts. `cluster status` names it. The state of the
+process stays "running": nobody has paused it. Who pauses it meanwhile finds it paused.
 
 ## Links
 

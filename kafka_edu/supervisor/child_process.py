@@ -35,6 +35,8 @@ REASONS: Final = (
     "ZooKeeper has stopped, because ",
 )
 """What a child writes before the reason for its end."""
+JAVA_REASON: Final = "Caused by: "
+"""What a program in Java writes before the first cause of its end."""
 _LOGGER_NAME: Final = re.compile(r" \([\w.]+\)$")
 
 
@@ -279,7 +281,8 @@ class ChildProcess:
                         lambda later: not later.startswith("["), lines[number + 1 :]
                     )
                     return "\n".join([_LOGGER_NAME.sub("", why), *rest])
-        return ""
+        causes = [line for line in lines if line.startswith(JAVA_REASON)]
+        return causes[-1].removeprefix(JAVA_REASON) if causes else ""
 
     def last_words(self, lines: int = 15) -> str:
         """Return the end of its output since its last start."""

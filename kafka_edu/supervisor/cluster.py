@@ -321,7 +321,17 @@ class Cluster:
         Raises ClusterError if this broker ended, or if it takes too long. Other brokers may end
         meanwhile.
         """
-        unlisted = self._ask("wait-ready", broker=broker_id).get("unlisted")
+        return self._wait_for_one("broker", broker_id)
+
+    def wait_serves(self, server: int) -> str:
+        """Wait until a server of ZooKeeper's ensemble that was started serves. Return "" then, or
+        in words for whom it waits, if there is no majority. Raises ClusterError if it ended, or if
+        it takes too long.
+        """
+        return self._wait_for_one("zookeeper", server)
+
+    def _wait_for_one(self, kind: str, number: int) -> str:
+        unlisted = self._ask("wait-ready", **{kind: number}).get("unlisted")
         return "; ".join(map(str, unlisted)) if isinstance(unlisted, list) else ""
 
     def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> int:

@@ -23,7 +23,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from kafka_edu.common.link_faults import Link, LinkFault
 from kafka_edu.common.python_process import BROKER_MODULE
@@ -318,6 +318,8 @@ class Supervisor:
             return {"status": self._status(hidden)}
         if action == "wait-ready":
             limit_s = _number(request, "timeout_s", READY_TIMEOUT_S)
+            if "zookeeper" in request:
+                return await self._wait_serves(self._child_of(request), limit_s)
             if "broker" not in request:
                 return await self._wait_ready(limit_s)
             return await self._wait_started(self._child_of(request).source.id, limit_s)
@@ -571,6 +573,22 @@ class Supervisor:
             "unlisted": [f"broker {i} does not list it yet: {why}" for i, why in unlisted.items()],
         }
 
+    async def _wait_serves(self, server: ChildProcess, timeout_s: float) -> Answer:
+        """Wait until one server of ZooKeeper's ensemble serves, or answers and waits for others.
+
+        Only this server is judged: the others may be stopped, or end meanwhile.
+        """
+        if server.state is ProcessState.STOPPED:
+            raise ActionRefused(_epitaph(server))
+        serving = asyncio.create_task(self._zookeepers.start_of(server))
+        if not await self._done_before_an_end(Patience(timeout_s, self._pids), serving, [server]):
+            raise ActionRefused(
+                f"{server.name} does not answer within {timeout_s:g} s; see"
+                f" {self._folder.zookeeper_log(server.name)}"
+            )
+        waits = f"{server.name} waits for a majority: {self._zookeepers.trouble()}"
+        return {"unlisted": [] if serving.result() else [waits]}
+
     def _still_running(self, listing: Mapping[int, asyncio.Task[int]]) -> list[asyncio.Task[int]]:
         """Return the tasks that are not done and whose broker still runs."""
         return [
@@ -580,7 +598,7 @@ class Supervisor:
         ]
 
     async def _done_before_an_end(
-        self, patience: Patience, ready: asyncio.Task[int], needed: Sequence[ChildProcess]
+        self, patience: Patience, ready: asyncio.Task[Any], needed: Sequence[ChildProcess]
     ) -> bool:
         """Return whether `ready` is done in time. Raises ActionRefused if a needed child ends."""
         ends = [asyncio.create_task(_named_end(child)) for child in needed]

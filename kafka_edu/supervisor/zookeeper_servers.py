@@ -18,7 +18,7 @@ from kafka_edu.supervisor.cluster_spec import HOST, ZooKeeperServer, ZooKeeperSp
 from kafka_edu.trace.event import Event, Source
 from kafka_edu.trace.events.supervisor import ZooKeeperModeChanged, ZooKeeperModeSnapshot
 from kafka_edu.trace.tracer import Tracer
-from kafka_edu.zk.apache import Member, mode, prepare
+from kafka_edu.zk.apache import Member, listens, mode, prepare
 from kafka_edu.zk.embedded.session_tracker import LONGEST_SESSION_MS, TICK_TIME_MS
 
 PATIENCE_S: Final = 5.0
@@ -71,6 +71,7 @@ class ZooKeeperServers:
                 port=server.port,
                 tick_time_ms=TICK_TIME_MS,
                 max_session_ms=LONGEST_SESSION_MS,
+                with_log=self._is_ensemble,  # who starts several wants to see what they do
                 my_id=server.id,
                 ensemble=members,
             )
@@ -117,6 +118,19 @@ class ZooKeeperServers:
     async def answer(self) -> bool:
         """Return True when every running server serves requests, False if one has ended instead."""
         return all(await asyncio.gather(*map(self._answers, self.children.values())))
+
+    async def start_of(self, child: ChildProcess) -> bool:
+        """Return True when one server serves requests, False when it answers without a majority:
+        it waits for others. It does not return if the server ends.
+        """
+        port = self.port(child)
+        while True:
+            if await self._mode(child):
+                return True
+            answers: bool = await asyncio.to_thread(listens, HOST, port)
+            if answers and self.trouble():
+                return False
+            await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _answers(self, child: ChildProcess) -> bool:
         if child.state is not ProcessState.RUNNING:

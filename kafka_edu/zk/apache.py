@@ -197,6 +197,16 @@ def mode(host: str, port: int) -> str:
     )
 
 
+def listens(host: str, port: int) -> bool:
+    """Return whether the server answers, though perhaps without a quorum: then it serves no
+    requests.
+    """
+    try:
+        return bool(four_letter_word(host, port, "srvr", timeout_s=0.3))
+    except OSError:
+        return False
+
+
 def is_ready(host: str, port: int) -> bool:
     """Return whether the server serves requests.
 

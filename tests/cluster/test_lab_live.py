@@ -14,6 +14,10 @@ from exercises.ch03_delayed_operations.ex05_operate import trouble
 from exercises.ch03_delayed_operations.ex05_operate.material import CLUSTER, FAR_MS, plan
 from exercises.ch04_controller.ex06_operate import material as move
 from exercises.ch04_controller.ex06_operate import trouble as stuck_move
+from exercises.ch05_zookeeper_election.ex07_flapping import material as session
+from exercises.ch05_zookeeper_election.ex07_flapping import trouble as flapping
+from exercises.ch05_zookeeper_election.ex08_majority import material as majority
+from exercises.ch05_zookeeper_election.ex08_majority import trouble as lost_majority
 from exercises.lab_facts import listed
 from exercises.my_broker import reference_parts
 from exercises.runner.check import live_part
@@ -22,9 +26,10 @@ from exercises.runner.manifest import ROOT, Exercise, find_exercise, load_manife
 from kafka_edu.supervisor.cluster import ClusterError, attach
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.server import LinkFaultChanged
-from kafka_edu.trace.events.supervisor import ActionAsked, LinkChanged, LinkSnapshot
+from kafka_edu.trace.events.supervisor import ActionAsked, LinkChanged, LinkSnapshot, ProcessStalled
 from kafka_edu.trace.events.trace import RingEnds, SnapshotEnds
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
+from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
 
 EXERCISE = find_exercise("02-1")
 NO_PATIENCE_S = 10.0
@@ -268,3 +273,62 @@ def test_an_operator_brings_the_move_of_04_6_home(tmp_path: Path) -> None:
         assert failed() == []
     finally:
         assert stuck_move.end(tmp_path)
+
+
+def test_an_operator_gives_the_broker_of_05_7_peace(tmp_path: Path) -> None:
+    """Its own setting is wrong; the other trouble is proved by `lab check 05-7 --solutions
+    --live`.
+    """
+    seed = next(seed for seed in range(20) if session.plan(seed).cause == "setting")
+    made = session.plan(seed)
+
+    def failed() -> list[str]:
+        steps = flapping.check_state(tmp_path, lambda _: None, tmp_path)
+        return [step.says for step in steps if not step.passed]
+
+    flapping.begin(seed, tmp_path, lambda _: None, tmp_path)
+    try:
+        long_enough = "its session lasts longer than a stall, and not longer than the ticket allows"
+        assert {long_enough, f"broker {made.victim} lives through its stalls"} <= {*failed()}
+        with closing(attach(session.CLUSTER, tmp_path)) as cluster:
+            assert cluster.status().stalls == (), "the learner is to find them"
+            told = asyncio.run(past_and_snapshot(cluster.supervisor_events_address()))
+            assert not [one for one in told if isinstance(one, ProcessStalled)]
+        flapping.perform(
+            [["set", made.victim, session.SESSION_KEY, "6000"], ["restart", made.victim]], tmp_path
+        )
+        assert failed() == []
+    finally:
+        assert flapping.end(tmp_path)
+
+
+def test_an_operator_gives_the_zookeeper_of_05_8_its_majority(tmp_path: Path) -> None:
+    """A server has lost its snapshots; the other damage is proved by `lab check 05-8 --solutions
+    --live`.
+    """
+    try:
+        check_installed()
+    except ApacheZooKeeperError as error:
+        pytest.skip(str(error))
+    seed = next(seed for seed in range(20) if majority.plan(seed).file == "snapshot")
+    made = majority.plan(seed)
+
+    def failed() -> list[str]:
+        steps = lost_majority.check_state(tmp_path, lambda _: None, tmp_path)
+        return [step.says for step in steps if not step.passed]
+
+    lost_majority.begin(seed, tmp_path, lambda _: None, tmp_path)
+    try:
+        assert failed() == ["ZooKeeper has a majority"]
+        with pytest.raises(ClusterError, match="No snapshot found, but there are log entries"):
+            lost_majority.perform([["start-server", made.damaged]], tmp_path)
+        mended = [
+            ["start-server", made.stopped],
+            ["wipe", made.damaged],
+            ["start-server", made.damaged],
+            ["start", made.leader],
+        ]
+        lost_majority.perform(mended, tmp_path)
+        assert failed() == []
+    finally:
+        assert lost_majority.end(tmp_path)

@@ -1,6 +1,5 @@
 """The cluster of exercise 03-5: it is started, brought into trouble, looked at, and ended."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +12,8 @@ from ...lab_cluster import (
     CLIENT_PATIENCE_MS,
     LabCluster,
     faults_of_links,
+    keep_before,
+    read_before,
     restart,
     slow_link,
 )
@@ -20,7 +21,6 @@ from ...runner.verdict import Step
 from .facts import Facts, ack_limit_ms, judge
 from .material import FAR_MS, SLOW_MS, TIMEOUT_MS, TOPIC, Plan, plan
 
-BEFORE: Final = "before.json"
 PATIENCE_MS: Final = 5_000
 #: A follower that is behind stays in the ISR for an hour. Its session is not touched.
 PATIENT_ISR: Final = {"replica.lag.time.max.ms": "3600000"}
@@ -36,16 +36,13 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
     """
     made = plan(seed)
     say("starting three brokers")
-    cluster = LAB.start(Wish(brokers=3, props=PATIENT_ISR), home)
-    try:
+    with LAB.begun(Wish(brokers=3, props=PATIENT_ISR), home) as cluster:
         cluster.wait_ready()
         say(f"writing {made.records} orders, as long as all is well")
         create_topic(cluster, made)
         LAB.write_orders(cluster, made.records)
         slow_link(cluster, made.leader, made.far, FAR_MS)
-        before = look(cluster, produce=False)
-        text = json.dumps({"seed": seed, "facts": before._asdict()}, indent=1)
-        (folder / BEFORE).write_text(text + "\n", encoding="utf-8")
+        keep_before(folder, seed, look(cluster, produce=False))
         say("now the trouble begins")
         if made.cause == "cut":
             ends = {"broker": made.victim, "other": made.leader}
@@ -56,11 +53,6 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
         if acked_ms is not None:
             raise ClusterError(f"no trouble came up: a produce took {acked_ms} ms")
         say(f"a produce has failed: {error}")
-        cluster.release()
-        cluster.close()
-    except BaseException:
-        cluster.down(delete=True)
-        raise
 
 
 def is_running(home: Path | None = None) -> bool:
@@ -78,11 +70,10 @@ def check_state(
 ) -> Iterator[Step]:
     """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
-        document = json.loads((folder / BEFORE).read_text(encoding="utf-8"))
-        before = facts_of(document["facts"])
+        seed, before = read_before(folder)
         say("looking at brokers, links, ZooKeeper and records, and producing one record")
         now = look(cluster, produce=True)
-    yield from judge(plan(int(document["seed"])), before, now)
+    yield from judge(plan(seed), facts_of(before), now)
 
 
 def facts_of(fields: dict[str, object]) -> Facts:

@@ -1,6 +1,5 @@
 """The cluster of exercise 04-6: it is started, brought into trouble, looked at, and ended."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -9,12 +8,19 @@ from typing import Final
 from kafka_edu.supervisor.cluster import Cluster, ClusterError
 from kafka_edu.supervisor.cluster_spec import Wish
 
-from ...lab_cluster import LabCluster, TopicFacts, faults_of_links, restart, slow_link
+from ...lab_cluster import (
+    LabCluster,
+    TopicFacts,
+    faults_of_links,
+    keep_before,
+    read_before,
+    restart,
+    slow_link,
+)
 from ...runner.verdict import Step
 from .facts import Facts, judge
 from .material import BROKERS, FAR_MS, TOPIC, plan
 
-BEFORE: Final = "before.json"
 SETTINGS: Final = {"min.insync.replicas": "1"}
 OFFICE_TRIES: Final = 20
 LAB: Final = LabCluster("04-6", TOPIC)
@@ -28,16 +34,13 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
     """
     made = plan(seed)
     say("starting four brokers")
-    cluster = LAB.start(Wish(brokers=BROKERS), home)
-    try:
+    with LAB.begun(Wish(brokers=BROKERS), home) as cluster:
         controller = elect_other(cluster, (made.leader, made.new), say)
         say(f"writing {made.records} orders, as long as all is well")
         LAB.create_topic(cluster, (made.leader, made.old), SETTINGS)
         LAB.write_orders(cluster, made.records)
         slow_link(cluster, made.old, made.far, FAR_MS)
-        before = look(cluster)
-        text = json.dumps({"seed": seed, "facts": before._asdict()}, indent=1)
-        (folder / BEFORE).write_text(text + "\n", encoding="utf-8")
+        keep_before(folder, seed, look(cluster))
         say("now the trouble begins")
         other = controller if made.missing == "orders" else made.leader
         cluster.perform("cut-link", {"broker": made.new, "other": other}, hidden=True)
@@ -49,11 +52,6 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
         if made.new in now.isr or now.adding != (made.new,):
             raise ClusterError("no trouble came up: the move has ended")
         say(f"the move waits for a replica; a record was taken meanwhile, in {acked_ms} ms")
-        cluster.release()
-        cluster.close()
-    except BaseException:
-        cluster.down(delete=True)
-        raise
 
 
 def elect_other(cluster: Cluster, others: tuple[int, ...], say: Callable[[str], None]) -> int:
@@ -89,10 +87,10 @@ def check_state(
 ) -> Iterator[Step]:
     """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
     with closing(LAB.attach(home)) as cluster:
-        document = json.loads((folder / BEFORE).read_text(encoding="utf-8"))
+        seed, before = read_before(folder)
         say("looking at brokers, links, ZooKeeper and records")
         now = look(cluster)
-    yield from judge(plan(int(document["seed"])), facts_of(document["facts"]), now)
+    yield from judge(plan(seed), facts_of(before), now)
 
 
 def facts_of(fields: dict[str, list[object]]) -> Facts:

@@ -1,0 +1,75 @@
+"""The trouble of exercise 05-7: whose session flaps, why, and what the ticket says."""
+
+from random import Random
+from typing import Final, NamedTuple
+
+TOPIC: Final = "orders"
+CLUSTER: Final = "lab-05-7"
+SESSION_KEY: Final = "zookeeper.session.timeout.ms"
+SESSION_MS: Final = 6_000
+"""The time-out of every broker's session, as the cluster was set up."""
+SHORT_SESSION_MS: Final = 1_000
+LONGEST_MS: Final = 20_000
+"""So long a dead broker may stay unnoticed."""
+CAUSES: Final = ("machine", "setting")
+
+TICKET: Final = """\
+# Ticket {number}
+
+> Since yesterday one of our brokers comes and goes. Every few seconds its
+> partitions get other leaders, and then it is back, as if nothing had been.
+> Producers retry, and people complain. Please give it peace. If a broker dies
+> for good, we still want to know within {longest_s} s. Nothing may be lost:
+> {records} orders are in there.
+
+Notes of the night shift:
+
+- The cluster is `{cluster}`: three brokers, topic `{topic}`, one partition, a
+  replica on each of them. {key} was {session_ms:,} ms.
+- The machines are virtual. While the hosts save them, they stand still. That
+  cannot be changed this week. Somebody may have touched other things.
+- No broker has crashed. We have restarted nothing.
+"""
+
+
+class Plan(NamedTuple):
+    """Who is who."""
+
+    victim: int
+    """The broker whose session ends."""
+    cause: str
+    """"machine": its machine stands still longer than a session lasts. "setting": all machines
+    stand still for a short time, and its session is shorter than that of the others.
+    """
+    stall_ms: int
+    every_ms: int
+    records: int
+    """How many records were acknowledged before the trouble began."""
+
+    @property
+    def enough_ms(self) -> int:
+        """The shortest time-out that lives through a stall. A client lets a third of it pass before
+        it says something, and then its machine may stand still."""
+        return -(-self.stall_ms * 3 // 2)
+
+
+def plan(seed: int) -> Plan:
+    """Return the trouble that a seed gives."""
+    random = Random(f"flapping/{seed}")
+    victim, cause, records = random.randrange(3), random.choice(CAUSES), random.randint(20, 60)
+    stall_ms = random.randrange(7_200, 8_000, 100) if cause == "machine" else 2_000
+    return Plan(victim, cause, stall_ms, 20_000 if cause == "machine" else 8_000, records)
+
+
+def make(seed: int) -> dict[str, str]:
+    """Return the file ticket.md."""
+    ticket = TICKET.format(
+        number=1_000 + seed % 9_000,
+        topic=TOPIC,
+        cluster=CLUSTER,
+        records=plan(seed).records,
+        longest_s=LONGEST_MS // 1_000,
+        key=SESSION_KEY,
+        session_ms=SESSION_MS,
+    )
+    return {"ticket.md": ticket}

@@ -1,0 +1,68 @@
+"""Public tests of exercise 05-7: the learner's report. `kafka-edu lab check 05-7` then looks at the
+cluster.
+"""
+
+import pytest
+
+from kafka_edu.learner.learner import Learner
+
+from ...lab_facts import said
+from ...runner.mismatch import Mismatch, Words
+from .material import CAUSES, SESSION_MS, SHORT_SESSION_MS, Plan, plan
+
+
+@pytest.fixture
+def truth(material: int) -> Plan:
+    """The trouble made in this learner's cluster."""
+    return plan(material)
+
+
+def test_broker(learner: Learner, truth: Plan) -> None:
+    """the report names the broker whose session ends"""
+    came = said(learner, "broker")
+    if came == truth.victim and not isinstance(came, bool):
+        return
+    if came in (0, 1, 2):
+        why = (
+            f"broker {came} has had one session since it started. Whose znode under /brokers/ids"
+            " is made again and again?"
+        )
+    else:
+        why = "the brokers have the numbers 0, 1 and 2, and a number is asked for"
+    raise Mismatch("report()", Words("the broker whose session ends"), came, why)
+
+
+def test_stall(learner: Learner, truth: Plan) -> None:
+    """the report says for how long it stands still"""
+    came = said(learner, "stands_still_ms")
+    if not isinstance(came, int | float) or isinstance(came, bool):
+        raise Mismatch("report()", Words("a number of ms"), came, "a number is asked for")
+    if abs(came - truth.stall_ms) <= 400:
+        return
+    why = (
+        "that is how long its session lasts, not how long it stands still"
+        if came in (SESSION_MS, SHORT_SESSION_MS)
+        else "a broker says, when it goes on, for how long its loop was held, and how much of that"
+        " it computed itself"
+    )
+    raise Mismatch("report()", Words("how long it stands still each time"), came, why)
+
+
+def test_cause(learner: Learner, truth: Plan) -> None:
+    """the report says what is different about it"""
+    came = said(learner, "cause")
+    if came == truth.cause:
+        return
+    if came not in CAUSES:
+        why = 'it is "machine" or "setting"'
+    elif truth.cause == "machine":
+        why = (
+            "its session has the time-out of all others, and the others do not stand still at all:"
+            " it is its machine"
+        )
+    else:
+        why = (
+            "all three machines stand still equally long, and the other brokers keep their"
+            " sessions: compare the time-outs of the three sessions"
+        )
+    raise Mismatch("report()", Words("what is different about it"), came, why)

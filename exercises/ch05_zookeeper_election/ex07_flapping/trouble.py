@@ -1,0 +1,181 @@
+"""The cluster of exercise 05-7: it is started, brought into trouble, looked at, and ended."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+from kafka_edu.supervisor.cluster import Cluster, ClusterError
+from kafka_edu.supervisor.cluster_spec import Wish
+
+from ...lab_cluster import (
+    LabCluster,
+    TopicFacts,
+    keep_before,
+    read_before,
+    restart,
+    zookeeper_of,
+)
+from ...runner.verdict import Step
+from .facts import Facts, judge
+from .material import SESSION_KEY, SESSION_MS, SHORT_SESSION_MS, TOPIC, Plan, plan
+
+SETTINGS: Final = {"min.insync.replicas": "1"}
+STALLS_WATCHED: Final = 2
+LIMIT_S: Final = 300.0
+"""For what the stalls bring about. They come every few seconds; the machine may be busy."""
+LAB: Final = LabCluster("05-7", TOPIC)
+
+
+def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
+    """Start the cluster, fill its topic, and let machines stand still as the seed says. No event
+    and no status names the stalls. Raises ClusterError.
+
+    The state before the trouble is kept in `folder`. The cluster outlives this process.
+    """
+    made = plan(seed)
+    say("starting three brokers")
+    short = {SESSION_KEY: str(SHORT_SESSION_MS)} if made.cause == "setting" else {}
+    wish = Wish(brokers=3, props={SESSION_KEY: str(SESSION_MS)}, broker_props={made.victim: short})
+    with LAB.begun(wish, home) as cluster:
+        cluster.wait_ready()
+        say(f"writing {made.records} orders, as long as all is well")
+        others = [number for number in range(3) if number != made.victim]
+        LAB.create_topic(cluster, (made.victim, *others), SETTINGS)
+        LAB.write_orders(cluster, made.records)
+        say("now the trouble begins")
+        life = life_of(cluster, made.victim)
+        for number in range(3) if made.cause == "setting" else (made.victim,):
+            stall(cluster, made, number)
+        keep_before(folder, seed, look(cluster))
+        end_s = time.monotonic() + LIMIT_S
+        while life_of(cluster, made.victim) in (life, 0):
+            if time.monotonic() > end_s:
+                raise ClusterError("no trouble came up: no session has ended")
+            time.sleep(0.2)
+        say(f"broker {made.victim} has lost its session, and is back")
+
+
+def stall(cluster: Cluster, made: Plan, broker: int) -> None:
+    """Let the machine of a broker stand still again and again."""
+    fields = {"broker": broker, "stall_ms": made.stall_ms, "every_ms": made.every_ms}
+    cluster.perform("stall", fields, hidden=True)
+
+
+def life_of(cluster: Cluster, broker: int) -> int:
+    """Return the czxid of a broker's znode, or 0 if there is none."""
+    with zookeeper_of(cluster) as zookeeper:
+        stat = zookeeper.exists(f"/brokers/ids/{broker}")
+        return stat.czxid if stat is not None else 0
+
+
+def is_running(home: Path | None = None) -> bool:
+    """Return whether the cluster of the exercise is up."""
+    return LAB.is_running(home)
+
+
+def end(home: Path | None = None) -> bool:
+    """End the cluster and remove it. Returns False if there was none. Raises ClusterError."""
+    return LAB.end(home)
+
+
+def check_state(
+    folder: Path, say: Callable[[str], None], home: Path | None = None
+) -> Iterator[Step]:
+    """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
+    with closing(LAB.attach(home)) as cluster:
+        seed, before = read_before(folder)
+        made = plan(seed)
+        say(f"watching broker {made.victim} through its next stalls")
+        lives, watched = watch(cluster, made)
+        say("looking at brokers, settings, ZooKeeper and records")
+        now = look(cluster)._replace(lives=lives, stalls_watched=watched)
+    yield from judge(made, facts_of(before), now)
+
+
+def watch(cluster: Cluster, made: Plan) -> tuple[tuple[int, int], int]:
+    """Return the life of the broker now, that after some stalls, and how many these were."""
+
+    def count() -> int | None:
+        stalls = cluster.status(hidden=True).stalls
+        mine = [one.ended for one in stalls if one.process == f"broker-{made.victim}"]
+        return mine[0] if mine else None
+
+    first, began = life_of(cluster, made.victim), count()
+    end_s = time.monotonic() + LIMIT_S
+    ended = began
+    while began is not None and time.monotonic() < end_s:
+        ended = count()
+        if ended is None or ended >= began + STALLS_WATCHED:
+            break
+        time.sleep(0.2)
+    last = life_of(cluster, made.victim)
+    return (first, last), (ended or 0) - (began or 0) if ended is not None else 0
+
+
+def facts_of(fields: dict[str, Any]) -> Facts:
+    """Return facts that were kept as JSON."""
+    states, pids, stalls, topic, properties, records, lives, watched = fields.values()
+    topic = TopicFacts(*(tuple(part) if isinstance(part, list) else part for part in topic))
+    return Facts(
+        tuple(states),
+        tuple(pids),
+        tuple(stalls),
+        topic,
+        tuple(properties),
+        tuple(records),
+        tuple(lives),
+        watched,
+    )
+
+
+def look(cluster: Cluster) -> Facts:
+    """Return the state now."""
+    status = cluster.status(hidden=True)
+    brokers = [status.broker(number) for number in cluster.broker_ids]
+    topic = LAB.in_zookeeper(cluster)
+    return Facts(
+        tuple(broker.state for broker in brokers),
+        tuple(broker.pid for broker in brokers),
+        tuple(map(str, status.stalls)),
+        topic,
+        tuple(properties_of(cluster, number) for number in cluster.broker_ids),
+        LAB.read_all(cluster) if topic.created else (),
+    )
+
+
+def properties_of(cluster: Cluster, broker: int) -> dict[str, str]:
+    """Return what stands in a broker's server.properties."""
+    lines = cluster.folder.broker_properties(broker).read_text(encoding="utf-8").splitlines()
+    pairs = [line.partition("=") for line in lines if line.strip() and not line.startswith("#")]
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def set_property(cluster: Cluster, broker: int, key: str, value: str) -> None:
+    """Write a setting into a broker's server.properties, as an operator would by an editor."""
+    path = cluster.folder.broker_properties(broker)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if line.partition("=")[0].strip() != key]
+    path.write_text("\n".join([*kept, f"{key}={value}"]) + "\n", encoding="utf-8")
+
+
+def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
+    """Do what a script says to the cluster. Raises ClusterError.
+
+    "set" writes a key into a broker's server.properties; "restart" and "steady" are the acts of
+    that name; "topic-again" deletes the topic and creates it.
+    """
+    with closing(LAB.attach(home)) as cluster:
+        for name, *values in acts:
+            match name, values:
+                case "set", [int(broker), str(key), str(value)]:
+                    set_property(cluster, broker, key, value)
+                case "restart", [int(broker)]:
+                    restart(cluster, broker)
+                case "steady", [int(broker)]:
+                    cluster.perform("steady", {"broker": broker})
+                case "topic-again", [list(replicas)]:
+                    LAB.create_again(cluster, replicas, SETTINGS)
+                case _:
+                    raise ValueError(f"there is no act {name!r} with {values}")

@@ -1,0 +1,71 @@
+"""The facts that count in the state of exercise 05-8's cluster, and their judge. No cluster is
+needed here.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ...lab_cluster import TopicFacts
+from ...lab_facts import all_run, isr_whole, left_alone, listed, none_lost, settings_kept
+from ...runner.verdict import Step
+from .material import SERVERS, TOPIC, Plan
+
+
+class Facts(NamedTuple):
+    """The state at one moment. Without a majority of ZooKeeper's servers it ends with `pids`."""
+
+    servers: tuple[str, ...]
+    """Of each ZooKeeper server: leader or follower, or why it does not serve."""
+    server_pids: tuple[int, ...]
+    states: tuple[str, ...]
+    """Of each broker, as the supervisor has it: running, paused, stopped."""
+    pids: tuple[int, ...]
+    cluster_id: int = 0
+    """The czxid of /cluster/id: the transaction that created it. 0: there is none."""
+    topic: TopicFacts = TopicFacts(0)
+    records: tuple[str, ...] = ()
+    """The values in the log, from its beginning."""
+
+
+def serves(servers: Sequence[str]) -> bool:
+    """Return whether a majority of the servers has a leader."""
+    return 2 * sum(one in ("leader", "follower") for one in servers) > SERVERS
+
+
+def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
+    """Yield what holds now. `before` is the state before the trouble began."""
+    idle = [
+        f"zookeeper-{number} {state}"
+        for number, state in enumerate(now.servers, 1)
+        if state not in ("leader", "follower")
+    ]
+    if not serves(now.servers):
+        says = "ZooKeeper has a majority"
+        yield Step(says, False, f"{'; '.join(idle)}. Without one, nothing else can be seen")
+        return
+    yield Step("all three ZooKeeper servers serve", not idle, "; ".join(idle))
+    kept = now.server_pids[plan.survivor - 1] == before.server_pids[plan.survivor - 1]
+    yield Step(
+        "the server that ran on was left alone",
+        kept,
+        ""
+        if kept
+        else f"zookeeper-{plan.survivor} was restarted: while two were gone, it alone had the data",
+    )
+    yield _same_data(before, now)
+    yield all_run("three", now.states)
+    yield none_lost(TOPIC, before.records, now.records)
+    yield settings_kept(before.topic.settings, now.topic.settings)
+    yield left_alone({*range(3)} - {plan.leader}, before.pids, now.pids)
+    yield isr_whole(before.topic.replicas, now.topic.isr)
+
+
+def _same_data(before: Facts, now: Facts) -> Step:
+    says = "ZooKeeper has the data of before"
+    if now.cluster_id != before.cluster_id:
+        return Step(says, False, "/cluster/id was made anew: ZooKeeper began from nothing")
+    if now.topic.created != before.topic.created:
+        return Step(says, False, f"the topic {TOPIC} is gone, or another one")
+    replicas = listed(now.topic.replicas)
+    same = sorted(now.topic.replicas) == sorted(before.topic.replicas)
+    return Step(says, same, f"the replicas of {TOPIC} are on the brokers {replicas}")

@@ -1,0 +1,157 @@
+"""The cluster of exercise 05-8: it is started, brought into trouble, looked at, and ended."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+from kafka_edu.supervisor.cluster import Cluster, ClusterError
+from kafka_edu.supervisor.cluster_spec import Wish
+from kafka_edu.trace.event import Source, SourceKind
+
+from ...lab_cluster import LabCluster, TopicFacts, keep_before, read_before, zookeeper_of
+from ...runner.verdict import Step
+from .facts import Facts, judge, serves
+from .material import SERVERS, TOPIC, plan
+
+SETTINGS: Final = {"min.insync.replicas": "1"}
+NO_LEADER_MS: Final = 5_000
+LIMIT_S: Final = 120.0
+"""For replicas to catch up after an election."""
+LAB: Final = LabCluster("05-8", TOPIC)
+
+
+def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
+    """Start the cluster, fill its topic, and let a rack lose its power. Raises ClusterError, also
+    where there is no Java and none can be fetched.
+
+    The state before the trouble is kept in `folder`. The cluster outlives this process.
+    """
+    made = plan(seed)
+    say("starting three servers of Apache ZooKeeper, and three brokers")
+    with LAB.begun(Wish(brokers=3, zookeeper="apache", zookeepers=SERVERS), home) as cluster:
+        cluster.wait_ready()
+        say(f"writing {made.records} orders, as long as all is well")
+        others = [number for number in range(3) if number != made.leader]
+        LAB.create_topic(cluster, (made.leader, *others), SETTINGS)
+        LAB.write_orders(cluster, made.records)
+        keep_before(folder, seed, look(cluster))
+        say("now a rack loses its power")
+        for server in (made.damaged, made.stopped):
+            cluster.act("kill", _server(server))
+        damage(cluster, made.damaged, made.file)
+        cluster.kill(made.leader)
+        acked_ms, error = LAB.send_one(cluster, NO_LEADER_MS)
+        if acked_ms is not None:
+            raise ClusterError(f"no trouble came up: a produce took {acked_ms} ms")
+        say(f"a produce has failed: {error}")
+
+
+def _server(number: int) -> Source:
+    return Source(SourceKind.ZOOKEEPER, number)
+
+
+def data_of(cluster: Cluster, server: int) -> Path:
+    """Return the folder of a server's snapshots, logs and epochs."""
+    return cluster.folder.zookeeper(f"zookeeper-{server}") / "data" / "version-2"
+
+
+def damage(cluster: Cluster, server: int, file: str) -> None:
+    """Leave a server's data as a disk may leave them: with an empty epoch, or without snapshots."""
+    data = data_of(cluster, server)
+    if file == "currentEpoch":
+        (data / file).write_text("", encoding="ascii")
+    else:
+        for snapshot in data.glob("snapshot.*"):
+            snapshot.unlink()
+
+
+def is_running(home: Path | None = None) -> bool:
+    """Return whether the cluster of the exercise is up."""
+    return LAB.is_running(home)
+
+
+def end(home: Path | None = None) -> bool:
+    """End the cluster and remove it. Returns False if there was none. Raises ClusterError."""
+    return LAB.end(home)
+
+
+def check_state(
+    folder: Path, say: Callable[[str], None], home: Path | None = None
+) -> Iterator[Step]:
+    """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
+    with closing(LAB.attach(home)) as cluster:
+        seed, before = read_before(folder)
+        say("looking at ZooKeeper's servers, brokers and records")
+        now = look(cluster)
+    yield from judge(plan(seed), facts_of(before), now)
+
+
+def facts_of(fields: dict[str, Any]) -> Facts:
+    """Return facts that were kept as JSON."""
+    topic = TopicFacts(
+        *(tuple(part) if isinstance(part, list) else part for part in fields["topic"])
+    )
+    kept = {key: tuple(one) if isinstance(one, list) else one for key, one in fields.items()}
+    return Facts(**{**kept, "topic": topic})
+
+
+def look(cluster: Cluster) -> Facts:
+    """Return the state now. Replicas that are just catching up are waited for."""
+    status = cluster.status()
+    servers = [one for one in status.processes if one.source.kind is SourceKind.ZOOKEEPER]
+    brokers = [status.broker(number) for number in cluster.broker_ids]
+    facts = Facts(
+        tuple(_mode(one.state, one.mode) for one in servers),
+        tuple(one.pid for one in servers),
+        tuple(broker.state for broker in brokers),
+        tuple(broker.pid for broker in brokers),
+    )
+    if not serves(facts.servers):
+        return facts
+    with zookeeper_of(cluster) as zookeeper:
+        stat = zookeeper.exists("/cluster/id")
+    topic = LAB.in_zookeeper(cluster)
+    end_s = time.monotonic() + LIMIT_S
+    all_run = all(state == "running" for state in facts.states)
+    while all_run and len(topic.isr) < len(topic.replicas) and time.monotonic() < end_s:
+        time.sleep(0.2)
+        topic = LAB.in_zookeeper(cluster)
+    return facts._replace(
+        cluster_id=stat.czxid if stat is not None else 0,
+        topic=topic,
+        records=LAB.read_all(cluster) if topic.created else (),
+    )
+
+
+def _mode(state: str, mode: str) -> str:
+    if state != "running":
+        return f"is {state}"
+    return mode or "runs and serves nobody"
+
+
+def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
+    """Do what a script says to the cluster. Raises ClusterError.
+
+    "wipe" removes the data of a ZooKeeper server; "start-server" and "stop-server" are the acts on
+    one, "start" and "restart" those on a broker.
+    """
+    with closing(LAB.attach(home)) as cluster:
+        for name, *values in acts:
+            match name, values:
+                case "wipe", [int(server)]:
+                    shutil.rmtree(data_of(cluster, server))
+                case "start-server", [int(server)]:
+                    cluster.act("start", _server(server))
+                    cluster.wait_serves(server)
+                case "stop-server", [int(server)]:
+                    cluster.act("stop", _server(server))
+                case "start", [int(broker)]:
+                    cluster.start(broker)
+                case "restart", [int(broker)]:
+                    cluster.stop(broker)
+                    cluster.start(broker)
+                case _:
+                    raise ValueError(f"there is no act {name!r} with {values}")
