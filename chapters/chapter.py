@@ -1,4 +1,8 @@
-"""The chapters: packages chNN_slug with a page, a script for the presenter, and a recording."""
+"""The chapters: packages chNN_slug with a page, a script for the presenter, and a recording.
+
+A chapter may have *parts*, for what needs another cluster: `ensemble.toml`, `ensemble.md` and
+`ensemble.jsonl.gz` beside the chapter's own script, page and recording.
+"""
 
 import importlib
 import importlib.util
@@ -17,6 +21,7 @@ from kafka_edu.trace.event import Event
 
 PACKAGE: Final = __name__.rpartition(".")[0]
 FOLDER: Final = Path(__file__).parent
+SCRIPT: Final = "script"
 
 
 class JobPlace(NamedTuple):
@@ -45,6 +50,23 @@ class Chapter(NamedTuple):
     """Two digits."""
     name: str
     """Of the package, as `ch02_timing_wheel`."""
+    part: str = ""
+    """The name of a part; empty for the chapter itself."""
+
+    @property
+    def id(self) -> str:
+        """`05`, and for a part `05-ensemble`."""
+        return f"{self.number}-{self.part}" if self.part else self.number
+
+    @property
+    def command(self) -> str:
+        """What starts it: `chapter 05 --part ensemble`."""
+        return f"chapter {self.number}" + (f" --part {self.part}" if self.part else "")
+
+    def parts(self) -> dict[str, "Chapter"]:
+        """Return the chapter's parts by name, in order."""
+        names = sorted(file.stem for file in self.folder.glob("*.toml") if file.stem != SCRIPT)
+        return {name: self._replace(part=name) for name in names}
 
     @property
     def folder(self) -> Path:
@@ -52,16 +74,16 @@ class Chapter(NamedTuple):
 
     @property
     def page(self) -> Path:
-        return self.folder / "README.md"
+        return self.folder / (f"{self.part}.md" if self.part else "README.md")
 
     @property
     def script_file(self) -> Path:
-        return self.folder / "script.toml"
+        return self.folder / f"{self.part or SCRIPT}.toml"
 
     @property
     def recording(self) -> Path:
         """One run of the script, for `--replay`."""
-        return self.folder / "recording.jsonl.gz"
+        return self.folder / f"{self.part or 'recording'}.jsonl.gz"
 
     @property
     def title(self) -> str:

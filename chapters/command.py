@@ -77,6 +77,7 @@ def presenter() -> Presenter:
 
 @click.command()
 @click.argument("number", required=False)
+@click.option("--part", metavar="NAME", help="A part of it that has a cluster of its own.")
 @click.option("--read", is_flag=True, help="Show the chapter's page.")
 @click.option("--plain", is_flag=True, help="Without the dashboard: text only.")
 @click.option("--from-start", is_flag=True, help="Do not go on where you stopped.")
@@ -100,6 +101,7 @@ def presenter() -> Presenter:
 )
 def chapter(
     number: str | None,
+    part: str | None,
     read: bool,
     plain: bool,
     from_start: bool,
@@ -124,6 +126,8 @@ def chapter(
     chosen = known.get(number.zfill(2))
     if chosen is None:
         raise click.UsageError(f"there is no chapter '{number}'; there are: {', '.join(known)}")
+    if part is not None:
+        chosen = _part_of(chosen, part)
     if read:
         Console().print(Markdown(chosen.text()))
         return
@@ -143,6 +147,14 @@ def chapter(
         _run(chosen, plain, from_start, replay, fast, record, json_file)
 
 
+def _part_of(chosen: Chapter, name: str) -> Chapter:
+    parts = chosen.parts()
+    if name not in parts:
+        there = ", ".join(parts) or "none"
+        raise click.UsageError(f"chapter {chosen.number} has no part '{name}'; there are: {there}")
+    return parts[name]
+
+
 def _require_packages(chosen: Chapter) -> None:
     """Fetch what the chapter's jobs need. `./kafka-edu` prints the size first."""
     if not (needs := chosen.needs()):
@@ -150,7 +162,7 @@ def _require_packages(chosen: Chapter) -> None:
     try:
         ensure_group(*needs)
     except PackageGroupError as error:
-        recorded = command_line(f"chapter {chosen.number} --replay")
+        recorded = command_line(f"{chosen.command} --replay")
         raise click.ClickException(
             f"{error} Or see the chapter's recording, which needs nothing: {recorded}"
         ) from error
@@ -185,7 +197,9 @@ def _told_errors(chosen: Chapter) -> Iterator[None]:
     try:
         yield
     except (ScriptError, ClusterError) as error:
-        raise click.ClickException(str(error)) from error
+        recorded = command_line(f"{chosen.command} --replay")
+        also = f"\nIts recording needs no cluster: {recorded}" if chosen.part else ""
+        raise click.ClickException(f"{error}{also}") from error
     except PageError as error:
         raise click.ClickException(f"{chosen.page}: {error}") from error
 
@@ -202,7 +216,7 @@ def _run(
     stage = presenter()
     script = chosen.script(stage.screen_names())
     learning = not (fast or record)
-    if learning:
+    if learning and not chosen.part:
         remember_chapter(chosen.number, finished=False)
     missed_before = _missed_before(chosen) if learning else ()
     if replay:
@@ -223,6 +237,8 @@ def _run(
     if not learning:
         held = compare(page_values(chosen.text()), outcome.names)
         show_values(chosen, held, outcome.names, json_file)
+    elif outcome.finished and chosen.part:
+        click.echo(f"That was a part of chapter {chosen.number}: {command_line('learn')}")
     elif outcome.finished:
         remember_chapter(chosen.number, finished=True)
         _store_of_missed(chosen).save(outcome.missed)
@@ -236,7 +252,9 @@ def _store_of_missed(one: Chapter) -> "MissedBefore":
 
 
 def _missed_before(chosen: Chapter) -> "Sequence[Missed]":
-    """Return what the learner missed in the chapter before this one."""
+    """Return what the learner missed in the chapter before this one; nothing for a part."""
+    if chosen.part:
+        return ()
     before = [one for number, one in find_chapters().items() if number < chosen.number]
     return _store_of_missed(before[-1]).load() if before else ()
 
@@ -249,7 +267,7 @@ def _run_fast(
     from kafka_edu.instruments.recording import Recorder, thinned
     from kafka_edu.supervisor.cluster import running_cluster
 
-    name = f"chapter-{chosen.number}-fast"
+    name = f"chapter-{chosen.id}-fast"
     wish = script.cluster
     with contextlib.ExitStack() as stack:
         stack.enter_context(
@@ -308,7 +326,7 @@ def _run_live(
     from kafka_edu.supervisor.cluster import attach, is_up, start_cluster
     from kafka_edu.supervisor.cluster_folder import ClusterFolder
 
-    name = f"chapter-{chosen.number}"
+    name = f"chapter-{chosen.id}"
     folder = ClusterFolder.of(name)
     if from_start and is_up(folder):
         attach(name).down(delete=True)
@@ -344,7 +362,7 @@ def show_values(
     chosen: Chapter, held: "Sequence[Held]", names: "Mapping[str, str]", json_file: Path | None
 ) -> None:
     """Show the values of the page beside those of the run. Exit with 1 if one does not hold."""
-    report = Report(f"chapter-{chosen.number}")
+    report = Report(f"chapter-{chosen.id}")
     for name, value in names.items():
         report.figure(name, value)
     wrong = [each for each in held if each.objection]

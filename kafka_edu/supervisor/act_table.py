@@ -47,6 +47,10 @@ NUMBERS: Final = frozenset(
 )
 
 
+ZOOKEEPER_KEY: Final = "zookeeper"
+"""In a request for an act on a process, the key of a ZooKeeper server's number."""
+
+
 class Act(NamedTuple):
     """One act."""
 
@@ -60,7 +64,13 @@ class Act(NamedTuple):
     """Whether it is confirmed first."""
 
     def title_with(self, values: dict[str, object]) -> str:
-        """Return the title with the values of the parameters."""
+        """Return the title with the values of the parameters. An act on a process may name a
+        ZooKeeper server in place of a broker: its number, or leader or follower.
+        """
+        if ZOOKEEPER_KEY in values:
+            server = str(values[ZOOKEEPER_KEY])
+            name = f"zookeeper-{server}" if server.isdecimal() else f"ZooKeeper's {server}"
+            return self.title.replace("broker {broker}", name)
         return self.title.format(**{p.value: values.get(p.value, f"<{p}>") for p in Parameter})
 
 

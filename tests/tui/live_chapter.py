@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def check_live_chapter(one: Chapter, folder: Path, *options: str, timeout_s: int = 500) -> None:
     """Fail unless the chapter ends well, its page holds, and its cluster is gone."""
     report = folder / "chapter.json"
-    words = ["chapter", one.number, "--fast", *options, "--json", str(report)]
+    words = [*one.command.split(), "--fast", *options, "--json", str(report)]
     done = subprocess.run(
         [sys.executable, "-m", "kafka_edu", *words],
         env={**os.environ, "KAFKA_EDU_HOME": str(folder / "home")},

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chapters.chapter import Chapter, find_chapters
+from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
 from tests.tui.live_chapter import check_live_chapter
 
 pytestmark = pytest.mark.tui
@@ -17,6 +18,19 @@ CHAPTERS = [one for one in find_chapters().values() if not one.needs()]
 
 @pytest.mark.parametrize("one", CHAPTERS, ids=lambda one: one.number)
 def test_a_chapter_runs_live_and_its_page_holds(one: Chapter, tmp_path: Path) -> None:
+    check_live_chapter(one, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [part for one in CHAPTERS for part in one.parts().values()],
+    ids=lambda one: one.id,
+)
+def test_a_part_of_a_chapter_runs_live_and_its_page_holds(one: Chapter, tmp_path: Path) -> None:
+    try:
+        check_installed()
+    except ApacheZooKeeperError as error:
+        pytest.skip(str(error))
     check_live_chapter(one, tmp_path)
 
 

@@ -58,7 +58,9 @@ class Stage:
             str(key): (row.leader, row.isr) for key, row in cluster.partitions.by_key.items()
         }
         try:
-            return resolve(act, names, Knows(cluster.controller, partitions))
+            servers = [server for server, runs in cluster.zookeepers.items() if runs]
+            leader = cluster.zookeeper_leader
+            return resolve(act, names, Knows(cluster.controller, partitions, leader, servers))
         except UnknownTargetError as error:
             raise StageError(str(error)) from error
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.instruments.presenter.expectation import bound_by, filled, meets, readable
 from kafka_edu.instruments.presenter.script import Script, ScriptAct, Step
-from kafka_edu.supervisor.act_table import ACTS
+from kafka_edu.supervisor.act_table import ACTS, ZOOKEEPER_KEY
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone
 
@@ -366,7 +366,8 @@ class Presentation:
         values: dict[str, object] = {
             key: filled(str(value), self.names) for key, value in act.values.items()
         }
-        by_role = not str(values.get("broker", "0")).isdecimal()
+        target = values.get(ZOOKEEPER_KEY, values.get("broker", "0"))
+        by_role = not str(target).isdecimal()
         same = by_role or ACTS[act.name].title_with(values) == requested.title
         return act.name == requested.action and same
 
@@ -512,7 +513,8 @@ def resolve(act: ScriptAct, names: Mapping[str, str], knows: "Knows") -> dict[st
     """
     values: dict[str, int | str] = {}
     for key, value in act.values.items():
-        values[key] = _find(filled(value, names), knows) if isinstance(value, str) else value
+        find = _find_server if key == ZOOKEEPER_KEY else _find
+        values[key] = find(filled(value, names), knows) if isinstance(value, str) else value
     return values
 
 
@@ -521,10 +523,29 @@ class UnknownTargetError(Exception):
 
 
 class Knows(NamedTuple):
-    """The known state of the cluster: its controller, and the leader and ISR of each partition."""
+    """The known state of the cluster: its controller, the leader and ISR of each partition, and the
+    servers of its ensemble.
+    """
 
     controller: int
     partitions: Mapping[str, tuple[int, Sequence[int]]]
+    zookeeper_leader: int | None = None
+    """The server that leads, or None."""
+    zookeepers: Sequence[int] = ()
+    """The servers that run."""
+
+
+def _find_server(words: str, knows: Knows) -> int:
+    if words.isdecimal():
+        return int(words)
+    if knows.zookeeper_leader is None:
+        raise UnknownTargetError("no ZooKeeper server leads now")
+    if words == "leader":
+        return knows.zookeeper_leader
+    for server in knows.zookeepers:
+        if server != knows.zookeeper_leader:
+            return server
+    raise UnknownTargetError("no ZooKeeper server follows now")
 
 
 def _find(words: str, knows: Knows) -> int | str:

@@ -27,7 +27,7 @@ from kafka_edu.instruments.presenter.script import (
     Step,
     Value,
 )
-from kafka_edu.supervisor.act_table import ACTS, NUMBERS, Parameter
+from kafka_edu.supervisor.act_table import ACTS, NUMBERS, PROCESS_ACTS, ZOOKEEPER_KEY, Parameter
 from kafka_edu.trace.event import EVENT_TYPES, Kind, Level
 
 TESTS: Final = ("is", "has", "lacks", "above", "below")
@@ -76,6 +76,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 _FINDS: Final = re.compile(
     r"(leader|follower) of .+-\d+|(?:not the )?controller|\d+|\{[a-z][a-z0-9_]*\}"
 )
+_FINDS_SERVER: Final = re.compile(r"leader|follower|\d+|\{[a-z][a-z0-9_]*\}")
 
 
 class ScriptError(Exception):
@@ -382,9 +383,13 @@ class _Reader:
             near = difflib.get_close_matches(name, ACTS, 1)
             hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(ACTS)}"
             table.fail(f"there is no act '{name}': {hint}", "name")
-        table.allow("name", *(parameter.value for parameter in act.parameters))
+        on_server = act in PROCESS_ACTS and ZOOKEEPER_KEY in table.values
+        named = [one for one in act.parameters if one is not Parameter.BROKER or not on_server]
+        table.allow("name", *named, *([ZOOKEEPER_KEY] if on_server else []))
         values: dict[str, Value] = {}
-        for parameter in act.parameters:
+        if on_server:
+            values[ZOOKEEPER_KEY] = self._server(table)
+        for parameter in named:
             value = table.values.get(parameter.value)
             if not isinstance(value, str | int):
                 table.fail(f"act '{name}' needs '{parameter.value}'", "name")
@@ -393,6 +398,19 @@ class _Reader:
                 self._check_target(table, parameter, value)
             values[parameter.value] = value
         return ScriptAct(name, values, self._lines.line(table.place))
+
+    def _server(self, table: _Table) -> Value:
+        """Return which ZooKeeper server an act is on."""
+        value = table.values[ZOOKEEPER_KEY]
+        if isinstance(value, int):
+            return value
+        if not isinstance(value, str) or not _FINDS_SERVER.fullmatch(value):
+            table.fail(
+                f"'{ZOOKEEPER_KEY}' is a number, 'leader', 'follower', or a bound name in braces",
+                ZOOKEEPER_KEY,
+            )
+        self._check_names(table, ZOOKEEPER_KEY, value)
+        return value
 
     def _check_target(self, table: _Table, parameter: Parameter, value: str) -> None:
         if parameter in NUMBERS and not _FINDS.fullmatch(value):

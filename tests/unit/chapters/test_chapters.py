@@ -30,7 +30,9 @@ PARTS = (
 )
 FIRST_LESSON = "00"
 CHAPTERS = list(find_chapters().values())
-each_chapter = pytest.mark.parametrize("one", CHAPTERS, ids=lambda one: one.number)
+each_chapter = pytest.mark.parametrize("one", CHAPTERS, ids=lambda one: one.id)
+PARTS_OF_CHAPTERS = [part for one in CHAPTERS for part in one.parts().values()]
+each_page = pytest.mark.parametrize("one", [*CHAPTERS, *PARTS_OF_CHAPTERS], ids=lambda one: one.id)
 
 
 @each_chapter
@@ -43,14 +45,14 @@ def test_the_page_has_all_parts_in_their_order(one: Chapter) -> None:
     assert one.title.startswith(f"{one.number} ")
 
 
-@each_chapter
+@each_page
 def test_the_recording_bears_the_page_out(one: Chapter, tmp_path: Path) -> None:
     report = tmp_path / "chapter.json"
-    words = [one.number, "--replay", "--plain", "--fast", "--json", str(report)]
+    words = [*one.command.split()[1:], "--replay", "--plain", "--fast", "--json", str(report)]
     result = CliRunner(env={"KAFKA_EDU_HOME": str(tmp_path)}).invoke(chapter, words)
     assert result.exit_code == 0, result.output
     marked = len(page_values(one.text()))
-    assert f"the {marked} marked values of README.md hold" in result.output
+    assert f"the {marked} marked values of {one.page.name} hold" in result.output
     assert all(target["holds"] for target in json.loads(report.read_text())["targets"])
     told = re.findall(r"^ +(?:b\d|sup|zk)  .*$", result.output, flags=re.MULTILINE)
     assert told
@@ -79,7 +81,7 @@ OTHER_NAMES |= {"killed.jsonl.gz"}
 def test_the_settings_that_a_chapter_names_exist(one: Chapter) -> None:
     named = {
         word
-        for file in (*one.folder.glob("*.md"), *one.folder.glob("script.toml"))
+        for file in (*one.folder.glob("*.md"), *one.folder.glob("*.toml"))
         for word in re.findall(r"\b[a-z]+(?:\.[a-z]+){2,}\b", file.read_text(encoding="utf-8"))
     }
     assert named - OTHER_NAMES - CONFIG_DEF.keys.keys() - TOPIC_CONFIG.keys.keys() == set()
@@ -121,7 +123,7 @@ def test_the_page_of_the_course_names_it(one: Chapter) -> None:
     assert f"../chapters/{one.name}/teacher.md" in text
 
 
-@each_chapter
+@each_page
 def test_the_recording_is_small(one: Chapter) -> None:
     assert one.recording.stat().st_size <= MAX_RECORDING
 
@@ -163,6 +165,19 @@ def test_an_unknown_chapter_is_refused_with_those_there_are() -> None:
     result = CliRunner().invoke(chapter, ["77"])
     assert result.exit_code == 2
     assert "there is no chapter '77'; there are: " in result.output
+
+
+def test_a_chapter_names_its_parts() -> None:
+    assert [part.id for part in PARTS_OF_CHAPTERS] == ["05-ensemble"]
+    result = CliRunner().invoke(chapter, ["05", "--part", "choir"])
+    assert result.exit_code == 2
+    assert "chapter 05 has no part 'choir'; there are: ensemble" in result.output
+    read = CliRunner().invoke(chapter, ["05", "--part", "ensemble", "--read"])
+    assert "Two of three are gone" in read.output
+    for part in PARTS_OF_CHAPTERS:
+        page = part._replace(part="").text()
+        assert f"]({part.page.name})" in page
+        assert f"./kafka-edu {part.command} " in page
 
 
 def test_without_a_terminal_no_cluster_is_started(tmp_path: Path) -> None:
