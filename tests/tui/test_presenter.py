@@ -81,7 +81,8 @@ def test_the_question_stands_before_the_answer_and_the_way_back_shows_the_moment
         assert "Who will notice first" in asked
         assert "Only the session in ZooKeeper" not in asked
         assert "killed (SIGKILL)" not in asked
-        answered = await press(pilot, app, "1")
+        assert "How sure are you? 1 a guess · 2 rather sure" in await press(pilot, app, "1")
+        answered = await press(pilot, app, "2")
         assert "No, choice 3. The connections break at once" in answered
         assert "✓ the process has gone" in answered
         assert "killed (SIGKILL)" in answered, "the card of the dead broker"
@@ -113,7 +114,7 @@ def test_digits_jump_to_screens_while_no_question_is_open(tmp_path: Path) -> Non
 
 def test_it_resumes_where_it_stopped(tmp_path: Path) -> None:
     async def first(pilot: Pilot[None], app: PresenterApp) -> None:
-        for key in ("space", "space", "space", "3", "space"):
+        for key in ("space", "space", "space", "3", "1", "space"):
             await press(pilot, app, key)
         assert app.presentation.step == 2
 
@@ -133,7 +134,7 @@ def test_it_resumes_where_it_stopped(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
 def test_the_page_ends_in_view_at_each_size(tmp_path: Path, size: tuple[int, int]) -> None:
     async def show(pilot: Pilot[None], app: PresenterApp) -> None:
-        for key in ("space", "space", "space", "3"):
+        for key in ("space", "space", "space", "3", "1"):
             shown = await press(pilot, app, key)
         assert app.presentation.phase is Phase.ANSWER
         assert "[space] goes on · [backspace] back" in shown
@@ -235,7 +236,7 @@ def test_the_text_has_room_on_every_screen_of_a_small_terminal(tmp_path: Path) -
 
 def test_a_long_text_is_scrolled_by_its_own_keys(tmp_path: Path) -> None:
     async def show(pilot: Pilot[None], app: PresenterApp) -> None:
-        for key in ("space", "space", "space", "1"):
+        for key in ("space", "space", "space", "1", "space"):
             await press(pilot, app, key)
         assert "more text" in text(app)
         assert "2/5 · Kill a leader" not in text(app)

@@ -312,7 +312,8 @@ class PlainPresenter:
             case " " | "\r" | "\n":
                 self._perform(at.go_on(self._clock_us))
             case "b" | "\x7f" | "\x08":
-                self._perform(at.back())
+                if not at.erase():
+                    self._perform(at.back())
             case "q" | "\x04" | "\x1b" | "":
                 self._console.print("[dim]stopped here; the same command goes on from here[/]")
                 return False
@@ -348,9 +349,12 @@ def _keys(fast: bool) -> Iterator["asyncio.Queue[str]"]:
                 key = os.read(fd, 1).decode("utf-8", "replace")
             else:
                 line = sys.stdin.readline()
-                key = line.strip()[:1] or (" " if line else "")
+                words = line.strip()
+                # a number of a pipe is an answer, and nobody asks a pipe how sure it is
+                key = f"{words} " if words.isdecimal() else words[:1] or (" " if line else "")
             with contextlib.suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(keys.put_nowait, key)
+                for each in key or ("",):
+                    loop.call_soon_threadsafe(keys.put_nowait, each)
             if not key:
                 return
 

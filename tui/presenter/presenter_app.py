@@ -27,7 +27,6 @@ from kafka_edu.instruments.presenter.presentation import (
     Watch,
 )
 from kafka_edu.instruments.presenter.script import ScriptAct
-from kafka_edu.instruments.presenter.script_reader import MAX_CHOICES
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
@@ -49,8 +48,8 @@ _DIGITS: Final = {each.key: each for each in DECLARATIONS}
 
 
 def _digit_bindings() -> Iterable[BindingType]:
-    """A digit chooses while a question is open, and else jumps to a screen."""
-    for number in range(1, MAX_CHOICES + 1):
+    """A digit chooses or is typed while a question is open, and else jumps to a screen."""
+    for number in range(10):
         yield Binding(str(number), f"choose({number})", show=False, priority=True)
         if (screen := _DIGITS.get(str(number))) is not None:
             yield Binding(str(number), f"look('{screen.name}')", screen.title, show=False)
@@ -61,6 +60,7 @@ class PresenterApp(DashboardApp):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "go_on", "go on", priority=True),
+        Binding("enter", "say_number", "says it", show=False, priority=True),
         Binding("backspace", "page_back", "back", priority=True),
         Binding("pageup", "scroll_page(-1)", "text up", show=False, priority=True),
         Binding("pagedown", "scroll_page(1)", "text down", show=False, priority=True),
@@ -281,8 +281,10 @@ class PresenterApp(DashboardApp):
         """Digits choose only while a question is open."""
         if action == "choose":
             return self.presentation.can_choose
+        if action == "say_number":
+            return bool(self.presentation.typed)
         if action == "page_back":
-            return self.presentation.shown > 0
+            return self.presentation.shown > 0 or bool(self.presentation.typed)
         if action == "scroll_page":
             return any(panel.overflows for panel in self.screen.query(PresenterPanel))
         return super().check_action(action, parameters)
@@ -293,8 +295,14 @@ class PresenterApp(DashboardApp):
             self._changed()
             self._perform(effects)
 
+    def action_say_number(self) -> None:
+        self.action_go_on()
+
     def action_page_back(self) -> None:
-        self._perform(self.presentation.back())
+        if self.presentation.erase():
+            self.look()
+        else:
+            self._perform(self.presentation.back())
 
     def action_scroll_page(self, direction: int) -> None:
         """Scroll a page of text that is longer than its panel."""
@@ -306,6 +314,7 @@ class PresenterApp(DashboardApp):
         effects = self.presentation.choose(number, self.clock_us)
         self._changed()
         self._perform(effects)
+        self.look()
 
     @property
     def finished(self) -> bool:

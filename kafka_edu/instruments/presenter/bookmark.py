@@ -37,6 +37,7 @@ class Bookmark:
                 tuple(map(bool, fields["seen"])),
                 {int(step): int(moment) for step, moment in fields["moments"].items()},
                 int(fields["since_us"]),
+                {int(step): int(sure) for step, sure in fields.get("sure", {}).items()},
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
@@ -63,7 +64,10 @@ class MissedBefore:
         """Return them; none if nothing is kept. A broken file counts as none."""
         try:
             rows = json.loads(self.path.read_text(encoding="utf-8"))["missed"]
-            return [Missed(int(step), str(question), str(right)) for step, question, right in rows]
+            return [
+                Missed(int(step), str(question), str(right), *map(int, sure))
+                for step, question, right, *sure in rows
+            ]
         except (OSError, ValueError, KeyError, TypeError):
             return []
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kafka_edu.instruments.presenter.expectation import readable
 from kafka_edu.instruments.presenter.presentation import ORDER, Missed, Phase, Presentation, happens
-from kafka_edu.instruments.presenter.script import Question, Step
+from kafka_edu.instruments.presenter.script import SURE, Number, Question, Step
 from kafka_edu.supervisor.act_table import ACTS
 
 
@@ -47,6 +47,7 @@ def _lines(at: Presentation) -> Iterator[Line]:
         yield Line(Role.TITLE, at.script.title)
         yield Line(Role.SAY, readable(at.script.end, at.names) or "This was the last step.")
         yield from _recap(at.missed(), "here")
+        yield from _calibration(at)
         yield Line(Role.HINT, "[space] ends · [backspace] an earlier step")
         return
     step = steps[at.shown]
@@ -71,8 +72,19 @@ def _recap(missed: Sequence[Missed], where: str) -> Iterator[Line]:
     if missed:
         yield Line(Role.NOTE, f"You expected something else {where}:")
     for each in missed:
-        yield Line(Role.QUESTION, f"step {each.step} · {each.question}")
+        sure = f" (you were {SURE[each.sure - 1]})" if each.sure == len(SURE) else ""
+        yield Line(Role.QUESTION, f"step {each.step} · {each.question}{sure}")
         yield Line(Role.SEEN, f"✓ {each.right}")
+
+
+def _calibration(at: Presentation) -> Iterator[Line]:
+    """Yield how often the learner was right, by how sure that was said to be."""
+    said = [
+        f"{SURE[sure - 1]}: {sum(right)} of {len(right)} right"
+        for sure, right in at.judged().items()
+    ]
+    if said:
+        yield Line(Role.NOTE, f"How sure you were · {' · '.join(said)}")
 
 
 def in_vain(at: Presentation) -> str:
@@ -101,6 +113,8 @@ def _question(at: Presentation, ask: Question, reached: int) -> Iterator[Line]:
     """Yield the question and its choices. The right one is marked when the answer is shown."""
     yield Line(Role.QUESTION, readable(ask.question, at.names))
     chosen = at.choices.get(at.shown)
+    if ask.number is not None:
+        yield from _number(at, ask.number, chosen, reached)
     right = ask.right if reached >= ORDER.index(Phase.ANSWER) else None
     for number, choice in enumerate(ask.choices, 1):
         if number == right:
@@ -110,6 +124,19 @@ def _question(at: Presentation, ask: Question, reached: int) -> Iterator[Line]:
         else:
             sign, role = " ", Role.CHOICE
         yield Line(role, f"{sign} {number} {readable(choice, at.names)}")
+    if at.asks_sure and at.can_choose:
+        sure = " · ".join(f"{number} {words}" for number, words in enumerate(SURE, 1))
+        yield Line(Role.QUESTION, f"How sure are you? {sure}")
+
+
+def _number(at: Presentation, number: Number, said: int | None, reached: int) -> Iterator[Line]:
+    """Yield the number that is typed, that the learner has typed, and the right one."""
+    if said is not None:
+        yield Line(Role.CHOSEN, f"▶ {number.words(said)}")
+    elif at.can_choose:
+        yield Line(Role.CHOICE, f"  {at.typed}▁ {number.unit}".rstrip())
+    if reached >= ORDER.index(Phase.ANSWER):
+        yield Line(Role.SEEN, f"✓ {number.words(number.value(at.names))}")
 
 
 def _watched(at: Presentation) -> Iterator[Line]:
@@ -128,15 +155,39 @@ def _watched(at: Presentation) -> Iterator[Line]:
 
 def _answer(at: Presentation, ask: Question) -> str:
     chosen = at.choices.get(at.shown)
-    if ask.right and chosen:
+    if ask.number is not None:
+        verdict = _verdict(ask.number, chosen, at)
+    elif ask.right and chosen:
         reply = ask.replies[chosen - 1] if ask.replies else ""
         no = f"No, choice {ask.right}. " + (f"{readable(reply, at.names)}\n" if reply else "")
-        verdict = no if ask.missed(chosen) else "Yes. "
+        verdict = no if ask.missed(chosen, at.names) else "Yes. "
     elif ask.right:
         verdict = f"Choice {ask.right}. "
     else:
         verdict = ""
     return verdict + readable(ask.answer, at.names)
+
+
+def _verdict(number: Number, said: int | None, at: Presentation) -> str:
+    """Return what is to be said of a typed number before the answer."""
+    right = number.value(at.names)
+    words = number.words(right)
+    if said is None or right is None:
+        return f"It is {words}. "
+    if said == right:
+        return "Yes. "
+    if number.is_near(said, at.names):
+        return f"Yes, near enough: {words}. "
+    return f"No, it is {words}: {_times(said, right)}. "
+
+
+def _times(said: int, right: int) -> str:
+    """Return how far a number is off, in words."""
+    if not said or not right:
+        return "more than you said" if right > said else "less than you said"
+    far = max(said, right) / min(said, right)
+    times = f"{far:,.0f} times" if far >= 2 else f"{(far - 1) * 100:.0f} %"
+    return f"{times} {'more' if right > said else 'less'} than you said"
 
 
 def _hint(at: Presentation) -> str:
@@ -145,7 +196,12 @@ def _hint(at: Presentation) -> str:
         return f"[space] forward to step {at.shown + 2}{back}"
     if at.can_choose:
         ask = at.present.ask
+        if at.asks_sure:
+            return f"[1]…[{len(SURE)}] says how sure you are · [space] does not say it{back}"
+        if at.typed:
+            return "[0]…[9] types · [backspace] takes a digit back · [enter] says it"
         digits = f"[1]…[{len(ask.choices)}] chooses · " if ask and ask.choices else ""
+        digits = "[0]…[9] types a number · " if ask and ask.number else digits
         return (
             f"{digits}[space] shows the answer{back}"
             if _answer_follows(at)

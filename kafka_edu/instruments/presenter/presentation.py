@@ -14,12 +14,13 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from kafka_edu.instruments.presenter.expectation import bound_by, filled, meets, readable
-from kafka_edu.instruments.presenter.script import Script, ScriptAct, Step
+from kafka_edu.instruments.presenter.script import SURE, Script, ScriptAct, Step
 from kafka_edu.supervisor.act_table import ACTS, ZOOKEEPER_KEY
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone
 
 MAX_PAST: Final = 10_000
+MAX_DIGITS: Final = 12
 
 
 class Phase(StrEnum):
@@ -115,6 +116,7 @@ class SavedPlace(NamedTuple):
     moments: Mapping[int, int] = {}
     since_us: int = 0
     """When the watching part of the present step began."""
+    sure: Mapping[int, int] = {}
 
 
 class Missed(NamedTuple):
@@ -124,7 +126,9 @@ class Missed(NamedTuple):
     """The number of its step, from 1."""
     question: str
     right: str
-    """The right choice."""
+    """The right choice or number."""
+    sure: int = 0
+    """How sure the learner was: a number in SURE, or 0 if that was not said."""
 
 
 class OtherAct(NamedTuple):
@@ -158,7 +162,13 @@ class Presentation:
         self.shown = 0
         self.names: dict[str, str] = {}
         self.choices: dict[int, int] = {}
-        """Step → the number of the learner's choice."""
+        """Step → the number of the learner's choice, or the number that was typed."""
+        self.sure: dict[int, int] = {}
+        """Step → how sure the learner was of that."""
+        self.typed = ""
+        """The digits of a number, as far as they are typed."""
+        self.asks_sure = False
+        """Whether an answer was given, and the presentation asks how sure the learner is."""
         self.moments: dict[int, int] = {}
         """Step → when it was over."""
         self.seen: list[bool] = []
@@ -189,6 +199,7 @@ class Presentation:
             self.phase = Phase(place.phase)
         self.shown = self.reached
         self.names, self.choices = dict(place.names), dict(place.choices)
+        self.sure = dict(place.sure)
         self.moments, self.since_us = dict(place.moments), place.since_us
         self.seen = [False] * len(self.present.expectations)
         for at, was_seen in enumerate(place.seen[: len(self.seen)]):
@@ -204,19 +215,34 @@ class Presentation:
             tuple(self.seen),
             dict(self.moments),
             self.since_us,
+            dict(self.sure),
         )
 
     def missed(self) -> list[Missed]:
-        """Return the questions that the learner answered wrong, in their order."""
-        return [
+        """Return the questions that the learner answered wrong: those first of which the learner
+        was sure, and then in their order.
+        """
+        missed = [
             Missed(
                 number + 1,
                 readable(step.ask.question, self.names),
-                readable(step.ask.choices[step.ask.right - 1], self.names),
+                readable(step.ask.right_words(self.names), self.names),
+                self.sure.get(number, 0),
             )
             for number, step in enumerate(self.script.steps)
-            if step.ask is not None and step.ask.missed(self.choices.get(number))
+            if step.ask is not None and step.ask.missed(self.choices.get(number), self.names)
         ]
+        return sorted(missed, key=lambda one: -one.sure)
+
+    def judged(self) -> dict[int, list[bool]]:
+        """Return, for each sureness in use, whether each answer was right."""
+        judged: dict[int, list[bool]] = {}
+        for number, sure in sorted(self.sure.items(), key=lambda item: -item[1]):
+            ask = self.script.steps[number].ask
+            if ask is not None and ask.has_answer:
+                right = not ask.missed(self.choices.get(number), self.names)
+                judged.setdefault(sure, []).append(right)
+        return judged
 
     @property
     def present(self) -> Step:
@@ -292,18 +318,43 @@ class Presentation:
             case Phase.WATCHING if self.waits and not self.impatient and not self.failure:
                 self.impatient = True
                 return []
+            case Phase.QUESTION if self.typed:
+                self._answered(int(self.typed))
+                return []
             case Phase.END:
                 return [Finish()]
         return self._enter(self.phase, now_us)
 
     def choose(self, number: int, now_us: int) -> list[Effect]:
-        """Take the learner's choice, from 1. Nothing happens if there is no such choice."""
-        if not self.can_choose or self.present.ask is None:
+        """Take a digit: the learner's choice, from 1; a digit of the number that is typed; or how
+        sure the learner is of the answer just given. Nothing happens if there is no such choice.
+        """
+        ask = self.present.ask
+        if not self.can_choose or ask is None:
             return []
-        if not 1 <= number <= len(self.present.ask.choices):
-            return []
-        self.choices[self.step] = number
-        return self._enter(self.phase, now_us)
+        if self.asks_sure:
+            if not 1 <= number <= len(SURE):
+                return []
+            self.sure[self.step] = number
+            return self._enter(self.phase, now_us)
+        if ask.number is not None:
+            self.typed = (self.typed + str(number))[:MAX_DIGITS]
+        elif 1 <= number <= len(ask.choices):
+            self._answered(number)
+            if not ask.has_answer:
+                return self._enter(self.phase, now_us)
+        return []
+
+    def erase(self) -> bool:
+        """Take the last typed digit back. Return whether there was one."""
+        erased = bool(self.typed) and self.can_choose
+        if erased:
+            self.typed = self.typed[:-1]
+        return erased
+
+    def _answered(self, said: int) -> None:
+        self.choices[self.step] = said
+        self.typed, self.asks_sure = "", True
 
     @property
     def can_choose(self) -> bool:
@@ -421,6 +472,7 @@ class Presentation:
 
     def _enter(self, after: Phase, now_us: int) -> list[Effect]:
         """Go to the next part that the step has, or to the next step."""
+        self.typed, self.asks_sure = "", False
         for phase in ORDER[ORDER.index(after) + 1 :]:
             if self._has(phase):
                 self.phase = phase

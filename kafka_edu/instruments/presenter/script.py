@@ -98,8 +98,45 @@ class ScriptAct(NamedTuple):
     line: int
 
 
+class Number(NamedTuple):
+    """A number that the learner types, judged by nearness."""
+
+    right: str
+    """A name that the script binds, or the difference of two: `heir_at-killed_at`."""
+    unit: str = ""
+    """`ms` for example; empty for a count."""
+    within: float = 1.0
+    """A number is near if it is at most this many times as large as the right one, and at least
+    that part of it. 1: only the right one is near.
+    """
+
+    def value(self, names: Mapping[str, str]) -> int | None:
+        """Return the right number, or None as long as it is not known."""
+        name, _, less = self.right.partition("-")
+        try:
+            return int(names[name]) - (int(names[less]) if less else 0)
+        except (KeyError, ValueError):
+            return None
+
+    def is_near(self, typed: int, names: Mapping[str, str]) -> bool:
+        """Return whether a typed number is near enough."""
+        right = self.value(names)
+        if right is None:
+            return False
+        low, high = sorted((typed, right))
+        return high <= low * self.within
+
+    def words(self, number: int | None) -> str:
+        """Return a number with its unit, to read."""
+        return f"{number:,} {self.unit}".rstrip() if number is not None else "…"
+
+
+SURE: Final = ("a guess", "rather sure", "sure")
+"""What a learner may say of an answer, from 1."""
+
+
 class Question(NamedTuple):
-    """A question before the answer."""
+    """A question before the answer: with choices, with a number to type, or with neither."""
 
     question: str
     choices: tuple[str, ...]
@@ -108,10 +145,26 @@ class Question(NamedTuple):
     answer: str
     replies: tuple[str, ...] = ()
     """A reply for each choice, empty where it has none. Without replies it is empty."""
+    number: Number | None = None
 
-    def missed(self, choice: int | None) -> bool:
-        """Return whether this choice is wrong. No choice is no wrong one."""
-        return bool(self.right and choice and choice != self.right)
+    @property
+    def has_answer(self) -> bool:
+        """Return whether an answer can be right or wrong."""
+        return bool(self.right or self.number)
+
+    def missed(self, said: int | None, names: Mapping[str, str]) -> bool:
+        """Return whether this choice, or this number, is wrong. No answer is no wrong one."""
+        if said is None or not self.has_answer:
+            return False
+        if self.number is not None:
+            return not self.number.is_near(said, names)
+        return said != self.right
+
+    def right_words(self, names: Mapping[str, str]) -> str:
+        """Return the right choice or number as it stands in the script, to be filled."""
+        if self.number is not None:
+            return self.number.words(self.number.value(names))
+        return self.choices[self.right - 1]
 
 
 class Step(NamedTuple):

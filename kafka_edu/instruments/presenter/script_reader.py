@@ -20,6 +20,7 @@ from kafka_edu.instruments.presenter.script import (
     Expectation,
     FactFilter,
     Jobs,
+    Number,
     Picture,
     Question,
     Script,
@@ -73,6 +74,7 @@ ZOOKEEPERS: Final = ("embedded", "apache")
 API_LEVELS: Final = ("2.0", "2.8")
 FACTS: Final = "a list of texts and of tables with an 'event'"
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+_RIGHT_NUMBER: Final = re.compile(r"[a-z][a-z0-9_]*(-[a-z][a-z0-9_]*)?")
 _FINDS: Final = re.compile(
     r"(leader|follower) of .+-\d+|(?:not the )?controller|\d+|\{[a-z][a-z0-9_]*\}"
 )
@@ -267,6 +269,8 @@ class _Reader:
         expectations = tuple(self._expectation(wait) for wait in table.tables("wait"))
         if question is not None and ask is not None:
             question = question._replace(answer=self._text(ask, "answer", needed=True))
+            if question.number is not None:
+                self._check_number(ask, question.number)
             if (replies := ask.table("replies")) is not None:
                 for key in replies.values:
                     self._text(replies, key, needed=True)
@@ -421,7 +425,7 @@ class _Reader:
             )
 
     def _question(self, table: _Table) -> Question:
-        table.allow("question", "choices", "right", "answer", "replies")
+        table.allow("question", "choices", "right", "answer", "replies", "number")
         choices = table.values.get("choices", [])
         if not isinstance(choices, list) or not all(isinstance(each, str) for each in choices):
             table.fail("'choices' is a list of texts", "choices")
@@ -433,7 +437,32 @@ class _Reader:
             table.number("right", len(choices)),
             table.words("answer", needed=True),
             self._replies(table, choices),
+            self._number(table, choices),
         )
+
+    def _number(self, table: _Table, choices: Sequence[str]) -> Number | None:
+        """Return the number that the learner is to type, if the question wants one."""
+        wanted = table.table("number")
+        if wanted is None:
+            return None
+        wanted.allow("right", "unit", "within")
+        if choices:
+            table.fail("a question has 'choices' or a 'number', not both", "number")
+        right = wanted.words("right", needed=True)
+        if not _RIGHT_NUMBER.fullmatch(right):
+            wanted.fail(
+                "'right' is a bound name, or the difference of two: heir_at-killed_at", "right"
+            )
+        within = wanted.values.get("within", 1)
+        if isinstance(within, bool) or not isinstance(within, int | float) or within < 1:
+            wanted.fail("'within' is a number of times, such as 2; 1 wants the number", "within")
+        return Number(right, wanted.words("unit"), float(within))
+
+    def _check_number(self, ask: _Table, number: Number) -> None:
+        """When the answer is due, the right number is known: a step up to this one binds it."""
+        for name in number.right.split("-"):
+            if name not in self._names:
+                ask.fail(f"no wait and no picture up to this step binds '{name}'", "number")
 
     def _replies(self, table: _Table, choices: Sequence[str]) -> tuple[str, ...]:
         """Return the replies by choice. `replies = { 1 = "…" }` needs no reply for the others."""

@@ -28,6 +28,7 @@ from kafka_edu.instruments.presenter.script import (
     Condition,
     Expectation,
     Jobs,
+    Number,
     Picture,
     Question,
     Script,
@@ -100,7 +101,9 @@ def test_narration_load_question_acts_evidence_answer() -> None:
     assert texts(at, Role.QUESTION) == ["Who?"]
     assert not texts(at, Role.ANSWER), "the question comes before the answer"
     assert at.choose(3, 40) == [], "there is no third choice"
-    assert at.choose(1, 40) == [Perform(KILL), Watch()]
+    assert at.choose(1, 40) == []
+    assert texts(at, Role.QUESTION)[1] == "How sure are you? 1 a guess · 2 rather sure · 3 sure"
+    assert at.go_on(40) == [Perform(KILL), Watch()], "nobody has to say it"
 
     assert not at.apply(happened(ended(1), 39)), "that was before the act"
     assert at.apply(happened(BrokerFailed(broker_id=1, shutting_down=False), 41)) is False
@@ -280,6 +283,22 @@ def test_targets_are_found_when_the_act_is_due() -> None:
         broker("follower of web-9")
 
 
+def test_a_server_of_the_ensemble_is_found_when_the_act_is_due() -> None:
+    knows = Knows(2, {}, zookeeper_leader=2, zookeepers=(2, 3))
+
+    def server(words: str | int, now: Knows = knows) -> int | str:
+        return resolve(ScriptAct("kill", {"zookeeper": words}, 1), {"v": "1"}, now)["zookeeper"]
+
+    assert [server(words) for words in ("leader", "follower", "{v}", 3)] == [2, 3, 1, 3]
+    with pytest.raises(UnknownTargetError, match="no ZooKeeper server leads now"):
+        server("follower", Knows(2, {}))
+    with pytest.raises(UnknownTargetError, match="no ZooKeeper server follows now"):
+        server("follower", knows._replace(zookeepers=(2,)))
+    kill = ACTS["kill"]
+    assert kill.title_with({"zookeeper": "leader"}) == "kill -9 ZooKeeper's leader"
+    assert kill.title_with({"zookeeper": 3}) == "kill -9 zookeeper-3"
+
+
 PAUSE = ScriptAct("pause", {"broker": "follower of web-0"}, 3)
 PAUSED = Expectation("it is paused", "ProcessPaused", bind={"who": "child.id", "at": "@ms"})
 YOURS = Script(
@@ -304,6 +323,7 @@ def at_your_turn() -> Presentation:
     at.go_on(1)
     assert texts(at, Role.PICTURE) == [], "the question comes first"
     at.choose(2, 2)
+    at.go_on(2)
     assert texts(at, Role.PICTURE) == ["\x1b[1mdrawn\x1b[0m"]
     at.after_seen(3)
     assert texts(at, Role.ANSWER) == ["Yes. 20"]
@@ -410,8 +430,7 @@ def test_a_wrong_choice_gets_its_reply_and_returns_on_the_last_page(
             at.go_on(0)
     if choice:
         at.choose(choice, 0)
-    else:
-        at.go_on(0)
+    at.go_on(0)
     at.apply(happened(ended(1), 5))
     at.go_on(6)
     at.go_on(7)
@@ -453,3 +472,97 @@ def test_a_reader_sees_no_braces_where_nothing_is_known_yet() -> None:
     assert "Broker … of … rows is gone." in [line.text for line in page(at)]
     at.names |= {"victim": "2", "rows": "1234"}
     assert "Broker 2 of 1,234 rows is gone." in [line.text for line in page(at)]
+
+
+GUESS = Script(
+    "T",
+    (
+        Step(
+            "How long",
+            "A broker dies.",
+            ask=Question(
+                "How long?", (), 0, "So it was.", number=Number("later-ended", "ms", within=2)
+            ),
+            expectations=(
+                Expectation("it ended", "ProcessEnded", bind={"ended": "@ms"}),
+                Expectation("it is gone", "BrokerFailed", bind={"later": "@ms"}),
+            ),
+        ),
+    ),
+)
+
+
+def after_typing(typed: str, *, sure: int = 0) -> Presentation:
+    """A number is typed, and the truth is 6,000 ms."""
+    at = Presentation(GUESS, live=True)
+    at.go_on(1)
+    for digit in typed:
+        at.choose(int(digit), 2)
+    at.go_on(3)
+    if typed:
+        at.choose(sure, 4) if sure else at.go_on(4)
+    at.apply(happened(ended(1), 5_000_000))
+    at.apply(happened(BrokerFailed(broker_id=1, shutting_down=False), 11_000_000))
+    at.after_seen(20_000_000)
+    assert at.phase is Phase.ANSWER
+    return at
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("", "It is 6,000 ms. So it was."),
+        ("6000", "Yes. So it was."),
+        ("3000", "Yes, near enough: 6,000 ms. So it was."),
+        ("12000", "Yes, near enough: 6,000 ms. So it was."),
+        ("2999", "No, it is 6,000 ms: 2 times more than you said. So it was."),
+        ("30000", "No, it is 6,000 ms: 5 times less than you said. So it was."),
+        ("0", "No, it is 6,000 ms: more than you said. So it was."),
+    ],
+)
+def test_a_typed_number_is_judged_by_its_nearness(typed: str, answer: str) -> None:
+    at = after_typing(typed)
+    assert texts(at, Role.ANSWER) == [answer]
+    assert "✓ 6,000 ms" in texts(at, Role.SEEN)
+    assert bool(at.missed()) == answer.startswith("No")
+
+
+def test_a_number_is_seen_while_it_is_typed_and_can_be_mended() -> None:
+    at = Presentation(GUESS, live=True)
+    at.go_on(1)
+    assert not at.erase()
+    for digit in "617":
+        assert at.choose(int(digit), 2) == []
+    assert texts(at, Role.CHOICE) == ["  617▁ ms"]
+    assert "[enter] says it" in texts(at, Role.HINT)[0]
+    assert at.erase()
+    assert texts(at, Role.CHOICE) == ["  61▁ ms"]
+    assert at.go_on(3) == []
+    assert texts(at, Role.CHOSEN) == ["▶ 61 ms"]
+    assert at.choose(4, 3) == [], "there is no fourth way to be sure"
+    assert at.choose(3, 3) == [Watch()]
+    assert at.place().sure == {0: 3}
+    assert at.place().choices == {0: 61}
+
+
+def test_who_was_sure_and_wrong_hears_it_first_and_how_often_it_was_so() -> None:
+    at = after_typing("1", sure=3)
+    at.go_on(30_000_000)
+    shown = [line.text for line in page(at)]
+    assert "step 1 · How long? (you were sure)" in shown
+    assert "✓ 6,000 ms" in shown
+    assert "How sure you were · sure: 0 of 1 right" in shown
+    assert at.missed()[0].sure == 3
+    right = after_typing("6000", sure=1)
+    right.go_on(30_000_000)
+    assert "How sure you were · a guess: 1 of 1 right" in [line.text for line in page(right)]
+
+
+def test_numbers_that_are_not_known_or_not_numbers_are_near_to_nothing() -> None:
+    number = Number("a", within=9)
+    assert number.value({}) is None
+    assert not number.is_near(1, {})
+    assert not number.is_near(1, {"a": "1.5"})
+    assert number.is_near(0, {"a": "0"})
+    assert not Number("a").is_near(11, {"a": "10"})
+    assert number.words(None) == "…"

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.instruments.presenter.script import ClusterWish, Condition, FactFilter, Picture
+from kafka_edu.instruments.presenter.script import (
+    ClusterWish,
+    Condition,
+    FactFilter,
+    Number,
+    Picture,
+    Script,
+)
 from kafka_edu.instruments.presenter.script_reader import ScriptError, read_script
 from kafka_edu.trace.event import Level
 
@@ -51,7 +58,7 @@ where = { after = { lacks = "{victim}" }, leader_epoch = { above = 0 } }
 """
 
 
-def read(tmp_path: Path, text: str) -> object:
+def read(tmp_path: Path, text: str) -> Script:
     path = tmp_path / "script.toml"
     path.write_text(text, encoding="utf-8")
     return read_script(path, SCREENS)
@@ -112,6 +119,59 @@ def test_an_error_is_one_line_with_its_place(
     assert "\n" not in message
     assert message.startswith(f"{tmp_path}/script.toml:{line}: "), message
     assert words in message
+
+
+NUMBER = """\
+title = "A title"
+
+[[step]]
+title = "How long"
+say = "A broker dies."
+
+[step.ask]
+question = "How long?"
+number = { right = "later-ended", unit = "ms", within = 2 }
+answer = "So it was."
+
+[[step.wait]]
+look = "it ended"
+event = "ProcessEnded"
+bind = { ended = "@ms", later = "@ms" }
+
+[[step.act]]
+name = "kill"
+zookeeper = "leader"
+"""
+
+
+def test_a_number_may_be_typed_and_an_act_may_name_a_zookeeper_server(tmp_path: Path) -> None:
+    [step] = read(tmp_path, NUMBER).steps
+    assert step.ask is not None
+    assert step.ask.number == Number("later-ended", "ms", 2.0)
+    assert step.acts[0].values == {"zookeeper": "leader"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("later-ended", "later-begun", 9, "up to this step binds 'begun'"),
+        ("later-ended", "6000", 9, "'right' is a bound name, or the difference of two"),
+        ("within = 2", "within = 0.5", 9, "'within' is a number of times"),
+        ("within =", "near =", 9, "there is no key 'near'"),
+        ("answer =", 'choices = ["a", "b"]\nanswer =', 9, "not both"),
+        ('"leader"', '"boss"', 19, "'zookeeper' is a number, 'leader', 'follower'"),
+        ('"leader"', '"{boss}"', 19, "nothing before this binds '{boss}'"),
+        ('"kill"', '"delete-topic"', 19, "there is no key 'zookeeper'"),
+    ],
+)
+def test_a_number_or_a_server_that_cannot_be_is_named_with_its_place(
+    tmp_path: Path, old: str, new: str, line: int, words: str
+) -> None:
+    assert NUMBER.count(old) == 1
+    with pytest.raises(ScriptError) as caught:
+        read(tmp_path, NUMBER.replace(old, new))
+    assert str(caught.value).startswith(f"{tmp_path}/script.toml:{line}: ")
+    assert words in str(caught.value)
 
 
 def test_an_empty_file_and_one_that_is_no_text(tmp_path: Path) -> None:
