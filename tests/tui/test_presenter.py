@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -13,12 +14,14 @@ from confluent_kafka.admin import AdminClient
 from textual.pilot import Pilot
 
 from kafka_edu.instruments.presenter.bookmark import Bookmark
+from kafka_edu.instruments.presenter.break_tools import Idea
 from kafka_edu.instruments.presenter.presentation import Phase, Presentation
 from kafka_edu.instruments.presenter.script_reader import read_script
 from kafka_edu.instruments.recording import read_recordings
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from tests.waiting import PATIENCE_S, wait_for
+from tui.presenter import break_screen
 from tui.presenter.panel import PresenterPanel
 from tui.presenter.presenter_app import PresenterApp
 from tui.screens.registry import DECLARATIONS
@@ -232,6 +235,46 @@ def test_the_text_has_room_on_every_screen_of_a_small_terminal(tmp_path: Path) -
             assert "[space] goes on" in seen, f"{declaration.name}:\n{seen}"
 
     present(tmp_path, show, (80, 24))
+
+
+class PlayedStage:
+    """Stands in for the stage of a live cluster."""
+
+    def ideas(self, presentation: Presentation) -> list[Idea]:
+        first = presentation.script.breaks[0]
+        return [Idea(first.say, ("./kafka-edu cluster kill 1",))]
+
+    def job_failure(self) -> str:
+        return ""
+
+    def close_jobs(self) -> None: ...
+
+
+def test_there_is_something_to_break_one_key_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[list[str]] = []
+
+    async def show(pilot: Pilot[None], app: PresenterApp) -> None:
+        assert "Break it" not in await press(pilot, app, "B"), "a recording has nothing to break"
+        app._stage = PlayedStage()  # type: ignore[assignment]  # it plays one
+        shown = await press(pilot, app, "B")
+        assert "Break it" in shown
+        assert "1 Kill another leader" in shown
+        assert "./kafka-edu cluster kill 1" in shown
+        with monkeypatch.context() as patch:
+            patch.setenv("TMUX", "here")
+            patch.setattr(break_screen.subprocess, "run", lambda words, check: opened.append(words))
+            await press(pilot, app, "t")
+        assert "Break it" not in await press(pilot, app, "escape")
+
+    present(tmp_path, show)
+    [words] = opened
+    assert words[:2] == ["tmux", "split-window"]
+    assert "cluster kill 1" in words[-1]
+    history = Path(re.findall(r"HISTFILE=(\S+);", words[-1])[0])
+    assert history.read_text() == "./kafka-edu cluster kill 1\n"
+    history.unlink()
 
 
 def test_a_long_text_is_scrolled_by_its_own_keys(tmp_path: Path) -> None:

@@ -1,9 +1,15 @@
 """The words of a presentation's page, drawn with their emphasis."""
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 
+from kafka_edu.instruments.presenter.break_tools import Idea
 from kafka_edu.instruments.presenter.page import Line, Role
 from tui.palette import DARK
+from tui.presenter.break_screen import shell_command
 from tui.presenter.panel import draw
 
 pytestmark = pytest.mark.tui
@@ -22,3 +28,26 @@ def test_a_new_word_is_in_italics(words: str, shown: str, new: list[str]) -> Non
     text = draw([Line(Role.SAY, words)], DARK)
     assert text.plain == shown
     assert [text.plain[a.start : a.end] for a in text.spans if "italic" in str(a.style)] == new
+
+
+def test_the_second_terminal_shows_the_commands_and_has_them_in_its_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = tmp_path / "the history"
+    history.write_text("./kafka-edu why --cluster 'c'\n")
+    shell = tmp_path / "a shell"
+    shell.write_text('#!/bin/sh\necho "$HISTFILE: $(cat "$HISTFILE")"\npwd\n')
+    shell.chmod(0o755)
+    monkeypatch.setenv("SHELL", str(shell))
+    monkeypatch.chdir(tmp_path)
+    words = shell_command([Idea("It's 5 %.", ("./kafka-edu why --cluster 'c'",))], history)
+    done = subprocess.run(["/bin/sh", "-c", words], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "1 It's 5 %.",
+        "    ./kafka-edu why --cluster 'c'",
+        "",
+        "exit closes this terminal.",
+        f"{history}: ./kafka-edu why --cluster 'c'",
+        os.path.realpath(tmp_path),
+    ]
+    assert not history.exists()

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.presenter.bookmark import Bookmark
+from kafka_edu.instruments.presenter.break_tools import as_lines
 from kafka_edu.instruments.presenter.expectation import filled, meets
 from kafka_edu.instruments.presenter.page import Line, Role, in_vain, page
 from kafka_edu.instruments.presenter.presentation import (
@@ -314,6 +315,11 @@ class PlainPresenter:
             case "b" | "\x7f" | "\x08":
                 if not at.erase():
                     self._perform(at.back())
+            case "B" if self._stage is not None and at.script.breaks:
+                try:
+                    self._console.print("\n".join(as_lines(self._stage.ideas(at))), markup=False)
+                except StageError as error:
+                    self._console.print(str(error), style="red", markup=False)
             case "q" | "\x04" | "\x1b" | "":
                 self._console.print("[dim]stopped here; the same command goes on from here[/]")
                 return False

@@ -35,6 +35,7 @@ from kafka_edu.trace.event import Envelope
 from ..app import DashboardApp
 from ..screens.registry import DECLARATIONS
 from ..widgets.status_line import LATE_US
+from .break_screen import BreakScreen
 from .job_process import JobProcess
 from .panel import PresenterPanel
 from .stage import Stage, StageError, at_last, to_ms
@@ -62,6 +63,7 @@ class PresenterApp(DashboardApp):
         Binding("space", "go_on", "go on", priority=True),
         Binding("enter", "say_number", "says it", show=False, priority=True),
         Binding("backspace", "page_back", "back", priority=True),
+        Binding("B", "break_it", "break"),
         Binding("pageup", "scroll_page(-1)", "text up", show=False, priority=True),
         Binding("pagedown", "scroll_page(1)", "text down", show=False, priority=True),
         *_digit_bindings(),
@@ -283,6 +285,8 @@ class PresenterApp(DashboardApp):
             return self.presentation.can_choose
         if action == "say_number":
             return bool(self.presentation.typed)
+        if action == "break_it":
+            return self._stage is not None and bool(self.presentation.script.breaks)
         if action == "page_back":
             return self.presentation.shown > 0 or bool(self.presentation.typed)
         if action == "scroll_page":
@@ -294,6 +298,15 @@ class PresenterApp(DashboardApp):
             effects = self.presentation.go_on(self.clock_us)
             self._changed()
             self._perform(effects)
+
+    def action_break_it(self) -> None:
+        """Show what there is to break, with the names of now."""
+        if self._stage is None:
+            return
+        try:
+            self.push_screen(BreakScreen(self._stage.ideas(self.presentation)))
+        except StageError as error:
+            self.notify(str(error), severity="error", markup=False)
 
     def action_say_number(self) -> None:
         self.action_go_on()

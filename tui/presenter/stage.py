@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from kafka_edu.instruments.presenter.break_tools import Idea, Place, ideas
 from kafka_edu.instruments.presenter.presentation import (
     Knows,
     OpenJobs,
@@ -51,16 +52,33 @@ class Stage:
         self._model = model
         self._jobs = jobs
 
-    def target(self, act: ScriptAct, names: Mapping[str, str]) -> dict[str, int | str]:
-        """Return the values of an act; the model says who leads what. Raises StageError."""
+    def knows(self) -> Knows:
+        """Return who is who now, as the model has it."""
         cluster = self._model.cluster
         partitions = {
             str(key): (row.leader, row.isr) for key, row in cluster.partitions.by_key.items()
         }
+        servers = [server for server, runs in cluster.zookeepers.items() if runs]
+        return Knows(cluster.controller, partitions, cluster.zookeeper_leader, servers)
+
+    def ideas(self, presentation: Presentation) -> list[Idea]:
+        """Return what the script offers to break, with the names of now. Raises StageError."""
         try:
-            servers = [server for server, runs in cluster.zookeepers.items() if runs]
-            leader = cluster.zookeeper_leader
-            return resolve(act, names, Knows(cluster.controller, partitions, leader, servers))
+            with ActionClient(ActionAddress.read(self._folder.action_address)) as client:
+                status = client.ask("status")["status"]
+        except (NoSupervisorError, ActionRefusedError) as error:
+            raise StageError(str(error)) from error
+        match status:
+            case {"bootstrap_servers": str(servers), "zookeeper": {"connect": str(connect)}}:
+                place = Place(self._folder.name, servers, connect)
+                breaks = presentation.script.breaks
+                return ideas(breaks, presentation.names, self.knows(), place)
+        raise StageError("the supervisor's status cannot be read")
+
+    def target(self, act: ScriptAct, names: Mapping[str, str]) -> dict[str, int | str]:
+        """Return the values of an act; the model says who leads what. Raises StageError."""
+        try:
+            return resolve(act, names, self.knows())
         except UnknownTargetError as error:
             raise StageError(str(error)) from error
 

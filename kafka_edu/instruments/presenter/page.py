@@ -48,7 +48,9 @@ def _lines(at: Presentation) -> Iterator[Line]:
         yield Line(Role.SAY, readable(at.script.end, at.names) or "This was the last step.")
         yield from _recap(at.missed(), "here")
         yield from _calibration(at)
-        yield Line(Role.HINT, "[space] ends · [backspace] an earlier step")
+        breaks = "[B] things to break, with the names of this cluster · "
+        breaks = breaks if at.live and at.script.breaks else ""
+        yield Line(Role.HINT, f"{breaks}[space] ends · [backspace] an earlier step")
         return
     step = steps[at.shown]
     yield Line(Role.TITLE, f"{at.shown + 1}/{len(steps)} · {step.title}")
@@ -178,6 +180,8 @@ def _verdict(number: Number, said: int | None, at: Presentation) -> str:
         return "Yes. "
     if number.is_near(said, at.names):
         return f"Yes, near enough: {words}. "
+    if number.within == 1:
+        return f"No, it is {words}. "
     return f"No, it is {words}: {_times(said, right)}. "
 
 

@@ -565,7 +565,7 @@ def resolve(act: ScriptAct, names: Mapping[str, str], knows: "Knows") -> dict[st
     """
     values: dict[str, int | str] = {}
     for key, value in act.values.items():
-        find = _find_server if key == ZOOKEEPER_KEY else _find
+        find = _find_server if key == ZOOKEEPER_KEY else find_target
         values[key] = find(filled(value, names), knows) if isinstance(value, str) else value
     return values
 
@@ -600,7 +600,8 @@ def _find_server(words: str, knows: Knows) -> int:
     raise UnknownTargetError("no ZooKeeper server follows now")
 
 
-def _find(words: str, knows: Knows) -> int | str:
+def find_target(words: str, knows: Knows) -> int | str:
+    """Return the broker that a role means now; other words stay. Raises UnknownTargetError."""
     if words.isdecimal():
         return int(words)
     if words == "controller":

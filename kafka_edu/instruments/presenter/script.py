@@ -197,6 +197,14 @@ class Step(NamedTuple):
     """
 
 
+class Break(NamedTuple):
+    """Something that the learner may do to the live cluster by hand."""
+
+    say: str
+    commands: tuple[str, ...]
+    """Words of `kafka-edu` commands, with roles and names in braces."""
+
+
 class Script(NamedTuple):
     """A whole presentation."""
 
@@ -209,6 +217,7 @@ class Script(NamedTuple):
     cluster: ClusterWish = ClusterWish()
     pictures: Mapping[str, Picture] = {}
     jobs: Jobs = Jobs()
+    breaks: tuple[Break, ...] = ()
 
     def events(self) -> frozenset[str]:
         """Return the types of the events that steps wait for."""

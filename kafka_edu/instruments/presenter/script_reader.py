@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Final, NoReturn, get_type_hints
 
 import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
+from kafka_edu.instruments.presenter.break_tools import SERVERS, ZOOKEEPER, in_braces
 from kafka_edu.instruments.presenter.line_index import LineIndex
 from kafka_edu.instruments.presenter.line_index import Path as Place
 from kafka_edu.instruments.presenter.script import (
     MOMENT,
     SENDER,
+    Break,
     ClusterWish,
     Condition,
     Expectation,
@@ -192,7 +194,7 @@ class _Reader:
 
     def script(self, document: Mapping[str, object], digest: str) -> Script:
         table = _Table(self, (), document)
-        table.allow("title", "step", "end", "cluster")
+        table.allow("title", "step", "end", "cluster", "break")
         title = table.words("title", needed=True)
         steps = tuple(self._step(step) for step in table.tables("step"))
         if not steps:
@@ -205,7 +207,25 @@ class _Reader:
             self._cluster(table),
             self._pictures,
             self._jobs,
+            tuple(self._break(one) for one in table.tables("break")),
         )
+
+    def _break(self, table: _Table) -> Break:
+        table.allow("say", "commands")
+        commands = table.values.get("commands")
+        if not isinstance(commands, list) or not commands:
+            table.fail("'commands' is a list of commands, without ./kafka-edu", "commands")
+        for command in commands:
+            if not isinstance(command, str) or not command.strip():
+                table.fail("'commands' is a list of commands, without ./kafka-edu", "commands")
+            for what in in_braces(command):
+                if what not in (SERVERS, ZOOKEEPER, *self._names) and not _FINDS.fullmatch(what):
+                    table.fail(
+                        f"'{{{what}}}' is nobody: write a role as 'leader of TOPIC-0' or"
+                        f" 'controller', {SERVERS}, {ZOOKEEPER}, or a bound name",
+                        "commands",
+                    )
+        return Break(table.words("say", needed=True), tuple(commands))
 
     def _cluster(self, table: _Table) -> ClusterWish:
         wish = table.table("cluster")

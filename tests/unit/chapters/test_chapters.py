@@ -4,9 +4,11 @@ out.
 
 import json
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -14,10 +16,14 @@ from chapters.chapter import FOLDER, Chapter, find_chapters
 from chapters.command import MAX_RECORDING, chapter
 from chapters.figures import figures
 from chapters.page_values import page_values
+from kafka_edu.cli.main import build
 from kafka_edu.instruments.drawings.figure import rendered
+from kafka_edu.instruments.presenter.break_tools import TAKE_CLUSTER
 from kafka_edu.log.log_config import TOPIC_CONFIG
 from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.supervisor.act_table import ACTS, parse_values
 from kafka_edu.zk.embedded.session_tracker import LONGEST_SESSION_MS
+from tui.presenter.run import screen_names
 
 PARTS = (
     "## Read",
@@ -153,6 +159,26 @@ def test_a_figure_can_be_read_on_a_phone(path: Path) -> None:
     assert smallest * min(358 / float(drawn[1]), 4 / 3) >= 10
     families = set(re.findall(r'font-family="(\w+)', svg))
     assert families == {"Helvetica"}
+
+
+@each_page
+def test_what_a_chapter_offers_to_break_are_commands_of_ours(one: Chapter) -> None:
+    breaks = one.script(screen_names()).breaks
+    assert one.needs() or len(breaks) >= 2
+    root = build()
+    for command in [words for each in breaks for words in each.commands]:
+        name, *words = shlex.split(re.sub(r"{[^}]*}", "0", command.partition("  # ")[0]))
+        found = root.get_command(click.Context(root), name)
+        assert found is not None, command
+        if isinstance(found, click.Group):
+            inner = found.commands[words[0]]
+            if inner.name == "act":
+                parse_values(ACTS[words[1]], words[2:])
+            found = inner
+        options = {word for word in words if word.startswith("--")}
+        known = {option for each in found.params for option in each.opts}
+        assert options <= known or "{servers}" in command, "Kafka's tools read their own options"
+        assert ("--cluster" in known) == (name in TAKE_CLUSTER), command
 
 
 def test_the_command_lists_and_reads() -> None:

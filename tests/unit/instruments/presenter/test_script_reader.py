@@ -1,5 +1,6 @@
 """Scripts of the presenter: what is read, and the one line that each error is."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,40 @@ def test_a_number_or_a_server_that_cannot_be_is_named_with_its_place(
         read(tmp_path, NUMBER.replace(old, new))
     assert str(caught.value).startswith(f"{tmp_path}/script.toml:{line}: ")
     assert words in str(caught.value)
+
+
+BREAK = (
+    NUMBER
+    + """\
+
+[[break]]
+say = "Kill it."
+commands = ["cluster kill {leader of web-0}", "topics --bootstrap-server {servers}"]
+"""
+)
+
+
+def test_a_script_offers_what_to_break(tmp_path: Path) -> None:
+    [one] = read(tmp_path, BREAK).breaks
+    assert one.say == "Kill it."
+    assert one.commands[0] == "cluster kill {leader of web-0}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("{servers}", "{server}", "'{server}' is nobody: write a role as 'leader of TOPIC-0'"),
+        ('say = "Kill it."', "", "'say' is missing"),
+        ("commands", "command", "did you mean 'commands'?"),
+        ('"cluster kill {leader of web-0}"', '""', "'commands' is a list of commands"),
+    ],
+)
+def test_a_command_to_break_that_cannot_be_is_refused(
+    tmp_path: Path, old: str, new: str, words: str
+) -> None:
+    assert BREAK.count(old) == 1
+    with pytest.raises(ScriptError, match=re.escape(words)):
+        read(tmp_path, BREAK.replace(old, new))
 
 
 def test_an_empty_file_and_one_that_is_no_text(tmp_path: Path) -> None:

@@ -1,0 +1,81 @@
+"""What a learner can do to a presentation's cluster by hand: commands with the names of now.
+
+A script says `cluster pause {follower of ch02-0}`; what is shown, and what a second terminal has in
+its history, is `./kafka-edu cluster pause 2 --cluster chapter-02`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from kafka_edu.common.python_process import command_line
+from kafka_edu.instruments.presenter.presentation import Knows, UnknownTargetError, find_target
+from kafka_edu.instruments.presenter.script import Break
+
+SERVERS: Final = "servers"
+"""In braces: the brokers' addresses, for Kafka's own tools."""
+ZOOKEEPER: Final = "zookeeper"
+"""In braces: ZooKeeper's address."""
+TAKE_CLUSTER: Final = frozenset({"cluster", "dashboard", "load", "trace", "why"})
+"""The commands that say by --cluster which cluster is meant."""
+UNKNOWN: Final = "ID"
+_IN_BRACES: Final = re.compile(r"\{([^{}]+)\}")
+
+
+class Place(NamedTuple):
+    """The cluster of the presentation."""
+
+    name: str
+    servers: str
+    zookeeper: str
+
+
+class Idea(NamedTuple):
+    """Something to try: what and why, and the commands to type."""
+
+    say: str
+    commands: tuple[str, ...]
+
+
+def ideas(
+    breaks: tuple[Break, ...], names: Mapping[str, str], knows: Knows, place: Place
+) -> list[Idea]:
+    """Return all that a script offers, with the names of now. A broker that nobody is at the moment
+    stays `ID`.
+    """
+    return [
+        Idea(one.say, tuple(_command(words, names, knows, place) for words in one.commands))
+        for one in breaks
+    ]
+
+
+def in_braces(words: str) -> list[str]:
+    """Return what stands in braces."""
+    return _IN_BRACES.findall(words)
+
+
+def _command(words: str, names: Mapping[str, str], knows: Knows, place: Place) -> str:
+    """Return a command to type. Where it has to, it names the cluster."""
+
+    def value(found: re.Match[str]) -> str:
+        what = found[1]
+        known = {**names, SERVERS: place.servers, ZOOKEEPER: place.zookeeper}
+        if what in known:
+            return known[what]
+        try:
+            return str(find_target(what, knows))
+        except UnknownTargetError:
+            return UNKNOWN
+
+    command, note, why = words.partition("  # ")
+    named = command.split()[0] in TAKE_CLUSTER and place.name != "default"
+    where = f" --cluster {place.name}" if named else ""
+    return command_line(_IN_BRACES.sub(value, command) + where + note + why)
+
+
+def as_lines(found: list[Idea]) -> list[str]:
+    """Return the ideas as lines to read: what to try, and below it the commands."""
+    lines = []
+    for number, idea in enumerate(found, 1):
+        lines += [f"{number} {idea.say}", *(f"    {command}" for command in idea.commands)]
+    return lines
