@@ -45,8 +45,8 @@ class BreakScreen(ModalScreen[None]):
             with VerticalScroll(can_focus=False):
                 yield _Ideas(text)
             yield Label(
-                "t opens a terminal: the commands are in its history, and the arrow key up has"
-                " them. The cluster is this one, and it goes when the chapter ends.",
+                "t opens a terminal: the arrow key up has these commands.\nThe cluster is this"
+                " one. It goes when the chapter ends.",
                 markup=False,
             )
         yield Footer(compact=True, show_command_palette=False)
@@ -73,6 +73,8 @@ def shell_command(found: list[Idea], history: Path) -> str:
     shell = os.environ.get("SHELL") or "/bin/sh"
     lines = [*as_lines(found), "", "exit closes this terminal."]
     here = f"cd {shlex.quote(os.getcwd())}; export HISTFILE={shlex.quote(str(history))}"
+    if home := os.environ.get("KAFKA_EDU_HOME"):  # tmux has an environment of its own
+        here += f" KAFKA_EDU_HOME={shlex.quote(home)}"
     path = f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
     shown = f"printf '%s\\n' {' '.join(map(shlex.quote, lines))}"
     return f"{here}; {path}; {shown}; {shlex.quote(shell)}; rm -f {shlex.quote(str(history))}"
