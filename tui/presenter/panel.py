@@ -66,6 +66,7 @@ def draw(lines: list[Line], palette: Palette) -> Text:
         Role.CHOSEN: palette.warning,
         Role.EXPECTED: palette.dim,
         Role.SEEN: palette.ok,
+        Role.COMPARED: palette.text,
         Role.ANSWER: palette.ok,
         Role.FAILURE: palette.error,
         Role.HINT: palette.dim,

@@ -66,6 +66,7 @@ _STYLES: Final = {
     Role.CHOSEN: "bold",
     Role.EXPECTED: "dim",
     Role.SEEN: "bold green",
+    Role.COMPARED: "bold",
     Role.ANSWER: "green",
     Role.FAILURE: "bold red",
     Role.HINT: "dim",

@@ -51,6 +51,8 @@ class Stage:
         self._load = load
         self._model = model
         self._jobs = jobs
+        self._options: tuple[str, ...] = ()
+        """Those of the load that was started last."""
 
     def knows(self) -> Knows:
         """Return who is who now, as the model has it."""
@@ -103,9 +105,11 @@ class Stage:
                 self._run_job(name)
 
     def _start_load(self, options: tuple[str, ...]) -> None:
-        """Start a load, unless one of this presentation runs."""
-        if self._load.running:
+        """Start a load. One of this presentation that runs with other options ends first."""
+        if self._load.running and options == self._options:
             return
+        self._load.stop()
+        self._options = options
         try:
             self._load.start(options)
         except OSError as error:

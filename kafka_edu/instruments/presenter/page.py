@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kafka_edu.instruments.presenter.expectation import readable
 from kafka_edu.instruments.presenter.presentation import ORDER, Missed, Phase, Presentation, happens
-from kafka_edu.instruments.presenter.script import SURE, Number, Question, Step
+from kafka_edu.instruments.presenter.script import SURE, Comparison, Number, Question, Step
 from kafka_edu.supervisor.act_table import ACTS
 
 
@@ -26,6 +26,8 @@ class Role(StrEnum):
     SEEN = "seen"
     PICTURE = "picture"
     """Lines with ANSI colours."""
+    COMPARED = "compared"
+    """A line of two runs side by side."""
     ANSWER = "answer"
     FAILURE = "failure"
     HINT = "hint"
@@ -64,6 +66,8 @@ def _lines(at: Presentation) -> Iterator[Line]:
         yield from _question(at, step.ask, reached)
     if reached >= ORDER.index(Phase.WATCHING):
         yield from _watched(at)
+    if step.compare is not None and reached >= ORDER.index(Phase.WATCHING):
+        yield from (Line(Role.COMPARED, line) for line in _side_by_side(at, step.compare))
     if step.ask is not None and reached >= ORDER.index(Phase.ANSWER):
         yield Line(Role.ANSWER, _answer(at, step.ask))
     yield Line(Role.HINT, _hint(at))
@@ -153,6 +157,18 @@ def _watched(at: Presentation) -> Iterator[Line]:
         yield Line(Role.FAILURE, f"✗ {did}\nThis step asks for: {acts_in_words(at, '')}")
     if at.failure and not at.looking_back:
         yield Line(Role.FAILURE, f"✗ {at.failure}")
+
+
+def _side_by_side(at: Presentation, compare: Comparison) -> Iterator[str]:
+    """Yield the two runs as columns: their labels, and then each number of both."""
+    table = [("", *compare.labels)] + [
+        (row.what, *(number.words(number.value(at.names)) for number in row.numbers))
+        for row in compare.rows
+    ]
+    wide = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for what, *cells in table:
+        columns = [cell.rjust(width) for cell, width in zip(cells, wide[1:], strict=True)]
+        yield "  " + "   ".join([what.ljust(wide[0]), *columns])
 
 
 def _answer(at: Presentation, ask: Question) -> str:

@@ -552,6 +552,7 @@ def happens(step: Step) -> bool:
         step.acts
         or step.expectations
         or step.show
+        or step.compare
         or step.load is not None
         or step.stop_load
         or step.job

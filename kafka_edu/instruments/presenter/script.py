@@ -167,6 +167,20 @@ class Question(NamedTuple):
         return self.choices[self.right - 1]
 
 
+class CompareRow(NamedTuple):
+    """One row of a comparison: the same number of both runs."""
+
+    what: str
+    numbers: tuple[Number, Number]
+
+
+class Comparison(NamedTuple):
+    """Two runs of the same steps side by side."""
+
+    labels: tuple[str, str]
+    rows: tuple[CompareRow, ...]
+
+
 class Step(NamedTuple):
     """One step. It goes: narration, question, acts and what to look for, answer."""
 
@@ -195,6 +209,8 @@ class Step(NamedTuple):
     line has, which may name what is bound, or a type of event. None: all facts. A fact of an
     internal topic needs a type, or a word with `__`. What the step waits for is told anyway.
     """
+    compare: Comparison | None = None
+    """What is shown side by side, after the step has seen what it waits for."""
 
 
 class Break(NamedTuple):

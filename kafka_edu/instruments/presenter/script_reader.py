@@ -2,6 +2,7 @@
 
 import difflib
 import hashlib
+import itertools
 import re
 import string
 import tomllib
@@ -18,6 +19,8 @@ from kafka_edu.instruments.presenter.script import (
     SENDER,
     Break,
     ClusterWish,
+    CompareRow,
+    Comparison,
     Condition,
     Expectation,
     FactFilter,
@@ -30,6 +33,7 @@ from kafka_edu.instruments.presenter.script import (
     Step,
     Value,
 )
+from kafka_edu.instruments.presenter.twice import RUNS, RowWish, Twice, of_run, suffixed
 from kafka_edu.supervisor.act_table import ACTS, NUMBERS, PROCESS_ACTS, ZOOKEEPER_KEY, Parameter
 from kafka_edu.trace.event import EVENT_TYPES, Kind, Level
 
@@ -59,6 +63,8 @@ STEP_KEYS: Final = (
     "show",
     "wait",
     "facts",
+    "twice",
+    "side_by_side",
 )
 MAX_BROKERS: Final = 9
 MAX_ZOOKEEPERS: Final = 7
@@ -188,15 +194,18 @@ class _Reader:
         self._jobs = jobs
         self._names: set[str] = set()
         """Names that an earlier wait or picture has bound."""
+        self._twice: dict[str, Twice] = {}
+        """Groups of steps that run twice, by name."""
 
     def fail(self, place: Place, what: str) -> NoReturn:
         raise ScriptError(f"{self._path}:{self._lines.line(place)}: {what}")
 
     def script(self, document: Mapping[str, object], digest: str) -> Script:
         table = _Table(self, (), document)
-        table.allow("title", "step", "end", "cluster", "break")
+        table.allow("title", "step", "end", "cluster", "break", "twice")
         title = table.words("title", needed=True)
-        steps = tuple(self._step(step) for step in table.tables("step"))
+        self._twice = {run.name: run for run in self._runs(table)}
+        steps = tuple(self._step(step) for step in self._expanded(list(table.tables("step"))))
         if not steps:
             table.fail("the script has no [[step]]")
         return Script(
@@ -209,6 +218,77 @@ class _Reader:
             self._jobs,
             tuple(self._break(one) for one in table.tables("break")),
         )
+
+    def _runs(self, table: _Table) -> "Iterator[Twice]":
+        """Yield the groups of steps that run twice."""
+        groups = table.table("twice")
+        for name in groups.values if groups is not None else ():
+            group = groups.table(name) if groups is not None else None
+            if group is None:
+                continue
+            group.allow("a", "b", "rows")
+            runs = [group.table("a"), group.table("b")]
+            values = [
+                {key: run.words(key, needed=True) for key in run.values}
+                for run in runs
+                if run is not None
+            ]
+            if len(values) != 2 or any("label" not in one for one in values):
+                group.fail("'a' and 'b' are tables with a 'label', and what differs between them")
+            if values[0].keys() != values[1].keys():
+                group.fail("'a' and 'b' have the same keys")
+            rows = tuple(self._row(row) for row in group.tables("rows"))
+            if not rows:
+                group.fail("'rows' are tables with 'what' and 'value'", "rows")
+            yield Twice(name, (values[0], values[1]), rows)
+
+    def _row(self, row: _Table) -> RowWish:
+        row.allow("what", "value", "unit")
+        value = row.words("value", needed=True)
+        if not _RIGHT_NUMBER.fullmatch(value):
+            row.fail("'value' is a bound name, or the difference of two", "value")
+        return RowWish(row.words("what", needed=True), value, row.words("unit"))
+
+    def _expanded(self, steps: list[_Table]) -> Iterator[_Table]:
+        """Yield the steps in their order; those that follow each other in a group come twice."""
+        for name, group in itertools.groupby(steps, lambda step: step.words("twice")):
+            if not name:
+                yield from group
+                continue
+            together = list(group)
+            twice = self._twice.get(name)
+            if twice is None:
+                together[0].fail(f"there is no table [twice.{name}]", "twice")
+            bound = {
+                bind
+                for step in together
+                for wait in step.tables("wait")
+                if (names := wait.table("bind")) is not None
+                for bind in names.values
+            }
+            for letter, values in zip(RUNS, twice.values, strict=True):
+                for step in together:
+                    yield _Table(self, step.place, of_run(step.values, letter, values, bound))
+
+    def _compare(self, table: _Table) -> Comparison | None:
+        """Return what the step shows side by side."""
+        name = table.words("side_by_side")
+        if not name:
+            return None
+        twice = self._twice.get(name)
+        if twice is None:
+            table.fail(f"there is no table [twice.{name}]", "side_by_side")
+        rows = []
+        for row in twice.rows:
+            numbers = [Number(suffixed(row.value, letter), row.unit) for letter in RUNS]
+            for number in numbers:
+                for bound in number.right.split("-"):
+                    if bound not in self._names:
+                        what = f"no step of the group '{name}' binds '{bound[:-2]}'"
+                        table.fail(what, "side_by_side")
+            rows.append(CompareRow(row.what, (numbers[0], numbers[1])))
+        labels = [one["label"] for one in twice.values]
+        return Comparison((labels[0], labels[1]), tuple(rows))
 
     def _break(self, table: _Table) -> Break:
         table.allow("say", "commands")
@@ -309,6 +389,7 @@ class _Reader:
             hands,
             self._level(table),
             self._facts(table),
+            self._compare(table),
         )
 
     def _facts(self, table: _Table) -> tuple[str | FactFilter, ...] | None:

@@ -25,6 +25,8 @@ from kafka_edu.instruments.presenter.presentation import (
     resolve,
 )
 from kafka_edu.instruments.presenter.script import (
+    CompareRow,
+    Comparison,
     Condition,
     Expectation,
     Jobs,
@@ -566,3 +568,19 @@ def test_numbers_that_are_not_known_or_not_numbers_are_near_to_nothing() -> None
     assert number.is_near(0, {"a": "0"})
     assert not Number("a").is_near(11, {"a": "10"})
     assert number.words(None) == "…"
+
+
+def test_two_runs_stand_side_by_side_when_both_are_known() -> None:
+    rows = (
+        CompareRow("a produce took", (Number("took_a", "µs"), Number("took_b", "µs"))),
+        CompareRow("lost", (Number("lost_a"), Number("lost_b"))),
+    )
+    both = Step("Both", "Look.", compare=Comparison(("acks=1", "acks=all"), rows))
+    at = Presentation(Script("T", (both,)), live=True)
+    at.names |= {"took_a": "850", "took_b": "403000", "lost_a": "12"}
+    at.go_on(1)
+    assert texts(at, Role.COMPARED) == [
+        "                   acks=1     acks=all",
+        "  a produce took   850 µs   403,000 µs",
+        "  lost                 12            …",
+    ]

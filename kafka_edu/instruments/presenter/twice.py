@@ -1,0 +1,74 @@
+"""Steps of a script that run twice, with one difference, and are compared.
+
+    [twice.acks]
+    a = { label = "acks=1", acks = "1" }
+    b = { label = "acks=all", acks = "all" }
+    rows = [{ what = "a produce took", value = "answered-sent", unit = "ms" }]
+
+A step with `twice = "acks"` comes once for each of `a` and `b`. In it `{@acks}` is what differs. A
+name that it binds ends in the run's letter afterwards: `sent_a`, `sent_b`.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, Final, NamedTuple
+
+RUNS: Final = ("a", "b")
+"""What names of the two runs of a group end in."""
+_NAME_IN_BRACES: Final = re.compile(r"\{([a-z][a-z0-9_]*)(:,)?\}")
+
+
+class RowWish(NamedTuple):
+    """A row of the comparison: a bound name, or the difference of two."""
+
+    what: str
+    value: str
+    unit: str
+
+
+class Twice(NamedTuple):
+    """A group of steps that run twice: what differs, and what is compared."""
+
+    name: str
+    values: tuple[Mapping[str, str], Mapping[str, str]]
+    rows: tuple[RowWish, ...]
+
+
+def suffixed(names: str, letter: str) -> str:
+    """Return names of one run: `led-gone` becomes `led_a-gone_a`."""
+    return "-".join(f"{name}_{letter}" for name in names.split("-"))
+
+
+def of_run(value: Any, letter: str, values: Mapping[str, str], bound: Collection[str]) -> Any:
+    """Return the values of a step, read from TOML, as one run has them. `bound` are the names that
+    the group binds.
+    """
+    if isinstance(value, Mapping):
+        return {
+            key: _field_of_run(key, field, letter, values, bound)
+            for key, field in value.items()
+            if key != "twice"
+        }
+    if isinstance(value, list):
+        return [of_run(each, letter, values, bound) for each in value]
+    if not isinstance(value, str):
+        return value
+    for key, differs in values.items():
+        value = value.replace(f"{{@{key}}}", differs)
+
+    def name(found: re.Match[str]) -> str:
+        if found[1] not in bound:
+            return found[0]
+        return f"{{{found[1]}_{letter}{found[2] or ''}}}"
+
+    return _NAME_IN_BRACES.sub(name, value)
+
+
+def _field_of_run(
+    key: str, field: Any, letter: str, values: Mapping[str, str], bound: Collection[str]
+) -> Any:
+    if key == "bind":
+        return {f"{name}_{letter}": of for name, of in field.items()}
+    if key == "right" and isinstance(field, str):  # of a number to type
+        return suffixed(field, letter)
+    return of_run(field, letter, values, bound)
