@@ -265,6 +265,17 @@ def read_before(folder: Path) -> tuple[int, dict[str, Any]]:
     return int(document["seed"]), document["facts"]
 
 
+def topic_facts(kept: Sequence[Any]) -> TopicFacts:
+    """Return facts of a topic that were kept as JSON."""
+    return TopicFacts(*_tuples(kept))
+
+
+def _tuples(values: Sequence[Any]) -> Iterator[Any]:
+    """Yield values, with each list as a tuple: JSON has no tuples."""
+    for value in values:
+        yield tuple(value) if isinstance(value, list) else value
+
+
 @contextmanager
 def zookeeper_of(cluster: Cluster) -> Iterator[Any]:
     """A kazoo client of the cluster's ZooKeeper."""

@@ -3,19 +3,19 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from kafka_edu.supervisor.cluster import Cluster, ClusterError
 from kafka_edu.supervisor.cluster_spec import Wish
 
 from ...lab_cluster import (
     LabCluster,
-    TopicFacts,
     faults_of_links,
     keep_before,
     read_before,
     restart,
     slow_link,
+    topic_facts,
 )
 from ...runner.verdict import Step
 from .facts import Facts, judge
@@ -93,11 +93,10 @@ def check_state(
     yield from judge(plan(seed), facts_of(before), now)
 
 
-def facts_of(fields: dict[str, list[object]]) -> Facts:
+def facts_of(fields: dict[str, Any]) -> Facts:
     """Return facts that were kept as JSON."""
-    states, pids, links, topic, records = (tuple(value) for value in fields.values())
-    topic = tuple(tuple(part) if isinstance(part, list) else part for part in topic)
-    return Facts(states, pids, links, TopicFacts(*topic), records)  # type: ignore[arg-type]  # as written by begin
+    states, pids, links, topic, records = fields.values()
+    return Facts(tuple(states), tuple(pids), tuple(links), topic_facts(topic), tuple(records))
 
 
 def look(cluster: Cluster) -> Facts:

@@ -11,10 +11,10 @@ from kafka_edu.supervisor.cluster_spec import Wish
 
 from ...lab_cluster import (
     LabCluster,
-    TopicFacts,
     keep_before,
     read_before,
     restart,
+    topic_facts,
     zookeeper_of,
 )
 from ...runner.verdict import Step
@@ -117,12 +117,11 @@ def watch(cluster: Cluster, made: Plan) -> tuple[tuple[int, int], int]:
 def facts_of(fields: dict[str, Any]) -> Facts:
     """Return facts that were kept as JSON."""
     states, pids, stalls, topic, properties, records, lives, watched = fields.values()
-    topic = TopicFacts(*(tuple(part) if isinstance(part, list) else part for part in topic))
     return Facts(
         tuple(states),
         tuple(pids),
         tuple(stalls),
-        topic,
+        topic_facts(topic),
         tuple(properties),
         tuple(records),
         tuple(lives),

@@ -11,7 +11,7 @@ from kafka_edu.supervisor.cluster import Cluster, ClusterError
 from kafka_edu.supervisor.cluster_spec import Wish
 from kafka_edu.trace.event import Source, SourceKind
 
-from ...lab_cluster import LabCluster, TopicFacts, keep_before, read_before, zookeeper_of
+from ...lab_cluster import LabCluster, keep_before, read_before, topic_facts, zookeeper_of
 from ...runner.verdict import Step
 from .facts import Facts, judge, serves
 from .material import SERVERS, TOPIC, plan
@@ -91,11 +91,16 @@ def check_state(
 
 def facts_of(fields: dict[str, Any]) -> Facts:
     """Return facts that were kept as JSON."""
-    topic = TopicFacts(
-        *(tuple(part) if isinstance(part, list) else part for part in fields["topic"])
+    servers, server_pids, states, pids, cluster_id, topic, records = fields.values()
+    return Facts(
+        tuple(servers),
+        tuple(server_pids),
+        tuple(states),
+        tuple(pids),
+        cluster_id,
+        topic_facts(topic),
+        tuple(records),
     )
-    kept = {key: tuple(one) if isinstance(one, list) else one for key, one in fields.items()}
-    return Facts(**{**kept, "topic": topic})
 
 
 def look(cluster: Cluster) -> Facts:

@@ -48,6 +48,7 @@ LOAD_KEYS: Final = (
     "producers",
     "consumers",
     "group",
+    "seconds",
 )
 MAX_CHOICES: Final = 6
 STEP_KEYS: Final = (
