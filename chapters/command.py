@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kafka_edu.instruments.presenter.presentation import Missed
     from kafka_edu.instruments.presenter.script import ClusterWish, Script
     from kafka_edu.supervisor.cluster_spec import Wish
+    from tui.presenter.cast import Cast
     from tui.presenter.run import Outcome
     from tui.presenter.run import Scene as PresenterScene
 
@@ -53,6 +54,10 @@ class Presenter(Protocol):
     def Scene(self) -> Scenes: ...
 
     def screen_names(self) -> list[str]: ...
+
+    def write_cast(
+        self, script: "Script", script_file: Path, scene: "PresenterScene", file: Path
+    ) -> "Cast": ...
 
     def run_presentation(
         self,
@@ -90,6 +95,11 @@ def presenter() -> Presenter:
 @click.option(
     "--record", is_flag=True, help="Make the chapter's recording again, and check the page."
 )
+@click.option(
+    "--cast",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the recording as an asciicast there: the dashboard's frames, for asciinema.",
+)
 @click.option("--job", metavar="NAME", help="Run one job of the chapter on its cluster, by hand.")
 @click.option("--jobs", is_flag=True, hidden=True)
 @click.option("--cluster", metavar="NAME", help="With --job: the cluster (default: the chapter's).")
@@ -108,6 +118,7 @@ def chapter(
     replay: bool,
     fast: bool,
     record: bool,
+    cast: Path | None,
     job: str | None,
     jobs: bool,
     cluster: str | None,
@@ -131,6 +142,10 @@ def chapter(
     if read:
         Console().print(Markdown(chosen.text()))
         return
+    if cast is not None:
+        with _told_errors(chosen):
+            _write_cast(chosen, cast)
+        return
     if job is not None or jobs:
         with _told_errors(chosen):
             _run_jobs(chosen, job, cluster or f"chapter-{chosen.number}")
@@ -153,6 +168,20 @@ def _part_of(chosen: Chapter, name: str) -> Chapter:
         there = ", ".join(parts) or "none"
         raise click.UsageError(f"chapter {chosen.number} has no part '{name}'; there are: {there}")
     return parts[name]
+
+
+def _write_cast(chosen: Chapter, file: Path) -> None:
+    stage = presenter()
+    script = chosen.script(stage.screen_names())
+    scene = stage.Scene.of_recordings([chosen.recording])
+    try:
+        made = stage.write_cast(script, chosen.script_file, scene, file)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {file}: {error.strerror}") from error
+    click.echo(
+        f"{file}: {made.seconds:.0f} s, {made.frames} frames, {made.bytes:,} bytes; play it by:"
+        f" asciinema play {file}"
+    )
 
 
 def _require_packages(chosen: Chapter) -> None:

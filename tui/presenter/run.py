@@ -2,10 +2,11 @@
 
 import asyncio
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -25,6 +26,9 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.wire_format import TraceFormatError
 
 from ..screens.registry import DECLARATIONS
+
+if TYPE_CHECKING:  # it imports the whole dashboard
+    from .cast import Cast
 
 #: The size of the dashboard of a fast presentation that has no terminal.
 _SIZE: Final = (120, 40)
@@ -98,6 +102,20 @@ def run_presentation(
     else:
         finished = _run_dashboard(presentation, bookmark, scene, fast)
     return Outcome(finished, presentation.names, presentation.missed())
+
+
+def write_cast(script: Script, script_file: Path, scene: Scene, file: Path) -> "Cast":
+    """Write the presentation of a recording as an asciicast: the dashboard's own frames. Raises
+    OSError.
+    """
+    from .cast import write
+    from .presenter_app import PresenterApp
+
+    with tempfile.TemporaryDirectory(prefix="kafka-edu-cast-") as nowhere:
+        bookmark = Bookmark(script_file, script.digest, "cast", Path(nowhere))
+        presentation = Presentation(script, live=False)
+        app = PresenterApp(presentation, bookmark, scene.name, replay=scene.replay)
+        return asyncio.run(write(app, file))
 
 
 def _run_plain(

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from kafka_edu.cli.docs_site.casts import CastError
 from kafka_edu.cli.docs_site.check import broken_links
 from kafka_edu.cli.docs_site.staging import BrokenLinksError, stage
 from kafka_edu.cli.docs_site.tree import Tree
@@ -41,6 +42,8 @@ def build(root: Path, target: Path) -> Site:
             return _build(Tree(root), target, Path(work))
     except BrokenLinksError as error:
         raise SiteError("the pages have broken links:\n" + "\n".join(error.problems)) from None
+    except CastError as error:
+        raise SiteError(f"the frames of a recording cannot be made: {error}") from None
     except OSError as error:
         raise SiteError(
             f"cannot write the site to {target}: {error.strerror}. Name another folder with --to."

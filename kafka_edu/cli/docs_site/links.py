@@ -10,6 +10,7 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
+from kafka_edu.cli.docs_site.casts import film_of, with_film
 from kafka_edu.cli.docs_site.markdown_parts import parts_of
 from kafka_edu.cli.docs_site.tree import Tree, relative, resolve, source_page, staged_page
 
@@ -139,10 +140,14 @@ def definitions(text: str) -> dict[str, int]:
 
 
 def rewrite(tree: Tree, page: str) -> Rewritten:
-    """Return a page for MkDocs. Raises OSError if the page cannot be read."""
+    """Return a page for MkDocs, with its film if it has one. Raises OSError if the page cannot be
+    read.
+    """
     work = _Page(tree, page)
+    film = film_of(tree, page)
+    whole = with_film(tree.text(page), film) if film is not None else tree.text(page)
     text = "".join(
         part if is_code else _PIECE.sub(work.piece, _COMMENT.sub("", part))
-        for is_code, part in parts_of(tree.text(page))
+        for is_code, part in parts_of(whole)
     )
     return work.result._replace(text=text)

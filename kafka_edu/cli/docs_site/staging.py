@@ -15,11 +15,12 @@ import pygments
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from kafka_edu.cli.docs_site.casts import film_of, stage_films
 from kafka_edu.cli.docs_site.links import rewrite
 from kafka_edu.cli.docs_site.tree import Tree, source_page, staged_page
 
 PAGES_FOLDER: Final = "pages"
-ASSETS: Final = ("site.css", "search.js")
+ASSETS: Final = ("site.css", "search.js", "films.js")
 _LANGUAGES: Final = {".py": "python", ".toml": "toml", ".json": "json", ".sh": "sh", ".tcss": "css"}
 
 #: One entry of MkDocs' navigation: a page, or a title with a page or with entries.
@@ -37,7 +38,8 @@ class BrokenLinksError(Exception):
 def stage(tree: Tree, folder: Path) -> str:
     """Write the folder, and return a hash of what the site is made from.
 
-    Raises BrokenLinksError if a page links to something that the site cannot show.
+    Raises BrokenLinksError if a page links to something that the site cannot show, and CastError if
+    the frames of a chapter cannot be made.
     """
     pages_folder = folder / PAGES_FOLDER
     pages, images, sources = set[str](), set[str](), set[str]()
@@ -59,6 +61,9 @@ def stage(tree: Tree, folder: Path) -> str:
     for image in images:
         (pages_folder / image).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(tree.root / image, pages_folder / image)
+    stage_films(
+        tree, [film for page in sorted(pages) if (film := film_of(tree, page))], pages_folder
+    )
     for source in sources:
         _write(pages_folder / source_page(source), source_text(source, tree.text(source)))
     assets = resources.files(__package__) / "assets"

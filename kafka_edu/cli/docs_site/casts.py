@@ -1,0 +1,142 @@
+"""The recordings of chapters on the site: the dashboard's own frames, in asciinema's player.
+
+The frames of a chapter are made by `kafka-edu chapter NN --cast`, once for each version of what
+they are made from, and kept under the folder of the user's state.
+"""
+
+import hashlib
+import html
+import json
+import re
+import subprocess
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_edu.cli.docs_site.tree import Tree, relative
+from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.common.user_files import state_folder
+
+PLAYER: Final = "mkdocs_asciinema_player"
+"""The package that brings the player. Its plugin is not used: it needs a server."""
+PLAYER_FILES: Final = ("asciinema-player.min.js", "asciinema-player.css")
+HEADING: Final = "\n## Predict, run and watch\n"
+PART_HEADING: Final = "\n### "
+AT_ONCE: Final = 2
+_CHAPTER: Final = re.compile(r"chapters/ch(?P<number>\d\d)_\w+/(?P<page>\w+)\.md")
+_MARK: Final = re.compile(r"<!--\s*(?:exact|range):\s*(?P<name>[a-z][a-z0-9_]*)[^>]*-->")
+
+
+class CastError(Exception):
+    """The frames of a chapter cannot be made. The message says why."""
+
+
+class Film(NamedTuple):
+    """The recording of a chapter, or of a part of one, that its page shows."""
+
+    page: str
+    number: str
+    part: str
+    """Empty for the chapter itself."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.number}-{self.part}" if self.part else self.number
+
+    @property
+    def script(self) -> str:
+        """The place of its data in the site."""
+        return f"assets/casts/{self.id}.js"
+
+
+def film_of(tree: Tree, page: str) -> Film | None:
+    """Return the recording that a page shows, or None if it has none."""
+    found = _CHAPTER.fullmatch(page)
+    if found is None:
+        return None
+    part = "" if found["page"] == "README" else found["page"]
+    recording = page.removesuffix(f"{found['page']}.md") + f"{part or 'recording'}.jsonl.gz"
+    return Film(page, found["number"], part) if (tree.root / recording).is_file() else None
+
+
+def with_film(text: str, film: Film) -> str:
+    """Return a page with its film, and with a link from each marked number to its moment."""
+    name = html.escape(film.id)
+    text = _MARK.sub(
+        lambda mark: (
+            f'<a class="moment" data-name="{mark["name"]}" href="#film-{name}"'
+            ' title="see it happen">▸</a>'
+        ),
+        text,
+    )
+    heading = HEADING if HEADING in text else PART_HEADING
+    before, found, after = text.partition(heading)
+    source = relative(film.page, film.script)
+    player = [relative(film.page, f"assets/casts/{file}") for file in PLAYER_FILES]
+    box = (
+        f'\n<div class="film" id="film-{name}" data-film="{name}" data-source="{source}"'
+        f' data-player="{player[0]}" data-style="{player[1]}">'
+        "<button>▶ watch the recording here</button></div>\n\n"
+    )
+    if heading == HEADING:
+        return before + found + box + after
+    return before + box + found + after
+
+
+def stage_films(tree: Tree, films: Iterable[Film], pages: Path) -> None:
+    """Write the data of films and the player into a folder of pages. Raises CastError."""
+    films = list(films)
+    if not films:
+        return
+    folder = pages / "assets" / "casts"
+    folder.mkdir(parents=True, exist_ok=True)
+    player = resources.files(PLAYER) / "assets"
+    for file in PLAYER_FILES:
+        (folder / file).write_bytes((player / file).read_bytes())
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for film, cast in zip(films, pool.map(lambda one: _cast(tree, one), films), strict=True):
+            data = json.dumps(cast, ensure_ascii=False)
+            text = f"(window.kafkaEduFilms ??= {{}})[{json.dumps(film.id)}] = {data};\n"
+            (pages / film.script).write_text(text, encoding="utf-8")
+
+
+def _cast(tree: Tree, film: Film) -> str:
+    """Return the asciicast of a film, which is made if it was not made yet."""
+    made = state_folder() / "site-casts" / f"{film.id}-{_digest(tree, film)}.cast"
+    if not made.is_file():
+        made.parent.mkdir(parents=True, exist_ok=True)
+        new = made.with_suffix(".new")
+        part = ["--part", film.part] if film.part else []
+        words = ["chapter", film.number, *part, "--cast", str(new)]
+        done = subprocess.run(
+            python_command("kafka_edu", *words),
+            env=python_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise CastError(f"chapter {film.id}: {(done.stderr or done.stdout).strip()}")
+        new.replace(made)
+    return made.read_text(encoding="utf-8")
+
+
+def _digest(tree: Tree, film: Film) -> str:
+    digest = hashlib.sha256()
+    for path in _made_from(tree.root, film):
+        digest.update(path.relative_to(tree.root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _made_from(root: Path, film: Film) -> Iterator[Path]:
+    """Yield the files that the frames come from: the chapter's, and those of the dashboard."""
+    chapter = (root / film.page).parent
+    yield from sorted(path for path in chapter.iterdir() if path.is_file() and path.suffix != ".md")
+    for folder in ("tui", "kafka_edu/instruments"):
+        yield from sorted(
+            path
+            for path in (root / folder).rglob("*")
+            if path.suffix in (".py", ".tcss", ".toml") and path.is_file()
+        )
