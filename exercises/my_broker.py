@@ -77,7 +77,6 @@ def parts_of(
     without: Collection[str],
 ) -> list[Part]:
     """Return the parts. Where two exclude each other, the later exercise serves."""
-    hidden: dict[str, str] = {}
     taken: dict[tuple[str, str], str] = {}
     parts: list[Part] = []
     for exercise in reversed(exercises):
@@ -87,14 +86,13 @@ def parts_of(
             why = "left out, as you wanted"
         elif file is None:
             why = reasons.get(exercise.id, "not written yet")
-        elif place in taken or exercise.id in hidden:
-            other = taken.get(place) or hidden[exercise.id]
+        elif place in taken:
+            other = taken[place]
             why = f"passed; your {other} does its work (--without {other})"
         else:
             why = _cannot_load(seam, file)
         if not why:
             taken[place] = exercise.id
-            hidden |= dict.fromkeys(seam.hides, exercise.id)
         parts.append(Part(exercise, file if not why else None, why))
     return parts[::-1]
 

@@ -1,6 +1,7 @@
 """Exercises 02-2 to 02-4 in a live broker: a learner's Timer decides where tasks go and when.
 
-The purgatories of the broker own one such timer each.
+The purgatories of the broker own one such timer each. Where the wheel of exercise 02-1 serves too,
+it is asked for each new task, beside the timer.
 """
 
 from collections.abc import Callable
@@ -9,12 +10,17 @@ from itertools import count
 from typing import Final
 
 from kafka_edu.learner.learner import LearnerObject
-from kafka_edu.learner.learner_timing_wheel import MAX_LEVEL, SLOTS_ABOVE, SlotsTimingWheel
+from kafka_edu.learner.learner_timing_wheel import (
+    MAX_LEVEL,
+    SLOTS_ABOVE,
+    LearnerTimingWheel,
+    SlotsTimingWheel,
+)
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.timer.system_timer import SystemTimer
 from kafka_edu.timer.timer_task import TimerTask
 from kafka_edu.timer.timer_task_list import TimerTaskEntry, TimerTaskList
-from kafka_edu.timer.timing_wheel import TICK_MS, WHEEL_SIZE, TimingWheel
+from kafka_edu.timer.timing_wheel import TICK_MS, WHEEL_SIZE
 from kafka_edu.trace.events.timer import TimerTaskAdded, TimerTaskDemoted
 from kafka_edu.trace.tracer import Tracer
 
@@ -46,14 +52,15 @@ class LearnerTimer(SystemTimer):
         super().__init__(name, now_ms, trace)
         self._code = code
         start_ms = self.wheel.current_time_ms
-        self.wheel: TimingWheel = SlotsTimingWheel(
-            SLOTS,
-            TICK_MS,
-            start_ms,
-            self._queue,
-            on_overflow=self._wheel_created,
-            on_cancelled=self._cancelled,
-        )
+        if not isinstance(self.wheel, LearnerTimingWheel):
+            self.wheel = SlotsTimingWheel(
+                SLOTS,
+                TICK_MS,
+                start_ms,
+                self._queue,
+                on_overflow=self._wheel_created,
+                on_cancelled=self._cancelled,
+            )
         self._next_number = count(1)
         self._entries: dict[int, TimerTaskEntry] = {}
         """The tasks that the learner's object looks after, by number."""
@@ -80,6 +87,7 @@ class LearnerTimer(SystemTimer):
             answer = self._code.ask(learner, "add", number, entry.expiration_ms)
             place = self._place_of(answer, f"add({number}, {entry.expiration_ms})")
             if place is not None:
+                self._ask_wheel(entry.expiration_ms, place)
                 self._put(entry, place)
         except LearnerError as error:
             self._code.failed(error)
@@ -188,6 +196,26 @@ class LearnerTimer(SystemTimer):
         raise self._code.blame(
             f"{asked} answered {answer!r}; expected (level, slot), or None for a task that is due"
         )
+
+    def _ask_wheel(self, deadline_ms: int, place: Place) -> None:
+        """Ask the wheel of exercise 02-1 too, where it serves, where a new task goes. If it names
+        another place than the timer, ours says which of the two is wrong. Raises LearnerError if it
+        is the timer's.
+        """
+        wheel = self.wheel
+        if not isinstance(wheel, LearnerTimingWheel):
+            return
+        named = wheel.place_of(deadline_ms)
+        if named is None or named == place:
+            return
+        right = wheel.right_place(deadline_ms)
+        if named != right:
+            wheel.blame_place(deadline_ms, named, right)
+        if place != right:
+            raise self._code.blame(
+                f"a task with deadline {deadline_ms} went to level {place[0]}, slot {place[1]};"
+                f" your wheel of 02-1 says level {named[0]}, slot {named[1]}"
+            )
 
     def _put(self, entry: TimerTaskEntry, place: Place) -> None:
         """Put a task into a bucket. Raises LearnerError for a bucket that cannot be."""

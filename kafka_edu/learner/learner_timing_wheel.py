@@ -62,6 +62,17 @@ class SlotsTimingWheel(TimingWheel):
             self.on_overflow(above, deadline_ms)
         return above
 
+    def right_place(self, deadline_ms: int) -> tuple[int, int]:
+        """Return the level and the slot of a deadline that is not due. O(levels)."""
+        level, tick_ms, hand_ms = self.level, self.tick_ms, self.current_time_ms
+        slots = list(self._slots)
+        while deadline_ms >= hand_ms + tick_ms * slots[0]:
+            tick_ms *= slots[0]
+            hand_ms -= hand_ms % tick_ms
+            slots = slots[1:] or slots
+            level += 1
+        return level, deadline_ms // tick_ms % slots[0]
+
 
 class LearnerTimingWheel(SlotsTimingWheel):
     """Puts each task where the learner's code says.
@@ -119,6 +130,31 @@ class LearnerTimingWheel(SlotsTimingWheel):
             bucket.expiration_ms = expiration_ms
             self.queue.offer(bucket)
         return True
+
+    def place_of(self, deadline_ms: int) -> tuple[int, int] | None:
+        """Return the level and the slot that the learner's code names for a deadline. None: it does
+        not serve, has failed, or says that the task is due. Nothing is put anywhere.
+        """
+        if self._learner is None or self._code.retired:
+            return None
+        try:
+            answer = self._code.ask(self._learner, "add", deadline_ms)
+        except LearnerError as error:
+            self._code.failed(error)
+            return None
+        match answer:
+            case (int(level), int(slot), int()):
+                return level, slot
+        return None
+
+    def blame_place(self, deadline_ms: int, place: tuple[int, int], right: tuple[int, int]) -> None:
+        """Count a place that `place_of` named, and that is not the right one, as a failure."""
+        self._code.failed(
+            self._code.blame(
+                f"add({deadline_ms}) at {self.current_time_ms} ms answered level {place[0]}, slot"
+                f" {place[1]}; it is level {right[0]}, slot {right[1]}"
+            )
+        )
 
     def advance_clock(self, time_ms: int) -> None:
         super().advance_clock(time_ms)

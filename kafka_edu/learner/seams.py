@@ -61,8 +61,6 @@ class Seam(NamedTuple):
     """Other modules that look up the same name, and get the same replacement."""
     process: str = BROKER
     """The kind of process in which it serves: BROKER or ZOOKEEPER."""
-    hides: tuple[str, ...] = ()
-    """Exercises whose parts are not asked where this one serves: it does their work itself."""
 
 
 SEAMS: Final[Mapping[str, Seam]] = {
@@ -86,7 +84,6 @@ SEAMS: Final[Mapping[str, Seam]] = {
                 "Timer",
                 "Timer(tick_ms, slots, start_ms): add(task, deadline_ms) -> (level, slot) | None;"
                 " cancel(task); advance_clock(time_ms) -> [(time_ms, task, (level, slot) | None)]",
-                hides=("02-1",),
             )
             for exercise in ("02-2", "02-3", "02-4")
         ),

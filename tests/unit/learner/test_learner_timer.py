@@ -12,7 +12,9 @@ import pytest
 from exercises.runner.manifest import find_exercise
 from kafka_edu.common.time import MockTime
 from kafka_edu.learner.learner_timer import adapt
+from kafka_edu.learner.learner_timing_wheel import adapt as adapt_wheel
 from kafka_edu.learner.seams import SEAMS, LearnerCode, LearnerError
+from kafka_edu.timer import system_timer
 from kafka_edu.timer.system_timer import SystemTimer
 from kafka_edu.timer.timer_task import TimerTask
 from kafka_edu.trace.event import Envelope, Level, Source
@@ -240,3 +242,89 @@ def test_one_bad_call_is_one_failure_and_after_three_the_shipped_timer_stays(
         (735, "last"),
     ]
     assert run.timer.size == 0
+
+
+WHEEL = find_exercise("02-1").solution.read_text(encoding="utf-8")
+
+
+class Both:
+    """A timer of 02-3 and a wheel of 02-1 in one broker."""
+
+    def __init__(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, timer: str, wheel: str
+    ) -> None:
+        self.wheel_code = self._code(folder / "wheel.py", "02-1", wheel)
+        self.timer_code = self._code(folder / "timer.py", "02-3", timer)
+        self.failures: list[LearnerError] = []
+        self.wheel_code.on_failure = self.timer_code.on_failure = self.failures.append
+        monkeypatch.setattr(system_timer, "TimingWheel", adapt_wheel(self.wheel_code))
+        self.run = Run(adapt(self.timer_code))
+
+    def _code(self, file: Path, exercise: str, text: str) -> LearnerCode:
+        file.write_text(text, encoding="utf-8")
+        return LearnerCode(SEAMS[exercise], file)
+
+    def close(self) -> None:
+        self.wheel_code.close()
+        self.timer_code.close()
+
+
+@pytest.fixture
+def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], Both]]:
+    made: list[Both] = []
+
+    def make(timer: str, wheel: str) -> Both:
+        made.append(Both(tmp_path, monkeypatch, timer, wheel))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+TIMER = find_exercise("02-3").solution.read_text(encoding="utf-8")
+
+
+def test_the_wheel_is_asked_for_each_new_task_beside_the_timer(
+    both: Callable[[str, str], Both],
+) -> None:
+    serving = both(TIMER, WHEEL)
+    random = Random(1)
+    tasks = 0
+    for time_ms in range(0, 60_000, 250):
+        for _ in range(2):
+            tasks += 1
+            serving.run.task(str(tasks), random.choice([1, 19, 21, 250, 7_000, 90_000]))
+        serving.run.go_to(time_ms + 1)
+    serving.run.go_on()
+    assert serving.failures == []
+    assert len(serving.run.ran) == tasks
+    assert serving.wheel_code.calls >= tasks
+    assert serving.timer_code.calls >= tasks
+
+
+def test_a_wrong_wheel_is_named_and_the_timer_goes_on(both: Callable[[str, str], Both]) -> None:
+    wrong = WHEEL.replace("tick % self.slots[0], left_over_ms", "(tick + 1) % self.slots[0], 0")
+    assert wrong != WHEEL
+    serving = both(TIMER, wrong)
+    serving.run.task("a", 350)
+    serving.run.go_on()
+    assert serving.run.ran == [(350, "a")]
+    [failure] = serving.failures
+    assert failure.exercise == "02-1"
+    assert failure.message == "add(350) at 0 ms answered level 3, slot 2; it is level 3, slot 1"
+
+
+def test_a_wrong_timer_is_named_where_the_wheel_is_right(both: Callable[[str, str], Both]) -> None:
+    wrong = TIMER.replace(
+        "return level, deadline_ms // tick_ms % self.size(level)",
+        "return level, (deadline_ms // tick_ms + 1) % self.size(level)",
+    )
+    assert wrong != TIMER
+    serving = both(wrong, WHEEL)
+    serving.run.task("a", 15)
+    serving.run.go_on()
+    assert serving.run.ran == [(15, "a")], "ours looks after it"
+    failure = serving.failures[0]
+    assert failure.exercise == "02-3"
+    assert "your wheel of 02-1 says level 1, slot 15" in failure.message
