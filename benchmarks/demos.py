@@ -26,6 +26,8 @@ NAME = "demos"
 HELP = "run each demo beside hogs: does it end in its sentences, and show what it should? (an hour)"
 
 TRACEBACK: Final = "Traceback (most recent call last)"
+LAST_WORDS: Final = 25
+"""Lines that are shown of a run that was not right."""
 
 
 class Run(NamedTuple):
@@ -40,6 +42,8 @@ class Run(NamedTuple):
     """The names of the targets that do not hold."""
     happened: str
     """The sentence that says what happened; without one, its last line."""
+    last_words: tuple[str, ...] = ()
+    """The last lines that it printed."""
 
     @property
     def right(self) -> bool:
@@ -59,6 +63,7 @@ def run_of(demo: str, code: int, seconds: float, said: str, figures: str) -> Run
         bool(headed) and why and TRACEBACK not in said,
         tuple(target["name"] for target in targets if not target["holds"]),
         headed[-1].partition(": ")[2] if headed else lines[-1],
+        tuple(lines[-LAST_WORDS:]),
     )
 
 
@@ -118,6 +123,7 @@ def main(argv: list[str]) -> int:
                 print(
                     f"{sign} {demo} {number}: {run.seconds:.0f} s, code {run.code}: {run.happened}",
                     *(f"    does not hold: {name}" for name in run.missed),
+                    *(f"    {line}" for line in run.last_words if not run.right),
                     sep="\n",
                     flush=True,
                 )
