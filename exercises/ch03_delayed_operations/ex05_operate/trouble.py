@@ -26,6 +26,8 @@ PATIENCE_MS: Final = 5_000
 PATIENT_ISR: Final = {"replica.lag.time.max.ms": "3600000"}
 SETTINGS: Final = {"min.insync.replicas": "2"}
 LAB: Final = LabCluster("03-5", TOPIC)
+is_running = LAB.is_running
+end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
@@ -53,16 +55,6 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
         if acked_ms is not None:
             raise ClusterError(f"no trouble came up: a produce took {acked_ms} ms")
         say(f"a produce has failed: {error}")
-
-
-def is_running(home: Path | None = None) -> bool:
-    """Return whether the cluster of the exercise is up."""
-    return LAB.is_running(home)
-
-
-def end(home: Path | None = None) -> bool:
-    """End the cluster and remove it. Returns False if there was none. Raises ClusterError."""
-    return LAB.end(home)
 
 
 def check_state(

@@ -24,6 +24,8 @@ from .material import BROKERS, FAR_MS, TOPIC, plan
 SETTINGS: Final = {"min.insync.replicas": "1"}
 OFFICE_TRIES: Final = 20
 LAB: Final = LabCluster("04-6", TOPIC)
+is_running = LAB.is_running
+end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
@@ -70,16 +72,6 @@ def move(cluster: Cluster, replicas: Sequence[int]) -> None:
     """Order the partition to move. Raises ClusterError."""
     brokers = ",".join(map(str, replicas))
     cluster.perform("reassign", {"partition": f"{TOPIC}-0", "replicas": brokers})
-
-
-def is_running(home: Path | None = None) -> bool:
-    """Return whether the cluster of the exercise is up."""
-    return LAB.is_running(home)
-
-
-def end(home: Path | None = None) -> bool:
-    """End the cluster and remove it. Returns False if there was none. Raises ClusterError."""
-    return LAB.end(home)
 
 
 def check_state(

@@ -26,6 +26,8 @@ STALLS_WATCHED: Final = 2
 LIMIT_S: Final = 300.0
 """For what the stalls bring about. They come every few seconds; the machine may be busy."""
 LAB: Final = LabCluster("05-7", TOPIC)
+is_running = LAB.is_running
+end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
@@ -68,16 +70,6 @@ def life_of(cluster: Cluster, broker: int) -> int:
     with zookeeper_of(cluster) as zookeeper:
         stat = zookeeper.exists(f"/brokers/ids/{broker}")
         return stat.czxid if stat is not None else 0
-
-
-def is_running(home: Path | None = None) -> bool:
-    """Return whether the cluster of the exercise is up."""
-    return LAB.is_running(home)
-
-
-def end(home: Path | None = None) -> bool:
-    """End the cluster and remove it. Returns False if there was none. Raises ClusterError."""
-    return LAB.end(home)
 
 
 def check_state(

@@ -21,6 +21,8 @@ NO_LEADER_MS: Final = 5_000
 LIMIT_S: Final = 120.0
 """For replicas to catch up after an election."""
 LAB: Final = LabCluster("05-8", TOPIC)
+is_running = LAB.is_running
+end = LAB.end
 
 
 def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
@@ -66,16 +68,6 @@ def damage(cluster: Cluster, server: int, file: str) -> None:
     else:
         for snapshot in data.glob("snapshot.*"):
             snapshot.unlink()
-
-
-def is_running(home: Path | None = None) -> bool:
-    """Return whether the cluster of the exercise is up."""
-    return LAB.is_running(home)
-
-
-def end(home: Path | None = None) -> bool:
-    """End the cluster and remove it. Returns False if there was none. Raises ClusterError."""
-    return LAB.end(home)
 
 
 def check_state(
