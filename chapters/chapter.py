@@ -60,7 +60,7 @@ class Chapter(NamedTuple):
 
     @property
     def command(self) -> str:
-        """What starts it: `chapter 05 --part ensemble`."""
+        """The command that starts it: `chapter 05 --part ensemble`."""
         return f"chapter {self.number}" + (f" --part {self.part}" if self.part else "")
 
     def parts(self) -> dict[str, "Chapter"]:

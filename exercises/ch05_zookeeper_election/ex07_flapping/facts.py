@@ -18,7 +18,7 @@ class Facts(NamedTuple):
     """Of each broker, as the supervisor has it: running, paused, stopped."""
     pids: tuple[int, ...]
     stalls: tuple[str, ...]
-    """What the machines do, as the supervisor has it."""
+    """The stalls of the machines, as the supervisor has them."""
     topic: TopicFacts
     properties: tuple[Mapping[str, str], ...]
     """The server.properties of each broker."""

@@ -38,7 +38,7 @@ class Plan(NamedTuple):
     damaged: int
     """It was killed, and does not start."""
     file: str
-    """What is damaged: "currentEpoch" is empty, or "snapshot" is gone."""
+    """The damage: "currentEpoch" is empty, or "snapshot" is gone."""
     leader: int
     """The broker that was killed. It led the partition."""
     records: int

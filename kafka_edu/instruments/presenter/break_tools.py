@@ -1,4 +1,4 @@
-"""What a learner can do to a presentation's cluster by hand: commands with the names of now.
+"""Commands to break a presentation's cluster by hand, with the names of now.
 
 A script says `cluster pause {follower of ch02-0}`; what is shown, and what a second terminal has in
 its history, is `./kafka-edu cluster pause 2 --cluster chapter-02`.

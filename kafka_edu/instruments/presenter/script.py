@@ -132,7 +132,7 @@ class Number(NamedTuple):
 
 
 SURE: Final = ("a guess", "rather sure", "sure")
-"""What a learner may say of an answer, from 1."""
+"""The words for how sure a learner is of an answer, from 1."""
 
 
 class Question(NamedTuple):
