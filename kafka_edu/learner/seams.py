@@ -152,6 +152,15 @@ SEAMS: Final[Mapping[str, Seam]] = {
             " touch(session, now_ms) -> bool; remove(session); poll(now_ms) -> [session]",
             process=ZOOKEEPER,
         ),
+        Seam(
+            "07-1",
+            "kafka_edu.controller.zk_partition_state_machine",
+            "elect",
+            "kafka_edu.learner.learner_leader_election:adapt",
+            "LeaderElection",
+            "LeaderElection(): elect(strategy, replicas, isr, live, going, unclean) -> (leader,"
+            " isr) | None",
+        ),
     )
 }
 

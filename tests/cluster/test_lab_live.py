@@ -103,6 +103,12 @@ def test_the_reference_answers_the_produces_of_broker_2(tmp_path: Path) -> None:
             "if False:",
             "no session ends while its client is heard",
         ),
+        (
+            "07-1",
+            "return able[0], [one for one in isr if one in live]",
+            "return able[0], list(isr)",
+            "each leader is the one whom the sets of that moment ask for",
+        ),
     ],
 )
 def test_the_reference_serves_and_a_wrong_answer_shows(

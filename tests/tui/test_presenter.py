@@ -272,7 +272,7 @@ def test_there_is_something_to_break_one_key_away(
     [words] = opened
     assert words[:2] == ["tmux", "split-window"]
     assert "cluster kill 1" in words[-1]
-    history = Path(re.findall(r"HISTFILE=(\S+);", words[-1])[0])
+    history = Path(re.findall(r"HISTFILE=([^\s;]+)", words[-1])[0])
     assert history.read_text() == "./kafka-edu cluster kill 1\n"
     history.unlink()
 

@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafka_edu.cli.docs_site.casts import CastError
+from kafka_edu.cli.docs_site.casts import CastError, films_of, stage_films
 from kafka_edu.cli.docs_site.check import broken_links
-from kafka_edu.cli.docs_site.staging import BrokenLinksError, stage
+from kafka_edu.cli.docs_site.staging import PAGES_FOLDER, BrokenLinksError, stage
 from kafka_edu.cli.docs_site.tree import Tree
 from kafka_edu.common.python_process import python_command, python_environment
 
@@ -55,6 +55,7 @@ def _build(tree: Tree, target: Path, work: Path) -> Site:
     digest = stage(tree, staging)
     if _stamp(target) == digest:
         return _site(target, built=False)
+    stage_films(tree, films_of(tree), staging / PAGES_FOLDER)
     run_mkdocs(staging, made)
     _search_worker(made)
     if problems := broken_links(made):

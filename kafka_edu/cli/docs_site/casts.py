@@ -61,6 +61,11 @@ def film_of(tree: Tree, page: str) -> Film | None:
     return Film(page, found["number"], part) if (tree.root / recording).is_file() else None
 
 
+def films_of(tree: Tree) -> list[Film]:
+    """Return the recordings that pages show, in their order."""
+    return [film for page in tree.pages() if (film := film_of(tree, page)) is not None]
+
+
 def with_film(text: str, film: Film) -> str:
     """Return a page with its film, and with a link from each marked number to its moment."""
     name = html.escape(film.id)
@@ -104,7 +109,7 @@ def stage_films(tree: Tree, films: Iterable[Film], pages: Path) -> None:
 
 def _cast(tree: Tree, film: Film) -> str:
     """Return the asciicast of a film, which is made if it was not made yet."""
-    made = state_folder() / "site-casts" / f"{film.id}-{_digest(tree, film)}.cast"
+    made = state_folder() / "site-casts" / f"{film.id}-{digest_of(tree, film)}.cast"
     if not made.is_file():
         made.parent.mkdir(parents=True, exist_ok=True)
         new = made.with_suffix(".new")
@@ -123,7 +128,8 @@ def _cast(tree: Tree, film: Film) -> str:
     return made.read_text(encoding="utf-8")
 
 
-def _digest(tree: Tree, film: Film) -> str:
+def digest_of(tree: Tree, film: Film) -> str:
+    """Return a hash of what a film is made from."""
     digest = hashlib.sha256()
     for path in _made_from(tree.root, film):
         digest.update(path.relative_to(tree.root).as_posix().encode() + b"\0" + path.read_bytes())

@@ -15,7 +15,7 @@ import pygments
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-from kafka_edu.cli.docs_site.casts import film_of, stage_films
+from kafka_edu.cli.docs_site.casts import digest_of, films_of
 from kafka_edu.cli.docs_site.links import rewrite
 from kafka_edu.cli.docs_site.tree import Tree, source_page, staged_page
 
@@ -38,8 +38,8 @@ class BrokenLinksError(Exception):
 def stage(tree: Tree, folder: Path) -> str:
     """Write the folder, and return a hash of what the site is made from.
 
-    Raises BrokenLinksError if a page links to something that the site cannot show, and CastError if
-    the frames of a chapter cannot be made.
+    The hash counts what the films of chapters are made from. `casts.stage_films` makes them. Raises
+    BrokenLinksError if a page links to something that the site cannot show.
     """
     pages_folder = folder / PAGES_FOLDER
     pages, images, sources = set[str](), set[str](), set[str]()
@@ -61,9 +61,6 @@ def stage(tree: Tree, folder: Path) -> str:
     for image in images:
         (pages_folder / image).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(tree.root / image, pages_folder / image)
-    stage_films(
-        tree, [film for page in sorted(pages) if (film := film_of(tree, page))], pages_folder
-    )
     for source in sources:
         _write(pages_folder / source_page(source), source_text(source, tree.text(source)))
     assets = resources.files(__package__) / "assets"
@@ -79,6 +76,8 @@ def stage(tree: Tree, folder: Path) -> str:
     digest = hashlib.sha256((tree.root / "requirements" / "docs.txt").read_bytes())
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    for film in films_of(tree):
+        digest.update(digest_of(tree, film).encode())
     return digest.hexdigest()
 
 

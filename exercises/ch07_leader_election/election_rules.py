@@ -1,0 +1,50 @@
+"""The right answers of exercise 07-1, by the controller's own strategies."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
+from kafka_edu.controller.leader_election import ElectionStrategy, elect
+
+Answer = tuple[int, tuple[int, ...]]
+
+
+class Case(NamedTuple):
+    """What an election has to go by."""
+
+    strategy: str
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    live: tuple[int, ...]
+    going: tuple[int, ...] = ()
+    unclean: bool = False
+
+    def arguments(self) -> list[object]:
+        """Return the arguments of the learner's `elect`."""
+        return [
+            self.strategy,
+            list(self.replicas),
+            list(self.isr),
+            list(self.live),
+            list(self.going),
+            self.unclean,
+        ]
+
+
+def right(case: Case) -> Answer | None:
+    """Return the leader and the new ISR, or None if nobody may lead."""
+    current = LeaderAndIsr(-1, 0, case.isr, 0)
+    elected = elect(
+        ElectionStrategy(case.strategy),
+        current,
+        case.replicas,
+        case.live,
+        case.going,
+        case.unclean,
+    )
+    return None if elected is None else (elected.leader, tuple(elected.isr))
+
+
+def in_words(brokers: Sequence[int]) -> str:
+    """Return brokers to read: `2, 0`."""
+    return ", ".join(map(str, brokers)) or "nobody"

@@ -1,0 +1,1 @@
+"""Exercise 07-1: the four strategies that elect a leader."""

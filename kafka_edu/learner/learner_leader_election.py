@@ -1,0 +1,83 @@
+"""Exercise 07-1 in a live broker: a learner's rule elects leaders, if the broker is the controller.
+
+It is asked for every partition of an election: the strategy, AR, the ISR, who lives, and who is
+about to shut down. An answer that is wrong but possible is carried out, and everybody can see it.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
+from kafka_edu.controller import leader_election
+from kafka_edu.controller.leader_election import ElectionStrategy
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+
+
+class Elect(Protocol):
+    """The type of `leader_election.elect`."""
+
+    def __call__(
+        self,
+        strategy: ElectionStrategy,
+        current: LeaderAndIsr,
+        assignment: Sequence[int],
+        live_replicas: Collection[int],
+        shutting_down_brokers: Collection[int] = (),
+        unclean_leader_election_enabled: bool = False,
+    ) -> LeaderAndIsr | None: ...
+
+
+class LearnerElections:
+    """Asks the learner's object who leads; ours answers where it fails."""
+
+    def __init__(self, code: LearnerCode) -> None:
+        self._code = code
+        self._ours: Elect = leader_election.elect
+        self._learner: LearnerObject | None = None
+
+    def elect(
+        self,
+        strategy: ElectionStrategy,
+        current: LeaderAndIsr,
+        assignment: Sequence[int],
+        live_replicas: Collection[int],
+        shutting_down_brokers: Collection[int] = (),
+        unclean_leader_election_enabled: bool = False,
+    ) -> LeaderAndIsr | None:
+        """Return the new leader, ISR and leader epoch; None if no replica may lead."""
+        going, unclean = shutting_down_brokers, unclean_leader_election_enabled
+        if not self._code.retired:
+            try:
+                if self._learner is None:
+                    self._learner = self._code.make()
+                isr, live = list(current.isr), sorted(live_replicas)
+                asked = [strategy.value, list(assignment), isr, live, sorted(going), unclean]
+                answer = self._checked(
+                    self._code.ask(self._learner, "elect", *asked), assignment, f"elect{asked}"
+                )
+            except LearnerError as error:
+                self._code.failed(error)
+            else:
+                return None if answer is None else current.with_leader(*answer)
+        return self._ours(strategy, current, assignment, live_replicas, going, unclean)
+
+    def _checked(
+        self, answer: object, assignment: Sequence[int], asked: str
+    ) -> tuple[int, tuple[int, ...]] | None:
+        """Return an answer that can be carried out. Raises LearnerError."""
+        match answer:
+            case None:
+                return None
+            case (int(leader), tuple(isr)) if leader in assignment and leader in isr:
+                if all(type(one) is int and one >= 0 for one in isr) and len({*isr}) == len(isr):
+                    return leader, tuple(int(one) for one in isr)
+        raise self._code.blame(
+            f"{asked} answered {answer!r}; expected (leader, isr) with a replica of"
+            f" {list(assignment)} that is in its ISR, or None"
+        )
+
+
+def adapt(code: LearnerCode) -> Elect:
+    """Return the function that replaces `elect` in the partition state machine."""
+    return LearnerElections(code).elect
