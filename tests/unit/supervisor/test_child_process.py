@@ -149,6 +149,23 @@ def test_pause_and_resume(tmp_path: Path) -> None:
     assert bench.told.names == ["ProcessStarted", "ProcessPaused", "ProcessResumed", "ProcessEnded"]
 
 
+def test_the_first_cause_of_a_program_in_java_is_its_reason(tmp_path: Path) -> None:
+    """Apache's ZooKeeper writes a trace of the stack. Its last cause is what happened first."""
+
+    async def story(bench: Bench) -> None:
+        await bench.child.start()
+        ended = await bench.child.wait()
+        assert ended is not None
+        assert (ended.code, ended.reason) == (1, "java.io.IOException: Found null in currentEpoch")
+
+    said = (
+        "ERROR Unexpected exception, exiting abnormally\\njava.lang.RuntimeException: Unable to run"
+        "\\n\\tat Main.main\\nCaused by: x.y: later\\nCaused by: java.io.IOException: Found null in"
+        " currentEpoch\\n\\t... 4 more"
+    )
+    run(tmp_path, f"import sys; print('{said}'); sys.exit(1)", story)
+
+
 def test_a_paused_child_can_be_stopped_and_killed(tmp_path: Path) -> None:
     async def story(bench: Bench) -> None:
         await bench.up()
