@@ -82,7 +82,7 @@ class LabCluster:
             cluster.down(delete=True)
             raise
 
-    def is_running(self, home: Path | None) -> bool:
+    def is_running(self, home: Path | None = None) -> bool:
         """Return whether it is up."""
         return is_up(ClusterFolder.of(self.name, home))
 
@@ -96,7 +96,7 @@ class LabCluster:
             )
         return attach(self.name, home)
 
-    def end(self, home: Path | None) -> bool:
+    def end(self, home: Path | None = None) -> bool:
         """End it and remove it. Returns False if there was none. Raises ClusterError."""
         folder = ClusterFolder.of(self.name, home)
         was_up = is_up(folder)

@@ -10,7 +10,8 @@ from exercises.ch03_delayed_operations.ex05_operate.facts import Facts, far_link
 from exercises.ch03_delayed_operations.ex05_operate.material import make, plan
 from exercises.command import lab
 from exercises.runner.check import check_public
-from exercises.runner.manifest import Exercise, find_exercise
+from exercises.runner.manifest import Exercise, find_exercise, load_manifest
+from exercises.runner.trouble import trouble_of
 from exercises.runner.verdict import Step
 from exercises.runner.workplace import Workplace
 from kafka_edu.supervisor.cluster import ClusterError
@@ -84,6 +85,21 @@ def test_the_report_of_another_learner_fails() -> None:
     verdict = check_public(EXERCISE, EXERCISE.solution, 1, material=other)
     assert not verdict.public_passed
     assert not check_public(EXERCISE, EXERCISE.solution, 1).passed, "the cluster was not looked at"
+
+
+@pytest.mark.parametrize(
+    "exercise", [one for one in load_manifest().values() if one.trouble], ids=lambda one: one.id
+)
+def test_a_cluster_that_is_not_there_is_not_up_and_ends_at_once(
+    exercise: Exercise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `lab reset` and `lab check` ask: without a home of their own."""
+    monkeypatch.setenv("KAFKA_EDU_HOME", str(tmp_path))
+    trouble = trouble_of(exercise)
+    assert not trouble.is_running()
+    assert not trouble.end()
+    with pytest.raises(ClusterError, match=f"'lab-{exercise.id}' is not up"):
+        list(trouble.check_state(tmp_path, lambda _: None))
 
 
 class PlayedTrouble:
