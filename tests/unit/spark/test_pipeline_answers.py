@@ -10,7 +10,7 @@ from kafka_edu.spark.access_log import AccessLine, parse
 @pytest.fixture(autouse=True)
 def _spark() -> None:
     """Skip where PySpark is not installed, so each test imports what needs it."""
-    pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
+    pytest.importorskip("pyarrow", reason="PySpark is not installed: ./kafka-edu setup spark")
 
 
 def test_a_wrong_number_is_one_difference() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("pyspark", reason="PySpark is not installed: ./kafka-edu setup spark")
+pytest.importorskip("pyarrow", reason="PySpark is not installed: ./kafka-edu setup spark")
 
 from kafka_edu.spark.pipeline_folder import FolderError, claim_checkpoint, prepare_folders
 from kafka_edu.spark.source_errors import CheckpointError
