@@ -10,7 +10,7 @@ Answer = tuple[int, tuple[int, ...]]
 
 
 class Case(NamedTuple):
-    """What an election has to go by."""
+    """The sets of one election."""
 
     strategy: str
     replicas: tuple[int, ...]

@@ -132,20 +132,24 @@ class LearnerTimingWheel(SlotsTimingWheel):
         return True
 
     def place_of(self, deadline_ms: int) -> tuple[int, int] | None:
-        """Return the level and the slot that the learner's code names for a deadline. None: it does
-        not serve, has failed, or says that the task is due. Nothing is put anywhere.
+        """Return the level and the slot that the learner's code names for a deadline that is not
+        due. None: it does not serve, or has just failed. Nothing is put anywhere.
         """
         if self._learner is None or self._code.retired:
             return None
+        asked = f"add({deadline_ms}) at {self.current_time_ms} ms"
         try:
             answer = self._code.ask(self._learner, "add", deadline_ms)
+            match answer:
+                case (int(level), int(slot), int()):
+                    return level, slot
+            raise self._code.blame(
+                f"{asked} answered {answer!r}; expected (level, slot, left_over_ms), because the"
+                " task is not due"
+            )
         except LearnerError as error:
             self._code.failed(error)
             return None
-        match answer:
-            case (int(level), int(slot), int()):
-                return level, slot
-        return None
 
     def blame_place(self, deadline_ms: int, place: tuple[int, int], right: tuple[int, int]) -> None:
         """Count a place that `place_of` named, and that is not the right one, as a failure."""

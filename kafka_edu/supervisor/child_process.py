@@ -36,7 +36,7 @@ REASONS: Final = (
 )
 """What a child writes before the reason for its end."""
 JAVA_REASON: Final = "Caused by: "
-"""What a program in Java writes before the first cause of its end."""
+"""The words before a cause of its end, in what a program in Java writes."""
 _LOGGER_NAME: Final = re.compile(r" \([\w.]+\)$")
 
 
@@ -208,8 +208,8 @@ class ChildProcess:
     async def stop(
         self, patience_s: float, others: Callable[[], Iterable[int]] = tuple
     ) -> Exit | None:
-        """Send SIGTERM, and SIGKILL after `patience_s` seconds. A paused child is resumed first,
-        because it could not react.
+        """Send SIGTERM, and SIGKILL after `patience_s` seconds. A child that is paused, or stands
+        still, goes on first, because it could not react.
 
         The time does not count for which the child waited for a core, or one of the processes
         `others` that it needs for its end.
@@ -219,6 +219,8 @@ class ChildProcess:
         self._signal(signal.SIGTERM)
         if self.state is ProcessState.PAUSED:
             self.resume()
+        else:
+            self.thaw()
         patience = Patience(patience_s, lambda: (self.pid, *others()))
         while patience.left_s() > 0:
             with contextlib.suppress(TimeoutError):

@@ -210,7 +210,7 @@ class Step(NamedTuple):
     internal topic needs a type, or a word with `__`. What the step waits for is told anyway.
     """
     compare: Comparison | None = None
-    """What is shown side by side, after the step has seen what it waits for."""
+    """Two runs to show side by side, after the step has seen what it waits for."""
 
 
 class Break(NamedTuple):

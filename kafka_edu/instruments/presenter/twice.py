@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 RUNS: Final = ("a", "b")
-"""What names of the two runs of a group end in."""
+"""The ends of the names that the two runs of a group bind."""
 _NAME_IN_BRACES: Final = re.compile(r"\{([a-z][a-z0-9_]*)(:,)?\}")
 
 

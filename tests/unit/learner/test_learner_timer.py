@@ -315,6 +315,21 @@ def test_a_wrong_wheel_is_named_and_the_timer_goes_on(both: Callable[[str, str],
     assert failure.message == "add(350) at 0 ms answered level 3, slot 2; it is level 3, slot 1"
 
 
+@pytest.mark.parametrize("answer", ["None", "7", "(1, 'x', 0)", "1 / 0"])
+def test_a_wheel_that_names_no_place_is_named_too(
+    both: Callable[[str, str], Both], answer: str
+) -> None:
+    """The timer says that the task is not due."""
+    head = WHEEL.partition("        if expiration_ms < self.current_time_ms + self.tick_ms:")[0]
+    serving = both(TIMER, f"{head}        return {answer}\n")
+    serving.run.task("a", 350)
+    serving.run.go_on()
+    assert serving.run.ran == [(350, "a")]
+    [failure] = serving.failures
+    assert failure.exercise == "02-1"
+    assert "expected (level, slot, left_over_ms)" in failure.message or "Zero" in failure.message
+
+
 def test_a_wrong_timer_is_named_where_the_wheel_is_right(both: Callable[[str, str], Both]) -> None:
     wrong = TIMER.replace(
         "return level, deadline_ms // tick_ms % self.size(level)",

@@ -159,3 +159,16 @@ def test_another_rhythm_takes_the_place_of_the_first(bench: Bench) -> None:
         await until(lambda: bench.count() >= 2)
 
     play(bench, story)
+
+
+def test_a_process_that_stands_still_can_be_stopped(bench: Bench) -> None:
+    """It could not react to SIGTERM, so it goes on for that, as a paused one does."""
+
+    async def story() -> None:
+        bench.begin(LONG)
+        await until(lambda: bench.stands_still)
+        ended = await bench.child.stop(PATIENCE_S)
+        assert ended is not None
+        assert ended.signal == "SIGTERM"
+
+    play(bench, story)
