@@ -37,8 +37,9 @@ _LOOK_EVERY_S: Final = 0.05
 class Listener:
     """Collects the events of one broker in a thread, until it is closed."""
 
-    def __init__(self, address: EventsAddress) -> None:
-        self._client = TraceClient(address, Level.ALL, gauges=True)
+    def __init__(self, address: EventsAddress, since_us: int | None = None) -> None:
+        """With `since_us=0` it hears the past too, as far as the broker remembers."""
+        self._client = TraceClient(address, Level.ALL, gauges=True, since_us=since_us)
         self.envelopes: list[Envelope] = []
         self._thread = threading.Thread(target=self._listen, name="events", daemon=True)
         self._thread.start()
@@ -85,6 +86,8 @@ class LearnerBroker:
         self.listeners = listeners
         """Broker → what it tells; the learner's code serves in these."""
         self.listener = listeners[BROKER]
+        """Of the last life of broker 2."""
+        self._heard = list(listeners.values())
         self.topic = topic
         self.patience_s = patience_s
         self._stack = stack
@@ -121,12 +124,18 @@ class LearnerBroker:
         acked = sum([self.send(producer) for _ in range(records)])
         return Step(says, acked == records, f"{acked} of {records} acked", late=acked < records)
 
+    def listen_again(self) -> None:
+        """Listen to the life that broker 2 has just begun, from its beginning."""
+        self.listener = Listener(self.cluster.events_address(BROKER), since_us=0)
+        self._stack.callback(self.listener.close)
+        self._heard.append(self.listener)
+
     def judge_calls(self, seen: str) -> Step:
         """Return whether the learner's code was called, and each call succeeded. `seen` is the
         result of these calls.
         """
         says = "your code did it, without an error"
-        events = [each.event for one in self.listeners.values() for each in one.envelopes]
+        events = [each.event for one in self._heard for each in one.envelopes]
         failed = [event for event in events if isinstance(event, LearnerFailed)]
         if failed:
             first = failed[0]
@@ -134,7 +143,7 @@ class LearnerBroker:
             return Step(says, False, f"{where}{first.message} ({failed[-1].failures} times)")
         totals = [
             [e.total for e in one.events() if isinstance(e, LearnerSampled | LearnerSnapshot)][-1:]
-            for one in self.listeners.values()
+            for one in self._heard
         ]
         calls = sum(total.calls for last in totals for total in last)
         earlier = sum(total.failures for last in totals for total in last)

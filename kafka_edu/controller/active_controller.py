@@ -36,6 +36,7 @@ from kafka_edu.controller.partition_reassignment_plan import list_reassignments
 from kafka_edu.controller.partition_reassignments import PartitionReassignments
 from kafka_edu.controller.partition_state_machine import PartitionState
 from kafka_edu.controller.replica_state_machine import ReplicaState
+from kafka_edu.controller.shutdown_rule import Concerned, ShutdownRule
 from kafka_edu.controller.topic_deletion_manager import TopicDeletionManager
 from kafka_edu.controller.zk_partition_state_machine import ZkPartitionStateMachine
 from kafka_edu.controller.zk_replica_state_machine import ZkReplicaStateMachine
@@ -104,6 +105,7 @@ class ActiveController:
         self._channels = channels
         self._random = random
         self._tell = tell
+        self._shutdown_rule = ShutdownRule()
         self._unclean_by_default = config.unclean_leader_election_enable
         self.context = context = ControllerContext(epoch, epoch_zk_version, tell)
         self._batch = batch = ControllerBrokersRequestBatch(
@@ -320,41 +322,25 @@ class ActiveController:
     async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
         """Move the leaderships of a broker that is about to stop (book 000 §6.4.2).
 
-        Its followers stop too. Returns the partitions that it still leads. The book has three
-        cases:
-
-        - More than one replica, and the broker leads: another replica of the ISR is elected.
-        - More than one replica, and the broker follows: its replica stops and leaves the ISR.
-        - Only one replica: nothing can be done. The broker stops the replica itself at the end.
+        Its followers stop too. Returns the partitions that it still leads. `ShutdownRule` has the
+        book's three cases.
 
         Kafka moves all leaderships at once; here they move in steps. The brokers take over the
         first step while the next one is still being written to ZooKeeper. So no partition is
         without a leader for longer than its own step takes. Raises KafkaException.
         """
-        context = self.context
+        context, rule = self.context, self._shutdown_rule
         broker = context.live_broker(broker_id)
-        if broker is None:
+        refusal = rule.refusal(broker_epoch, None if broker is None else broker.epoch)
+        if broker is None or refusal is not Errors.NONE:
             raise KafkaException(
-                Errors.BROKER_NOT_AVAILABLE if broker_epoch == -1 else Errors.STALE_BROKER_EPOCH,
-                f"broker {broker_id} is not alive",
-            )
-        if broker_epoch not in (-1, broker.epoch) and broker_epoch < broker.epoch:
-            raise KafkaException(
-                Errors.STALE_BROKER_EPOCH,
-                f"broker {broker_id} now has epoch {broker.epoch}, not {broker_epoch}",
+                refusal,
+                f"broker {broker_id} is not alive"
+                if broker is None
+                else f"broker {broker_id} now has epoch {broker.epoch}, not {broker_epoch}",
             )
         context.shutting_down_broker_ids.add(broker_id)
-        replicated = [
-            tp
-            for tp in context.partitions_on_broker(broker_id)
-            if len(context.partition_replica_assignment(tp)) > 1
-        ]
-        led: list[TopicPartition] = []
-        followed: list[TopicPartition] = []
-        for tp in replicated:
-            state = context.partition_leadership_info(tp)
-            if state is not None and not context.is_topic_queued_up_for_deletion(tp.topic):
-                (led if state.leader_and_isr.leader == broker_id else followed).append(tp)
+        led, followed = rule.sort(broker_id, self._concerned(broker_id))
         reason = f"broker {broker_id} is shutting down"
         for start in range(0, len(led), LEADERSHIPS_A_STEP):
             step = led[start : start + LEADERSHIPS_A_STEP]
@@ -368,14 +354,7 @@ class ActiveController:
         await self._replicas.handle_state_changes(
             [PartitionAndReplica(tp, broker_id) for tp in followed], ReplicaState.OFFLINE, reason
         )
-        remaining = [
-            tp
-            for tp in context.partitions_led_by(broker_id)
-            if len(context.partition_replica_assignment(tp)) > 1
-        ]
-        remaining = [
-            tp for tp in remaining if not context.is_topic_queued_up_for_deletion(tp.topic)
-        ]
+        remaining = rule.remaining(broker_id, self._concerned(broker_id))
         if self._tell:
             self._tell(
                 ControlledShutdownProcessed(
@@ -387,6 +366,22 @@ class ActiveController:
                 )
             )
         return remaining
+
+    def _concerned(self, broker_id: int) -> list[Concerned]:
+        """Return the partitions with a replica on the broker, as they are now. O(partitions)."""
+        context = self.context
+        found = []
+        for tp in context.partitions_on_broker(broker_id):
+            state = context.partition_leadership_info(tp)
+            found.append(
+                Concerned(
+                    tp,
+                    context.partition_replica_assignment(tp),
+                    None if state is None else state.leader_and_isr.leader,
+                    context.is_topic_queued_up_for_deletion(tp.topic),
+                )
+            )
+        return found
 
     # Topics and partitions.
 

@@ -3,7 +3,7 @@
 `kafka_edu.learner.seams` installs it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.trace.event import Event
@@ -18,13 +18,21 @@ from kafka_edu.trace.events.learner import (
 from kafka_edu.trace.tracer import Tracer
 
 
-def trace_learner(installed: Iterable[LearnerCode], trace: Tracer) -> None:
-    """Emit an event for each installed file now, and for each failure from now on."""
+def trace_learner(
+    installed: Iterable[LearnerCode],
+    trace: Tracer,
+    in_turn: Callable[[Callable[[], object]], object] = lambda emit: emit(),
+) -> None:
+    """Emit an event for each installed file now, and for each failure from now on. A failure may
+    come from a worker; `in_turn` calls where the tracer may be called.
+    """
     for code in installed:
-        _trace_one(code, trace)
+        _trace_one(code, trace, in_turn)
 
 
-def _trace_one(code: LearnerCode, trace: Tracer) -> None:
+def _trace_one(
+    code: LearnerCode, trace: Tracer, in_turn: Callable[[Callable[[], object]], object]
+) -> None:
     exercise, replaces, file = (
         code.seam.exercise,
         f"{code.seam.module}.{code.seam.name}",
@@ -32,20 +40,20 @@ def _trace_one(code: LearnerCode, trace: Tracer) -> None:
     )
 
     def failed(error: LearnerError) -> None:
-        trace(
-            LearnerFailed(
-                exercise=exercise,
-                message=error.message,
-                file=error.file,
-                line=error.line,
-                failures=code.failures,
-            )
+        event = LearnerFailed(
+            exercise=exercise,
+            message=error.message,
+            file=error.file,
+            line=error.line,
+            failures=code.failures,
         )
+        in_turn(lambda: trace(event))
 
     def retired() -> None:
-        trace(
-            LearnerRetired(exercise=exercise, replaces=replaces, file=file, failures=code.failures)
+        event = LearnerRetired(
+            exercise=exercise, replaces=replaces, file=file, failures=code.failures
         )
+        in_turn(lambda: trace(event))
 
     def total() -> LearnerCalls:
         return LearnerCalls(calls=code.calls, failures=code.failures)

@@ -25,6 +25,7 @@ learner's process ends, and the shipped code stays.
 """
 
 import importlib
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -153,6 +154,36 @@ SEAMS: Final[Mapping[str, Seam]] = {
             process=ZOOKEEPER,
         ),
         Seam(
+            "06-1",
+            "kafka_edu.server.controlled_shutdown",
+            "ShutdownSteps",
+            "kafka_edu.learner.learner_shutdown_steps:adapt",
+            "Shutdown",
+            "Shutdown(max_retries, backoff_ms): next(came) -> operation, such as ('find',) or"
+            " ('stop', True)",
+        ),
+        Seam(
+            "06-2",
+            "kafka_edu.controller.active_controller",
+            "ShutdownRule",
+            "kafka_edu.learner.learner_shutdown_rule:adapt",
+            "ControlledShutdown",
+            "ControlledShutdown(): refusal(asked_epoch, live_epoch) -> error; sort(broker,"
+            " [(partition, replicas, leader, deleting)]) -> (to move, to stop); remaining(broker,"
+            " [...]) -> [partition]",
+        ),
+        Seam(
+            "06-3",
+            "kafka_edu.log.log_loader",
+            "RecoveryRule",
+            "kafka_edu.learner.learner_recovery:adapt",
+            "Recovery",
+            "Recovery(): after_flush(point, up_to, end), after_truncation(point, end),"
+            " after_deletion(point, log_start), at_start(point, log_start, end, clean) -> point;"
+            " to_read(bases, point, clean) -> bases",
+            also_in=("kafka_edu.log.log",),
+        ),
+        Seam(
             "07-1",
             "kafka_edu.controller.zk_partition_state_machine",
             "elect",
@@ -181,7 +212,9 @@ class LearnerError(Exception):
 
 
 class LearnerCode:
-    """One learner's file in its own process. Every call into it goes through `make` and `ask`."""
+    """One learner's file in its own process. Every call into it goes through `make` and `ask`, from
+    any thread.
+    """
 
     def __init__(self, seam: Seam, path: Path) -> None:
         """Load the file. Raises LearnerError if it cannot be run or does not define the required
@@ -197,6 +230,7 @@ class LearnerCode:
         """Called once, after the last failure that is allowed."""
         if not path.is_file():
             raise LearnerError(seam.exercise, "there is no such file", str(path))
+        self._one_at_a_time = threading.Lock()
         self._learner = Learner(path, seam.wanted, allowance=LIVE_CALL, prints=True)
         try:
             self._learner.start()
@@ -212,17 +246,19 @@ class LearnerCode:
 
     def make(self, *arguments: object) -> LearnerObject:
         """Make an object of the learner's class. Raises LearnerError if anything goes wrong."""
-        self.calls += 1
         try:
-            return self._learner.make(*arguments)
+            with self._one_at_a_time:
+                self.calls += 1
+                return self._learner.make(*arguments)
         except LearnerFailure as failure:
             raise self.blame(failure.message, failure.line) from None
 
     def ask(self, asked: LearnerObject, method: str, *arguments: object) -> object:
         """Call a method of the learner's object. Raises LearnerError if anything goes wrong."""
-        self.calls += 1
         try:
-            return asked.call(method, *arguments)
+            with self._one_at_a_time:
+                self.calls += 1
+                return asked.call(method, *arguments)
         except LearnerFailure as failure:
             raise self.blame(failure.message, failure.line) from None
 

@@ -46,6 +46,7 @@ from kafka_edu.log.log_validator import (
     validate_for_old_format,
 )
 from kafka_edu.log.producer_state_manager import ProducerStateManager, load_producers
+from kafka_edu.log.recovery_rule import RecoveryRule
 from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.log.version_counter import VersionCounter
 from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
@@ -104,6 +105,8 @@ class Log:
         """The first offset that can be read. The first segment may begin below it."""
         self.log_end_offset = log_end_offset
         self.recovery_point = recovery_point
+        """Everything below it is on the disk for certain."""
+        self._rule = RecoveryRule()
         self.deleted_segments: list[LogSegment] = []
         """Segments renamed to `.deleted`. The log manager takes them from here and removes their
         files later."""
@@ -831,7 +834,7 @@ class Log:
             return False
         self.log_start_offset = new_start
         self.on_high_watermark_incremented(max(self.high_watermark, new_start))
-        self.recovery_point = max(self.recovery_point, new_start)
+        self.recovery_point = self._rule.after_deletion(self.recovery_point, new_start)
         with self.storage():
             self.leader_epoch_cache.truncate_from_start(new_start, later=self._note is not None)
         self._note_epochs(has_records=True)
@@ -902,7 +905,7 @@ class Log:
 
     def _after_truncation(self, now_ms: int) -> None:
         end = self.log_end_offset
-        self.recovery_point = min(self.recovery_point, end)
+        self.recovery_point = self._rule.after_truncation(self.recovery_point, end)
         with self.storage():
             self.leader_epoch_cache.truncate_from_end(end)
             load_producers(
@@ -945,11 +948,13 @@ class Log:
         """Note that everything below `up_to` is on the disk for certain."""
         self.last_flushed_ms = now_ms
         self.flush_wanted = False
-        if self.recovery_point < up_to <= self.log_end_offset:
-            self.recovery_point = up_to
+        before = self.recovery_point
+        point = self._rule.after_flush(before, up_to, self.log_end_offset)
+        if point != before:
+            self.recovery_point = point
             if self._trace is not None:
                 topic, partition = self.topic_partition
-                self._trace(LogFlushed(topic=topic, partition=partition, recovery_point=up_to))
+                self._trace(LogFlushed(topic=topic, partition=partition, recovery_point=point))
 
     def flush(self, now_ms: int = 0) -> None:
         """Force everything to the disk, here and now. Blocks. The log manager uses a worker

@@ -28,6 +28,7 @@ Kafka 2.8 with thousands of log lines a second.
 """
 
 from bisect import bisect_right
+from collections.abc import Set
 
 from kafka_edu.common.files import File, FileSystem
 from kafka_edu.common.topic_partition import TopicPartition
@@ -61,6 +62,7 @@ from kafka_edu.log.producer_state_manager import (
     ProducerStateManager,
     load_producers,
 )
+from kafka_edu.log.recovery_rule import RecoveryRule
 from kafka_edu.record.file_records import iter_file_headers
 from kafka_edu.record.record_batch import MAGIC_V2, NO_PRODUCER_ID, BatchHeader
 from kafka_edu.trace.event import Event
@@ -114,6 +116,7 @@ class _LogLoader:
         self._config = config
         self._now_ms = now_ms
         self._log_start_offset = 0
+        self._rule = RecoveryRule()
         self._segments: list[LogSegment] = []
         self._producers = ProducerStateManager(
             topic_partition, directory, file_system, expiration_ms
@@ -137,10 +140,12 @@ class _LogLoader:
         self._complete_swaps()
         epochs = self._load_epochs()
         self._open_segments(epochs, clean)
-        if clean:
+        bases = [segment.base_offset for segment in self._segments]
+        to_read = self._rule.to_read(bases, recovery_point, clean)
+        if clean and not to_read:
             self._check_end(epochs)
         else:
-            self._recover_from(recovery_point, epochs)
+            self._recover_segments(frozenset(to_read), epochs)
         if not self._segments:
             self._segments.append(self._segment(log_start_offset))
         active = self._segments[-1]
@@ -165,7 +170,7 @@ class _LogLoader:
         self._check_missing(newest_snapshot, end)
         self._producers.remove_stray_snapshots([segment.base_offset for segment in self._segments])
         self._load_producers(self._segments, start, end)
-        known = end if clean else max(min(recovery_point, end), start)
+        known = self._rule.at_start(recovery_point, start, end, clean)
         log = Log(
             self._topic_partition,
             self._log_dir,
@@ -387,8 +392,8 @@ class _LogLoader:
         """Open all segments. An index that cannot be trusted is built again.
 
         After a crash that is always the active segment's, because it still has its full length.
-        `_recover_from` then builds it, in the order of the log: otherwise an epoch that began in
-        an earlier segment would seem to begin in this one.
+        `_recover_segments` then builds it, in the order of the log: otherwise an epoch that began
+        in an earlier segment would seem to begin in this one.
         """
         names = self._file_system.list(self._directory)
         bases = sorted(
@@ -420,13 +425,13 @@ class _LogLoader:
                     self._without_index.add(base)
             self._segments.append(segment)
 
-    def _recover_from(self, recovery_point: int, epochs: LeaderEpochFileCache) -> None:
-        """Check batches that may not have reached the disk. Nothing counts behind a bad batch, or
-        behind offsets that are missing.
+    def _recover_segments(self, to_read: Set[int], epochs: LeaderEpochFileCache) -> None:
+        """Check batches that may not have reached the disk: the segments with these base offsets.
+        Nothing counts behind a bad batch, or behind offsets that are missing.
         """
         for i, segment in enumerate(self._segments):
             after = self._segments[i + 1].base_offset if i + 1 < len(self._segments) else None
-            on_disk = after is not None and after <= recovery_point
+            on_disk = segment.base_offset not in to_read
             if on_disk and segment.base_offset not in self._without_index:
                 continue
             cut = self._recover(segment, self._segments[:i], epochs, "")

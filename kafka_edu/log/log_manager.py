@@ -671,7 +671,7 @@ class LogManager:
                 self._fail_log_dir(log.log_dir, error)
             return
         if not log.closed:
-            log.flushed(min(up_to, log.log_end_offset), self._time.milliseconds())
+            log.flushed(up_to, self._time.milliseconds())
 
     def _doom(self, doomed: _Doomed) -> None:
         self._doomed.append(doomed)

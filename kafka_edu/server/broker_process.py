@@ -12,6 +12,7 @@ import random
 import resource
 import secrets
 import signal
+import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -123,16 +124,24 @@ class BrokerProcess:
         troubles = Troubles(self._time)
         self._tracer.add_sink(troubles, "the list of troubles")
         self._tracer.on_snapshot(troubles.snapshot)
-        trace_learner(learner, self._tracer)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        trace_learner(learner, self._tracer, self._in_turn)
         self._stop = asyncio.Event()
         self._reason = ""
         self._workers = ThreadPoolExecutor(
             worker_threads(config), thread_name_prefix="kafka-worker"
         )
 
+    def _in_turn(self, emit: Callable[[], object]) -> None:
+        """Call now on the loop's thread, and on the loop's next turn from a worker."""
+        if self._loop is None or threading.current_thread() is threading.main_thread():
+            emit()
+        else:
+            self._loop.call_soon_threadsafe(emit)
+
     async def run(self) -> int:
         """Run the broker, and return the exit code."""
-        loop = asyncio.get_running_loop()
+        self._loop = loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_signal, number.name)
         raise_file_limit()

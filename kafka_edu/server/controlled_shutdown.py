@@ -21,12 +21,13 @@ from collections.abc import Awaitable, Callable, Collection, Set
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from kafka_edu.cluster.broker import Broker
+from kafka_edu.cluster.broker import Broker, EndPoint
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.controller.kafka_controller import NO_CONTROLLER
+from kafka_edu.controller.shutdown_steps import BEGIN, FAILED, Came, ShutdownSteps
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages.controlled_shutdown import (
     ControlledShutdownRequest,
@@ -67,8 +68,8 @@ class Outcome(StrEnum):
 
 
 class ControlledShutdown:
-    """Sends requests until one succeeds or the retries are used up. `broker_epoch` is called for
-    each attempt, because an expired session changes the epoch.
+    """Does what `ShutdownSteps` decides, until it says to stop. `broker_epoch` is called for each
+    attempt, because an expired session changes the epoch.
     """
 
     def __init__(
@@ -98,31 +99,73 @@ class ControlledShutdown:
         self._retry_backoff_ms = retry_backoff_ms
         self._socket_timeout_ms = socket_timeout_ms
         self._zookeeper_silent = False
+        self._client = self._new_client()
+        self._attempt = 0
+        self._controller_id = NO_CONTROLLER
+        self._end_point: EndPoint | None = None
+        self._error = ""
+        """Of the last attempt."""
+        self._remaining: list[TopicPartition] = []
+        self._others: set[int] | None = None
+        """The other registered brokers, as the last attempt found them."""
+
+    def _new_client(self) -> NetworkClient:
+        return NetworkClient(self._transport, f"broker-{self._broker_id}-controlled-shutdown")
 
     async def run(self) -> Outcome:
-        remaining: list[TopicPartition] = []
-        others: set[int] | None = None
-        for attempt in range(1, self._max_retries + 1):
-            controller_id, error, remaining = await self._ask()
-            if self._trace:
-                self._trace(
-                    ControlledShutdownAttempted(
-                        attempt=attempt,
-                        controller_id=controller_id,
-                        error=error,
-                        partitions_remaining=len(remaining),
-                    )
+        steps = ShutdownSteps(self._max_retries, self._retry_backoff_ms)
+        came = BEGIN
+        try:
+            while True:
+                match steps.next(came):
+                    case ("stop", done):
+                        return Outcome.SUCCEEDED if done else await self._without_success()
+                    case ("wait", int(ms)):
+                        await self._time.sleep(ms)
+                        came = ("waited",)
+                        continue
+                    case ("find",):
+                        self._attempt += 1
+                        came = await self._find()
+                    case ("connect", int(controller_id)):
+                        came = await self._connect(controller_id)
+                    case _:
+                        came = await self._ask()
+                ended = await self._look_at(came)
+                if ended is not None:
+                    return ended
+        finally:
+            self._client.close()
+
+    async def _look_at(self, came: Came) -> Outcome | None:
+        """If that ends an attempt, tell of it. Return the outcome if no other one makes sense."""
+        match came:
+            case ("answer", str(error), list(remaining)):
+                self._error = error
+            case ("failed",) | ("controller", None):
+                remaining = self._remaining = []
+            case _:
+                return None
+        if self._trace:
+            self._trace(
+                ControlledShutdownAttempted(
+                    attempt=self._attempt,
+                    controller_id=self._controller_id,
+                    error=self._error,
+                    partitions_remaining=len(remaining),
                 )
-            if error == Errors.NONE.name and not remaining:
-                return Outcome.SUCCEEDED
-            if not self._zookeeper_silent:
-                others = await self._other_brokers()
-            if self._zookeeper_silent:
-                return Outcome.NO_ZOOKEEPER
-            if others is not None and not others:
-                return Outcome.NO_SUCCESSOR
-            if attempt < self._max_retries:
-                await self._time.sleep(self._retry_backoff_ms)
+            )
+        if self._error == Errors.NONE.name and not remaining:
+            return None
+        if not self._zookeeper_silent:
+            self._others = await self._other_brokers()
+        if self._zookeeper_silent:
+            return Outcome.NO_ZOOKEEPER
+        return Outcome.NO_SUCCESSOR if self._others == set() else None
+
+    async def _without_success(self) -> Outcome:
+        """Return why the broker stops without success."""
+        others, remaining = self._others, self._remaining
         if others is None or not remaining or await self._has_replicas(others, remaining):
             return Outcome.FAILED
         return Outcome.NO_SUCCESSOR
@@ -166,35 +209,47 @@ class ControlledShutdown:
         found = await self._zk.get_controller_id()
         return (NO_CONTROLLER, None) if found is None else (found, await self._zk.get_broker(found))
 
-    async def _ask(self) -> tuple[int, str, list[TopicPartition]]:
-        """Make one attempt. Return the controller, the error ("NONE" if there is none), and the
-        remaining partitions.
-
-        The controller is read again each time, because it may have changed since the last attempt.
-        """
-        controller_id = NO_CONTROLLER
-        client = NetworkClient(self._transport, f"broker-{self._broker_id}-controlled-shutdown")
+    async def _find(self) -> Came:
+        """Look up who the controller is, and where."""
+        self._controller_id, self._end_point = NO_CONTROLLER, None
+        self._error = "there is no controller"
         try:
-            controller_id, broker = await self._read(self._controller())
-            end_point = broker.end_point(self._listener_name) if broker else None
-            if end_point is None:
-                return controller_id, "there is no controller", []
-            await client.connect(end_point.host, end_point.port, self._socket_timeout_ms)
-            request = ControlledShutdownRequest(
-                broker_id=self._broker_id, broker_epoch=self._broker_epoch()
-            )
-            response = await client.ask(
+            self._controller_id, broker = await self._read(self._controller())
+        except (TimeoutError, ZkError) as error:
+            self._error = f"{type(error).__name__}: {error}"
+            return "controller", None
+        self._end_point = broker.end_point(self._listener_name) if broker else None
+        return "controller", None if self._end_point is None else self._controller_id
+
+    async def _connect(self, controller_id: int) -> Came:
+        """Connect to the controller that was found."""
+        self._client.close()
+        self._client = self._new_client()
+        if self._end_point is None or controller_id != self._controller_id:
+            self._error = f"broker {controller_id} is not the controller that was found"
+            return FAILED
+        end_point = self._end_point
+        try:
+            await self._client.connect(end_point.host, end_point.port, self._socket_timeout_ms)
+        except (OSError, TimeoutError) as error:
+            self._error = f"{type(error).__name__}: {error}"
+            return FAILED
+        return ("connected",)
+
+    async def _ask(self) -> Came:
+        """Ask the controller to let this broker go."""
+        request = ControlledShutdownRequest(
+            broker_id=self._broker_id, broker_epoch=self._broker_epoch()
+        )
+        try:
+            response = await self._client.ask(
                 request, self._version, ControlledShutdownResponse, self._socket_timeout_ms
             )
-        except (OSError, TimeoutError, ZkError, ProtocolError) as error:
-            return controller_id, f"{type(error).__name__}: {error}", []
-        finally:
-            client.close()
-        return (
-            controller_id,
-            Errors.of(response.error_code).name,
-            [
-                TopicPartition(each.topic_name, each.partition_index)
-                for each in response.remaining_partitions
-            ],
-        )
+        except (OSError, TimeoutError, ProtocolError) as error:
+            self._error = f"{type(error).__name__}: {error}"
+            return FAILED
+        self._remaining = [
+            TopicPartition(each.topic_name, each.partition_index)
+            for each in response.remaining_partitions
+        ]
+        return "answer", Errors.of(response.error_code).name, [str(tp) for tp in self._remaining]

@@ -104,6 +104,24 @@ def test_the_reference_answers_the_produces_of_broker_2(tmp_path: Path) -> None:
             "no session ends while its client is heard",
         ),
         (
+            "06-1",
+            'return ("wait", self.backoff_ms) if self.left else ("stop", False)',
+            'return "stop", False',
+            "the controller does not answer: broker 2 asks on",
+        ),
+        (
+            "06-2",
+            "(to_move if leader == broker else to_stop).append(name)",
+            "to_move.extend([name] * (leader == broker))",
+            "the controller moves one, stops one, and none remains",
+        ),
+        (
+            "06-3",
+            "if clean or not bases:",
+            "if not bases:",
+            "after a clean end the start reads nothing",
+        ),
+        (
             "07-1",
             "return able[0], [one for one in isr if one in live]",
             "return able[0], list(isr)",

@@ -107,7 +107,7 @@ def _peace(plan: Plan, now: Facts) -> Step:
     says = f"broker {plan.victim} lives through its stalls"
     first, last = now.lives
     if not last:
-        return Step(says, False, f"there is no /brokers/ids/{plan.victim}: its session has ended")
+        return Step(says, False, f"its session ended, and /brokers/ids/{plan.victim} is gone")
     return Step(
         says,
         first == last and now.stalls_watched > 0,

@@ -1,0 +1,30 @@
+"""Exercise 06-2: let a broker go. README.md says what is asked; `kafka-edu lab check 06-2` tries
+it, `kafka-edu lab hint 06-2` helps.
+"""
+
+from collections.abc import Sequence
+
+Row = tuple[str, Sequence[int], int | None, bool]
+"""A partition: name, replicas, leader, and whether its topic is being deleted."""
+
+
+class ControlledShutdown:
+    """What the controller decides for a broker that wants to go."""
+
+    def refusal(self, asked_epoch: int, live_epoch: int | None) -> str:
+        """Return the name of an error, or "NONE"."""
+        raise NotImplementedError(
+            'ControlledShutdown.refusal is not written yet: it returns a name, such as "NONE"'
+        )
+
+    def sort(self, broker: int, partitions: Sequence[Row]) -> tuple[list[str], list[str]]:
+        """Return the names of the partitions to move, and of those to stop."""
+        raise NotImplementedError(
+            "ControlledShutdown.sort is not written yet: it returns (names to move, names to stop)"
+        )
+
+    def remaining(self, broker: int, partitions: Sequence[Row]) -> list[str]:
+        """Return the names of the partitions that the broker still leads."""
+        raise NotImplementedError(
+            "ControlledShutdown.remaining is not written yet: it returns a list of names"
+        )

@@ -1,0 +1,1 @@
+"""Exercise 06-3: where the recovery point is, and what a start reads again."""

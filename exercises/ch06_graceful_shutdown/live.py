@@ -1,0 +1,105 @@
+"""The live part of 06-1: the learner's steps let broker 2 go, first past a controller that is well,
+and then past one that stands still.
+"""
+
+import itertools
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.trace.events.server import ControlledShutdownAttempted, ServerStopped
+
+from ..lab_cluster import zookeeper_of
+from ..learner_broker import BROKER, LearnerBroker, learner_broker
+from ..learner_controller import send_to_all
+from ..runner.manifest import Exercise
+from ..runner.verdict import Step
+
+TOPIC: Final = "lab-061"
+RECORDS: Final = 20
+BACKOFF_MS: Final = 500
+PROPS: Final[Mapping[str, str]] = {
+    "zookeeper.session.timeout.ms": "6000",
+    "controller.socket.timeout.ms": "3000",
+    "controlled.shutdown.max.retries": "30",
+    "controlled.shutdown.retry.backoff.ms": str(BACKOFF_MS),
+}
+
+
+def check_live(
+    exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
+) -> Iterator[Step]:
+    """Run the learner's `file` in broker 2, or the shipped code if there is none, and yield what
+    came of it.
+    """
+    with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
+        cluster = broker.cluster
+        yield send_to_all(broker, "records are acked by broker 2", RECORDS)
+        say("broker 2 is stopped, and asks the controller to let it go")
+        cluster.stop(BROKER)
+        yield _let_go(broker, "broker 2 is let go at the first attempt", 1)
+        yield send_to_all(broker, "records are acked by the next leader", RECORDS)
+        cluster.start(BROKER)
+        broker.listen_again()
+        asleep = _controller_is_another(broker)
+        say(f"broker {asleep}, the controller, stands still, and broker 2 is stopped")
+        cluster.pause(asleep)
+        cluster.stop(BROKER)
+        yield _let_go(broker, "the controller does not answer: broker 2 asks on", 2)
+        yield _waits(broker)
+        cluster.resume(asleep)
+        yield send_to_all(broker, "records are acked by the last leader", RECORDS)
+        if file is not None:
+            yield broker.judge_calls("the broker stopped twice")
+
+
+def _attempts(broker: LearnerBroker) -> list[tuple[float, ControlledShutdownAttempted]]:
+    """Return the attempts of broker 2's last life, each with its time in ms."""
+    return [
+        (envelope.mono_us / 1_000, envelope.event)
+        for envelope in list(broker.listener.envelopes)
+        if isinstance(envelope.event, ControlledShutdownAttempted)
+    ]
+
+
+def _let_go(broker: LearnerBroker, says: str, least: int) -> Step:
+    """The last attempt succeeded, and there were so many at least. Of the first stop it must have
+    been the only one.
+    """
+    broker.listener.wait_for(lambda: broker.listener.count(ServerStopped) > 0, broker.patience_s)
+    attempts = [event for _, event in _attempts(broker)]
+    if not attempts:
+        return Step(says, False, "it stopped and has asked nobody")
+    last = attempts[-1]
+    if last.error != "NONE" or last.partitions_remaining:
+        return Step(
+            says,
+            False,
+            f"it stopped after attempt {last.attempt} at broker {last.controller_id}, which ended"
+            f" with {last.error or 'no answer'}, {last.partitions_remaining} partitions remaining",
+        )
+    if len(attempts) < least or (least == 1 and len(attempts) > 1):
+        return Step(says, False, f"it asked {len(attempts)} times")
+    return Step(says, True, f"attempt {last.attempt}, at broker {last.controller_id}")
+
+
+def _waits(broker: LearnerBroker) -> Step:
+    """Between two attempts at least the back-off passes."""
+    times = [ms for ms, _ in _attempts(broker)]
+    shortest = min((b - a for a, b in itertools.pairwise(times)), default=BACKOFF_MS)
+    return Step(
+        f"between two attempts it waits {BACKOFF_MS} ms",
+        shortest >= BACKOFF_MS,
+        f"the shortest time from one to the next was {shortest:,.0f} ms",
+    )
+
+
+def _controller_is_another(broker: LearnerBroker) -> int:
+    """Return the controller, which is not broker 2: if it is, the office is given away."""
+    while True:
+        with zookeeper_of(broker.cluster) as zookeeper:
+            found = int(json.loads(zookeeper.get("/controller")[0])["brokerid"])
+        if found != BROKER:
+            return found
+        broker.cluster.perform("delete-controller", {})

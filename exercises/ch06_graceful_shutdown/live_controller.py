@@ -1,0 +1,102 @@
+"""The live part of 06-2: the learner's rule lets broker 2 go, whoever is the controller."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.common.errors import Errors
+from kafka_edu.protocol.messages.controlled_shutdown import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+)
+from kafka_edu.tools.controlled_shutdown import NOT_CHECKED, error_of
+from kafka_edu.tools.tool import connect_brokers
+from kafka_edu.trace.events.controller import ControlledShutdownProcessed
+from kafka_edu.trace.events.server import ControlledShutdownAttempted, ServerStopped
+
+from ..learner_broker import BROKER, LearnerBroker
+from ..learner_controller import learner_controllers, send_to_all, told
+from ..runner.manifest import Exercise
+from ..runner.topics import make_topic
+from ..runner.verdict import Step
+
+TOPIC: Final = "lab-062"
+FOLLOWED: Final = "lab-062-followed"
+ALONE: Final = "lab-062-alone"
+RECORDS: Final = 20
+
+
+def check_live(
+    exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
+) -> Iterator[Step]:
+    """Run the learner's `file` in all brokers, or the shipped code if there is none, and yield what
+    came of it.
+    """
+    with learner_controllers(exercise, file, TOPIC, say, patience_s) as broker:
+        cluster = broker.cluster
+        make_topic(cluster, FOLLOWED, [0, 1, BROKER])
+        make_topic(cluster, ALONE, [BROKER])
+        yield send_to_all(broker, "records are acked by broker 2", RECORDS)
+        say("broker 2 is stopped: it leads one partition, follows in one, and has one alone")
+        cluster.stop(BROKER)
+        yield _processed(broker)
+        yield _let_go(broker)
+        yield send_to_all(broker, "records are acked by the next leader", RECORDS)
+        say("somebody asks for broker 2 once more, though it is gone")
+        error = asyncio.run(_ask(cluster.bootstrap_servers))
+        yield Step(
+            "for a broker that is gone the request is refused",
+            error == "BROKER_NOT_AVAILABLE",
+            f"the answer was {error}",
+        )
+        if file is not None:
+            yield broker.judge_calls("one broker stopped, and one request came too late")
+
+
+def _processed(broker: LearnerBroker) -> Step:
+    """The controller moved one partition, stopped one, and none remained."""
+    says = "the controller moves one, stops one, and none remains"
+
+    def all_processed() -> list[ControlledShutdownProcessed]:
+        events = [each.event for each in told(broker, ControlledShutdownProcessed)]
+        return [one for one in events if isinstance(one, ControlledShutdownProcessed)]
+
+    if not broker.listener.wait_for(lambda: bool(all_processed()), broker.patience_s):
+        return Step(says, False, "the controller has answered no request", late=True)
+    first = all_processed()[0]
+    return Step(
+        says,
+        (first.led, first.followed, first.remaining) == (1, 1, 0),
+        f"{first.led} moved, {first.followed} stopped, {first.remaining} remaining",
+    )
+
+
+def _let_go(broker: LearnerBroker) -> Step:
+    """Broker 2 heard at its first attempt that nothing remains."""
+    broker.listener.wait_for(lambda: broker.listener.count(ServerStopped) > 0, broker.patience_s)
+    attempts = [
+        event
+        for event in broker.listener.events()
+        if isinstance(event, ControlledShutdownAttempted)
+    ]
+    says = "broker 2 is let go at the first attempt"
+    if not attempts:
+        return Step(says, False, "broker 2 has asked nobody")
+    last = attempts[-1]
+    return Step(
+        says,
+        (last.attempt, last.error, last.partitions_remaining) == (1, "NONE", 0),
+        f"attempt {last.attempt}: {last.error}, {last.partitions_remaining} remaining",
+    )
+
+
+async def _ask(servers: str) -> str:
+    """Ask the controller to let broker 2 go, as anybody may. Return the error's name."""
+    async with connect_brokers(servers, "lab-062") as brokers:
+        answer = await brokers.ask_controller(
+            ControlledShutdownRequest(broker_id=BROKER, broker_epoch=NOT_CHECKED),
+            ControlledShutdownResponse,
+            error_of,
+        )
+    return Errors.of(answer.error_code).name

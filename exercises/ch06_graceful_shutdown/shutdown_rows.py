@@ -1,0 +1,56 @@
+"""The right answers of exercise 06-2, by the controller's own rule."""
+
+from collections.abc import Sequence
+from random import Random
+from typing import NamedTuple
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.controller.shutdown_rule import Concerned, ShutdownRule
+
+_RULE = ShutdownRule()
+
+
+class Row(NamedTuple):
+    """A partition, as the learner gets it."""
+
+    name: str
+    replicas: tuple[int, ...]
+    leader: int | None
+    deleting: bool = False
+
+    def argument(self) -> list[object]:
+        """Return it as an argument."""
+        return [self.name, list(self.replicas), self.leader, self.deleting]
+
+    def concerned(self) -> Concerned:
+        """Return it as the controller has it."""
+        topic, _, number = self.name.rpartition("-")
+        return Concerned(
+            TopicPartition(topic, int(number)), self.replicas, self.leader, self.deleting
+        )
+
+
+def right_refusal(asked_epoch: int, live_epoch: int | None) -> str:
+    """Return the name of the error."""
+    return _RULE.refusal(asked_epoch, live_epoch).name
+
+
+def right_sort(broker: int, rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names to move, and the names to stop."""
+    led, followed = _RULE.sort(broker, [row.concerned() for row in rows])
+    return tuple(map(str, led)), tuple(map(str, followed))
+
+
+def right_remaining(broker: int, rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return the names that the broker still leads."""
+    return tuple(map(str, _RULE.remaining(broker, [row.concerned() for row in rows])))
+
+
+def some_rows(random: Random, count: int, brokers: int = 4) -> list[Row]:
+    """Return partitions by chance, each led by one of its replicas, by nobody, or not yet."""
+    rows = []
+    for number in range(count):
+        replicas = tuple(random.sample(range(brokers), random.choice((1, 2, 3, 3))))
+        leader = random.choice((replicas[0], random.choice(replicas), -1, None))
+        rows.append(Row(f"t{number % 3}-{number}", replicas, leader, random.random() < 0.15))
+    return rows

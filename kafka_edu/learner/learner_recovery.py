@@ -1,0 +1,83 @@
+"""Exercise 06-3 in a live broker: a learner's Recovery says where recovery points are, and which
+segments a start reads again.
+
+Workers ask it while logs are opened, and the loop after each flush. A wrong point that a log can
+have is taken. A point outside the log, and a segment that is not there, are errors of the learner.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.log.recovery_rule import RecoveryRule
+
+MOST_SEGMENTS: Final = 2_000
+"""Ours answers for a log with more: an answer has a limit of 64 KiB."""
+
+
+class LearnerRecovery(RecoveryRule):
+    """Asks the learner's object. Ours answers where it fails. One serves all logs of a broker."""
+
+    def __init__(self, code: LearnerCode) -> None:
+        self._code = code
+        self._learner: LearnerObject | None = None
+
+    def after_flush(self, point: int, up_to: int, end: int) -> int:
+        came = self._point("after_flush", 0, end, point, up_to, end)
+        return super().after_flush(point, up_to, end) if came is None else came
+
+    def after_truncation(self, point: int, end: int) -> int:
+        came = self._point("after_truncation", 0, end, point, end)
+        return super().after_truncation(point, end) if came is None else came
+
+    def after_deletion(self, point: int, log_start: int) -> int:
+        came = self._point("after_deletion", 0, max(point, log_start), point, log_start)
+        return super().after_deletion(point, log_start) if came is None else came
+
+    def at_start(self, point: int, log_start: int, end: int, clean: bool) -> int:
+        came = self._point("at_start", 0, end, point, log_start, end, clean)
+        return super().at_start(point, log_start, end, clean) if came is None else came
+
+    def to_read(self, bases: Sequence[int], point: int, clean: bool) -> list[int]:
+        if not self._code.retired and len(bases) <= MOST_SEGMENTS:
+            asked = [list(bases), point, clean]
+            try:
+                match self._ask("to_read", *asked):
+                    case tuple(found) if {*found} <= {*bases}:
+                        return [base for base in bases if base in found]
+                    case answer:
+                        raise self._code.blame(
+                            f"to_read{asked} answered {answer!r}; expected base offsets of"
+                            f" {list(bases)}"
+                        )
+            except LearnerError as error:
+                self._code.failed(error)
+        return super().to_read(bases, point, clean)
+
+    def _point(self, method: str, least: int, most: int, *asked: object) -> int | None:
+        """Return the learner's point; None if ours has to answer."""
+        if self._code.retired:
+            return None
+        try:
+            answer = self._ask(method, *asked)
+            if type(answer) is int and least <= answer <= most:
+                return answer
+            raise self._code.blame(
+                f"{method}{[*asked]} answered {answer!r}; expected an offset from {least} to {most}"
+            )
+        except LearnerError as error:
+            self._code.failed(error)
+        return None
+
+    def _ask(self, method: str, *arguments: object) -> object:
+        """Return the learner's answer. Raises LearnerError."""
+        if self._learner is None:
+            self._learner = self._code.make()
+        return self._code.ask(self._learner, method, *arguments)
+
+
+def adapt(code: LearnerCode) -> Callable[[], RecoveryRule]:
+    """Return the function that replaces `RecoveryRule` in a broker."""
+    rule = LearnerRecovery(code)
+    return lambda: rule
