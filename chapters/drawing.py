@@ -1,9 +1,7 @@
 """The parts that the pictures of all chapters share."""
 
 import io
-import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -25,18 +23,6 @@ def picture(names: Mapping[str, object], *parts: RenderableType) -> Picture:
         console.print(part, highlight=False)
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     return Picture("\n".join(lines), {name: str(value) for name, value in names.items()})
-
-
-@contextmanager
-def no_log() -> Iterator[None]:
-    """Keep what simulated brokers would write into their logs off the learner's terminal."""
-    logger = logging.getLogger("kafka_edu")
-    handler = logging.NullHandler()
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
 
 
 def write_figure(folder: Path, name: str, figure: graphviz.Digraph) -> list[Path]:

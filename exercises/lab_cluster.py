@@ -309,6 +309,21 @@ def restart(cluster: Cluster, broker: int) -> None:
     cluster.start(broker)
 
 
+def properties_of(cluster: Cluster, broker: int) -> dict[str, str]:
+    """Return what stands in a broker's server.properties."""
+    lines = cluster.folder.broker_properties(broker).read_text(encoding="utf-8").splitlines()
+    pairs = [line.partition("=") for line in lines if line.strip() and not line.startswith("#")]
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def set_property(cluster: Cluster, broker: int, key: str, value: str) -> None:
+    """Write a setting into a broker's server.properties, as an operator would by an editor."""
+    path = cluster.folder.broker_properties(broker)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if line.partition("=")[0].strip() != key]
+    path.write_text("\n".join([*kept, f"{key}={value}"]) + "\n", encoding="utf-8")
+
+
 def slow_link(
     cluster: Cluster, one: int, other: int, delay_ms: int, *, hidden: bool = False
 ) -> None:

@@ -35,6 +35,7 @@ from kafka_edu.server.broker_metadata_checkpoint import (
     InconsistentBrokerIdError,
     settle_broker_id,
 )
+from kafka_edu.sim.no_log import no_log
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.event import Envelope, Level
 from kafka_edu.trace.events.controller import (
@@ -54,7 +55,7 @@ from kafka_edu.trace.events.zk import (
 )
 from kafka_edu.zk.embedded.session_tracker import SessionTracker
 
-from ..drawing import no_log, picture
+from ..drawing import picture
 
 SEED: Final = 5
 BROKERS: Final = (0, 1, 2)

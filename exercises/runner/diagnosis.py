@@ -1,5 +1,7 @@
 """The answer of a learner who has looked for something in the events of a run."""
 
+from collections.abc import Sequence
+
 from kafka_edu.learner.learner import Learner
 
 from .mismatch import Mismatch, Words
@@ -7,11 +9,13 @@ from .mismatch import Mismatch, Words
 ASKED = "diagnosis()"
 
 
-def two_numbers(learner: Learner, wanted: str) -> tuple[int, int]:
-    """Return the two numbers that the learner's `diagnosis` returns. `wanted` describes them.
-    Raises Mismatch for anything else.
+def two_numbers(
+    learner: Learner, wanted: str, arguments: Sequence[object] = (0,)
+) -> tuple[int, int]:
+    """Return the two numbers that the learner's `diagnosis` returns. `wanted` describes them, and
+    `arguments` are those of the class. Raises Mismatch for anything else.
     """
-    came = learner.make(0).call("diagnosis")
+    came = learner.make(*arguments).call("diagnosis")
     match came:
         case (int(first), int(second)):
             return first, second

@@ -3,6 +3,8 @@ too.
 """
 
 import asyncio
+import os
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -18,12 +20,15 @@ from exercises.ch05_zookeeper_election.ex07_flapping import material as session
 from exercises.ch05_zookeeper_election.ex07_flapping import trouble as flapping
 from exercises.ch05_zookeeper_election.ex08_majority import material as majority
 from exercises.ch05_zookeeper_election.ex08_majority import trouble as lost_majority
+from exercises.ch06_graceful_shutdown.ex06_rolling_restart import material as rolling
+from exercises.ch06_graceful_shutdown.ex06_rolling_restart import trouble as rolling_restart
 from exercises.lab_facts import listed
 from exercises.my_broker import reference_parts
 from exercises.runner.check import live_part
 from exercises.runner.live import REFERENCES_PATIENCE_S as PATIENCE_S
 from exercises.runner.manifest import ROOT, Exercise, find_exercise, load_manifest
 from kafka_edu.supervisor.cluster import ClusterError, attach
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.server import LinkFaultChanged
 from kafka_edu.trace.events.supervisor import ActionAsked, LinkChanged, LinkSnapshot, ProcessStalled
@@ -356,3 +361,48 @@ def test_an_operator_gives_the_zookeeper_of_05_8_its_majority(tmp_path: Path) ->
         assert failed() == []
     finally:
         assert lost_majority.end(tmp_path)
+
+
+def test_an_operator_restarts_the_cluster_of_06_6_and_the_shop_notices_nothing(
+    tmp_path: Path,
+) -> None:
+    """With another seed than the reference has, whose broker that is down is not preferred."""
+    seed = next(
+        seed for seed in range(20) if rolling.plan(seed).down != rolling.plan(seed).preferred
+    )
+    made = rolling.plan(seed)
+
+    def failed() -> list[str]:
+        steps = rolling_restart.check_state(tmp_path, lambda _: None, tmp_path)
+        return [step.says for step in steps if not step.passed]
+
+    rolling_restart.begin(seed, tmp_path, lambda _: None, tmp_path)
+    try:
+        assert {
+            "all three brokers run",
+            f"each broker has read {rolling.SETTING}={made.value}",
+            "the ISR is whole",
+        } <= {*failed()}
+        acts: list[list[object]] = [["set", made.value], ["start", made.down], ["in-sync"]]
+        acts += [["restart-others", made.down], ["restart-controller"], ["in-sync"], ["prefer"]]
+        rolling_restart.perform(acts, tmp_path)
+        assert failed() == []
+        seen = rolling_restart.shop_of(ClusterFolder.of(rolling.CLUSTER, tmp_path))
+        assert seen is not None
+        assert seen.settled > 0
+    finally:
+        assert rolling_restart.end(tmp_path)
+    with pytest.raises(ClusterError, match="is not up"):
+        failed()
+    assert not_there_any_more(seen.pid)
+
+
+def not_there_any_more(pid: int) -> bool:
+    """Return whether a process ends, as the shop does with its cluster."""
+    for _ in range(600):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False

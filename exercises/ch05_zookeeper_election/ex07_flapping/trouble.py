@@ -12,8 +12,10 @@ from kafka_edu.supervisor.cluster_spec import Wish
 from ...lab_cluster import (
     LabCluster,
     keep_before,
+    properties_of,
     read_before,
     restart,
+    set_property,
     topic_facts,
     zookeeper_of,
 )
@@ -134,21 +136,6 @@ def look(cluster: Cluster) -> Facts:
         tuple(properties_of(cluster, number) for number in cluster.broker_ids),
         LAB.read_all(cluster) if topic.created else (),
     )
-
-
-def properties_of(cluster: Cluster, broker: int) -> dict[str, str]:
-    """Return what stands in a broker's server.properties."""
-    lines = cluster.folder.broker_properties(broker).read_text(encoding="utf-8").splitlines()
-    pairs = [line.partition("=") for line in lines if line.strip() and not line.startswith("#")]
-    return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-def set_property(cluster: Cluster, broker: int, key: str, value: str) -> None:
-    """Write a setting into a broker's server.properties, as an operator would by an editor."""
-    path = cluster.folder.broker_properties(broker)
-    lines = path.read_text(encoding="utf-8").splitlines()
-    kept = [line for line in lines if line.partition("=")[0].strip() != key]
-    path.write_text("\n".join([*kept, f"{key}={value}"]) + "\n", encoding="utf-8")
 
 
 def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:

@@ -1,0 +1,33 @@
+"""Hidden tests of exercise 06-4: only `kafka-edu lab grade 06-4` runs them."""
+
+from random import Random
+
+from kafka_edu.learner.learner import Learner
+
+from .public_tests import Stopped
+
+
+def test_seven_disks(learner: Learner, seed: int) -> None:
+    """seven disks with names, some of which cannot be written"""
+    random = Random(f"seven/{seed}")
+    disks = tuple(f"/data/{number}" for number in range(7))
+    for _ in range(8):
+        bad = random.sample(disks, random.randint(0, 4))
+        Stopped(learner, disks, failing=bad).run(random, first=12)
+
+
+def test_a_crowd(learner: Learner, seed: int) -> None:
+    """many requests wait when the broker is stopped"""
+    random = Random(f"crowd/{seed}")
+    for _ in range(6):
+        Stopped(learner, ("a", "b")).run(random, first=60)
+
+
+def test_two_brokers(learner: Learner, seed: int) -> None:
+    """two brokers are stopped at once, and know nothing of each other's disks"""
+    random = Random(f"two/{seed}")
+    for _ in range(10):
+        both = [Stopped(learner, "ab", failing="a"), Stopped(learner, "ab", failing="b")]
+        random.shuffle(both)
+        for one in both:
+            one.run(random)

@@ -1,0 +1,50 @@
+"""The run of exercise 06-4: the starter's broker, which loses one acknowledged record."""
+
+from itertools import count
+from random import Random
+from typing import Final, NamedTuple
+
+from ..stopping_world import Event, StoppingWorld, Written
+from .starter import Stopping
+
+DISKS: Final = ("a", "b")
+FIRST: Final = 3
+"""So many requests are taken, and some answered, before the broker is stopped."""
+
+
+class Run(NamedTuple):
+    """All of one run."""
+
+    events: tuple[Event, ...]
+    lost: Written
+    flushed: int
+    """The number of the event that flushed its disk too early."""
+
+
+def make(seed: int) -> dict[str, str]:
+    """Return the file events.txt."""
+    made = run(seed)
+    lines = [f"{number:>3}  {event.text}" for number, event in enumerate(made.events, 1)]
+    end = "At the next start one record is missing that was acknowledged."
+    return {"events.txt": "\n".join((*lines, "", end)) + "\n"}
+
+
+def run(seed: int) -> Run:
+    """Return the run that a seed gives: the first at whose end exactly one record is lost."""
+    for number in count():
+        made = run_once(Random(f"stopping/{seed}/{number}"))
+        if made is not None:
+            return made
+    raise AssertionError("count() has no end")
+
+
+def run_once(random: Random) -> Run | None:
+    """Return the run with these random numbers, or None if not one record is lost."""
+    world = StoppingWorld(Stopping(DISKS), DISKS)
+    for _ in range(FIRST + random.randint(0, 3)):
+        world.client(random)
+    world.run(random)
+    lost = world.lost()
+    if len(lost) != 1 or sum(event.acked > 0 for event in world.events) < FIRST:
+        return None
+    return Run(tuple(world.events), lost[0], world.last_flush(lost[0].disk))

@@ -1,0 +1,35 @@
+"""Exercise 06-4: this broker can lose what it has acknowledged. README.md says what to do;
+`kafka-edu lab check 06-4` tries it, `kafka-edu lab hint 06-4` helps.
+"""
+
+from collections.abc import Sequence
+
+Operation = tuple[str, ...]  # ("flush", "a")
+
+
+class Stopping:
+    """A broker that is being stopped."""
+
+    def __init__(self, disks: Sequence[str]) -> None:
+        """It has these disks."""
+        self.disks = list(disks)
+        self.plan: list[Operation] = [
+            ("close_doors",),
+            *(("flush", disk) for disk in self.disks),
+            ("finish_requests",),
+            *(("mark_clean", disk) for disk in self.disks),
+            ("end",),
+        ]
+
+    def next(self, came: str) -> Operation:
+        """Return the next operation. What came is "begin", "done" or "disk_error"."""
+        return self.plan.pop(0)
+
+    def diagnosis(self) -> tuple[int, int]:
+        """Return the number of the record in events.txt that was acknowledged and is gone, and the
+        number of the event that flushed its disk too early.
+        """
+        raise NotImplementedError(
+            "Stopping.diagnosis is not written yet: it returns (number of the record, number of the"
+            " event that flushed too early)"
+        )

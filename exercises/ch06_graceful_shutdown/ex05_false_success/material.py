@@ -1,0 +1,61 @@
+"""The run of exercise 06-5: the starter's handler, one of whose answers hides a partition."""
+
+from collections.abc import Sequence
+from itertools import count
+from random import Random
+from typing import Final, NamedTuple
+
+from ..handler_world import Answer, Event, HandlerWorld, Row
+from .starter import Handler
+
+BROKERS: Final = 3
+PARTITIONS: Final = 6
+TURNS: Final = 7
+
+
+class Run(NamedTuple):
+    """All of one run."""
+
+    rows: tuple[Row, ...]
+    """The partitions at the beginning."""
+    events: tuple[Event, ...]
+    answer: int
+    """The number of the event whose answer lied, from 1."""
+    partition: int
+
+
+def given(broker: int, rows: Sequence[Row], live: Sequence[int]) -> Answer:
+    """Return the starter's answer."""
+    moved, remaining, offline = Handler().let_go(broker, rows, live)
+    return tuple(moved), tuple(remaining), tuple(offline)
+
+
+def make(seed: int) -> dict[str, str]:
+    """Return the file events.txt."""
+    made = run(seed)
+    rows = [f"     {row.name}  replicas {', '.join(map(str, row.replicas))}" for row in made.rows]
+    lines = [f"{number:>3}  {event.text}" for number, event in enumerate(made.events, 1)]
+    head = "At the beginning all replicas are in sync, and the first of each leads."
+    return {"events.txt": "\n".join((head, *rows, "", *lines)) + "\n"}
+
+
+def run(seed: int) -> Run:
+    """Return the run that a seed gives: the first in which exactly one answer hides one thing."""
+    for number in count():
+        made = run_once(Random(f"success/{seed}/{number}"))
+        if made is not None:
+            return made
+    raise AssertionError("count() has no end")
+
+
+def run_once(random: Random) -> Run | None:
+    """Return the run with these random numbers, or None if there is not one thing to find."""
+    world = HandlerWorld(random, BROKERS, PARTITIONS)
+    rows = tuple(world.rows)
+    for _ in range(TURNS):
+        world.go_on(given)
+    lies = [(n, e.hidden) for n, e in enumerate(world.events, 1) if e.hidden]
+    if len(lies) != 1 or len(lies[0][1]) != 1:
+        return None
+    [(answer, [name])] = lies
+    return Run(rows, tuple(world.events), answer, int(name.rpartition("-")[2]))

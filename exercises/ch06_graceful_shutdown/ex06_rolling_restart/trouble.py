@@ -1,0 +1,248 @@
+"""The cluster of exercise 06-6 and its shop: they are started, looked at, and ended."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import KafkaError
+
+from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.supervisor.cluster import Cluster, ClusterError
+from kafka_edu.supervisor.cluster_folder import ClusterFolder
+from kafka_edu.supervisor.cluster_spec import Wish
+
+from ...lab_cluster import (
+    LabCluster,
+    keep_before,
+    properties_of,
+    read_before,
+    restart,
+    set_property,
+    topic_facts,
+    zookeeper_of,
+)
+from ...runner.verdict import Step
+from .facts import NOBODY, Facts, judge
+from .material import GIVES_UP_MS, SESSION_MS, SETTING, TOPIC, plan
+from .shop import NOTES, Seen
+
+SETTINGS: Final = {"min.insync.replicas": "2"}
+PROPS: Final = {
+    "zookeeper.session.timeout.ms": str(SESSION_MS),
+    "auto.leader.rebalance.enable": "false",
+    "offsets.topic.replication.factor": "3",
+    "offsets.topic.num.partitions": "3",
+}
+LIMIT_S: Final = 300.0
+"""For what others do; the machine may be busy."""
+FIRST_ORDERS: Final = 20
+LAB: Final = LabCluster("06-6", TOPIC)
+is_running = LAB.is_running
+
+
+def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
+    """Start the cluster and its shop, and stop the broker that the seed gives. Raises ClusterError.
+
+    The state before the work is kept in `folder`. Cluster and shop outlive this process.
+    """
+    made = plan(seed)
+    say("starting three brokers")
+    with LAB.begun(Wish(brokers=3, props=PROPS), home) as cluster:
+        cluster.wait_ready()
+        others = [number for number in range(3) if number != made.preferred]
+        LAB.create_topic(cluster, (made.preferred, *others), SETTINGS)
+        say("the shop opens")
+        open_shop(cluster, home)
+        _wait(lambda: _shop_works(cluster), "the first orders of the shop")
+        cluster.stop(made.down)
+        _wait(lambda: len(LAB.in_zookeeper(cluster).isr) == 2, "two replicas in the ISR")
+        keep_before(folder, seed, look(cluster))
+
+
+def open_shop(cluster: Cluster, home: Path | None) -> None:
+    """Start the application. It ends when the cluster's supervisor does."""
+    folder = ClusterFolder.of(LAB.name, home)
+    supervisor = json.loads(folder.action_address.read_text(encoding="utf-8"))["pid"]
+    subprocess.Popen(
+        python_command(
+            f"{__package__}.shop",
+            *(str(folder.path), str(supervisor), cluster.bootstrap_servers),
+            *(cluster.zookeeper_connect, TOPIC, str(GIVES_UP_MS)),
+        ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=python_environment(),
+        start_new_session=True,
+    )
+
+
+def _shop_works(cluster: Cluster) -> bool:
+    seen = shop_of(cluster.folder)
+    return seen is not None and min(seen.acked, seen.read) >= FIRST_ORDERS
+
+
+def _wait(is_so: Callable[[], bool], what: str) -> None:
+    end_s = time.monotonic() + LIMIT_S
+    while not is_so():
+        if time.monotonic() > end_s:
+            raise ClusterError(f"{what} did not come within {LIMIT_S:.0f} s")
+        time.sleep(0.1)
+
+
+def shop_of(folder: ClusterFolder) -> Seen | None:
+    """Return what the shop has written; None: nothing yet."""
+    try:
+        return Seen(**json.loads((folder.path / NOTES).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+
+
+def end(home: Path | None = None) -> bool:
+    """End the cluster and its shop. Returns False if there was none. Raises ClusterError."""
+    seen = shop_of(ClusterFolder.of(LAB.name, home))
+    if seen is not None and LAB.is_running(home):
+        with suppress(ProcessLookupError, ChildProcessError):
+            os.kill(seen.pid, signal.SIGTERM)
+            os.waitpid(seen.pid, 0)  # it may be a child of this process
+    return LAB.end(home)
+
+
+def check_state(
+    folder: Path, say: Callable[[str], None], home: Path | None = None
+) -> Iterator[Step]:
+    """Yield what holds of cluster and shop now. Raises ClusterError if they are not up."""
+    with closing(LAB.attach(home)) as cluster:
+        seed, before = read_before(folder)
+        say("looking at brokers, settings, ZooKeeper, the shop, and its orders")
+        now = look(cluster)
+    yield from judge(plan(seed), facts_of(before), now)
+
+
+def facts_of(fields: dict[str, Any]) -> Facts:
+    """Return facts that were kept as JSON."""
+    states, topic, leader, properties, values, epoch, shop, orders = fields.values()
+    return Facts(
+        tuple(states),
+        topic_facts(topic),
+        leader,
+        tuple(properties),
+        tuple(values),
+        epoch,
+        None if shop is None else Seen(*shop),
+        tuple(orders),
+    )
+
+
+def look(cluster: Cluster) -> Facts:
+    """Return the state now. The shop's notes are read before the orders: what they name as settled
+    has to be there.
+    """
+    status = cluster.status()
+    topic, seen = LAB.in_zookeeper(cluster), shop_of(cluster.folder)
+    leader, epoch = NOBODY, 0
+    with zookeeper_of(cluster) as zookeeper:
+        epoch = int(zookeeper.get("/controller_epoch")[0])
+        if topic.created:
+            state = zookeeper.get(f"/brokers/topics/{TOPIC}/partitions/0/state")[0]
+            leader = json.loads(state)["leader"]
+    return Facts(
+        tuple(status.broker(number).state for number in cluster.broker_ids),
+        topic,
+        leader,
+        tuple(properties_of(cluster, number) for number in cluster.broker_ids),
+        tuple(
+            value_of(cluster, number) if status.broker(number).state == "running" else ""
+            for number in cluster.broker_ids
+        ),
+        epoch,
+        seen,
+        LAB.read_all(cluster) if topic.created else (),
+    )
+
+
+def value_of(cluster: Cluster, broker: int) -> str:
+    """Return the value of the setting that a broker works with; "" if it does not say."""
+    servers = f"127.0.0.1:{cluster.port(broker)}"
+    wanted = ConfigResource(ConfigResourceType.BROKER, str(broker))
+    try:
+        with closing(KafkaAdminClient(bootstrap_servers=servers)) as admin:
+            by_type = admin.describe_configs([wanted], config_filter="all")
+    except KafkaError:
+        return ""
+    for by_name in by_type.values():
+        for configs in by_name.values():
+            if SETTING in configs:
+                return str(configs[SETTING]["value"])
+    return ""
+
+
+def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
+    """Do what a script says to the cluster. Raises ClusterError.
+
+    "set" writes the setting into the server.properties of all brokers, "start" and "kill" are the
+    acts of that name. "restart" restarts one broker, "restart-others" those that run and are not
+    the controller, each when all are in sync, and "restart-controller" the controller. "in-sync"
+    waits for the whole ISR, "prefer" lets the preferred replica lead. "property" writes another
+    setting, and "stop-both" stops two brokers at once and starts them again.
+    """
+    with closing(LAB.attach(home)) as cluster:
+        for name, *values in acts:
+            _perform(cluster, str(name), values)
+
+
+def _perform(cluster: Cluster, name: str, values: Sequence[object]) -> None:
+    match name, values:
+        case "set", [int(value)]:
+            for number in cluster.broker_ids:
+                set_property(cluster, number, SETTING, str(value))
+        case "property", [int(broker), str(key), str(value)]:
+            set_property(cluster, broker, key, value)
+        case "start", [int(broker)]:
+            cluster.start(broker)
+        case "kill", [int(broker)]:
+            cluster.kill(broker)
+        case "restart", [int(broker)]:
+            restart(cluster, broker)
+        case "restart-others", [int(but)]:
+            chief = _controller(cluster)
+            for number in set(cluster.broker_ids) - {chief, but}:
+                restart(cluster, number)
+                _in_sync(cluster)
+        case "restart-controller", []:
+            restart(cluster, _controller(cluster))
+        case "stop-both", [int(one), int(other)]:
+            for number in (one, other):
+                cluster.stop(number)
+            for number in (one, other):
+                cluster.start(number)
+        case "in-sync", []:
+            _in_sync(cluster)
+        case "prefer", []:
+            cluster.perform("elect-preferred", {"partition": f"{TOPIC}-0"})
+        case "gives-up", []:
+            _wait(lambda: _has_given_up(cluster), "an order that is given up")
+        case _:
+            raise ValueError(f"there is no act {name!r} with {values}")
+
+
+def _has_given_up(cluster: Cluster) -> bool:
+    seen = shop_of(cluster.folder)
+    return seen is not None and bool(seen.given_up)
+
+
+def _in_sync(cluster: Cluster) -> None:
+    _wait(lambda: len(LAB.in_zookeeper(cluster).isr) == 3, "the whole ISR")
+
+
+def _controller(cluster: Cluster) -> int:
+    with zookeeper_of(cluster) as zookeeper:
+        return int(json.loads(zookeeper.get("/controller")[0])["brokerid"])

@@ -1,0 +1,149 @@
+"""The world of exercise 06-4: a broker that is being stopped, its clients, and its disks."""
+
+from collections.abc import Sequence
+from random import Random
+from typing import Final, NamedTuple, Protocol
+
+MOST_OPERATIONS: Final = 60
+NOTHING: Final = 0
+
+
+class Stopper(Protocol):
+    """A broker that is asked for its next operation."""
+
+    def next(self, came: str) -> object:
+        """Return the next operation."""
+        ...
+
+
+class Event(NamedTuple):
+    """One event of a run."""
+
+    text: str
+    acked: int = NOTHING
+    """The record that it acknowledged."""
+    flushed: str = ""
+    """The disk that it flushed."""
+
+
+class Written(NamedTuple):
+    """A record that was acknowledged."""
+
+    record: int
+    disk: str
+    event: int
+    """The number of the event that wrote it, from 1."""
+
+
+class BadOperationError(Exception):
+    """A broker answered something that is no operation."""
+
+
+class EndlessError(Exception):
+    """A broker never ends."""
+
+
+class StoppingWorld:
+    """One broker, from SIGTERM to the end of its machine. A script drives it."""
+
+    def __init__(self, broker: Stopper, disks: Sequence[str], failing: Sequence[str] = ()) -> None:
+        """The flush of the disks in `failing` fails."""
+        self._broker = broker
+        self._disks = tuple(disks)
+        self._failing = frozenset(failing)
+        self._came = "begin"
+        self._doors_open = True
+        self._waiting: list[int] = []
+        self._records = 0
+        self._unflushed: list[Written] = []
+        self.events: list[Event] = []
+        self.failed: set[str] = set()
+        """Disks whose flush has failed."""
+        self.marked: dict[str, int] = {}
+        """Disk → the number of the event that marked it."""
+        self.ended = False
+
+    # What a script does.
+
+    def run(self, random: Random) -> None:
+        """Let everything go on to the end. Raises BadOperationError, and EndlessError."""
+        for _ in range(MOST_OPERATIONS):
+            for _ in range(random.randint(0, 3)):
+                self.client(random)
+            self.operate()
+            if self.ended:
+                return
+        raise EndlessError
+
+    def client(self, random: Random, *, answers: bool = True) -> None:
+        """Let a request come, or be answered. Without `answers` it can only come."""
+        if answers and self._waiting and random.random() < 0.6:
+            self._answer(random.choice(self._waiting), random)
+        elif self._doors_open:
+            self._records += 1
+            self._waiting.append(self._records)
+            self._note(Event(f"takes the request with record {self._records}"))
+
+    def operate(self) -> None:
+        """Let the broker do its next operation. Raises BadOperationError."""
+        operation = self._broker.next(self._came)
+        self._came = "done"
+        match operation:
+            case ("close_doors",):
+                self._doors_open = False
+                self._note(Event("closes its doors"))
+            case ("finish_requests",):
+                self._note(Event("finishes its requests"))
+                random = Random(len(self.events))
+                while self._waiting:
+                    self._answer(self._waiting[0], random)
+            case ("flush", str(disk)) if disk in self._disks:
+                self._flush(disk)
+            case ("mark_clean", str(disk)) if disk in self._disks:
+                self._note(Event(f"marks disk {disk} as clean"))
+                self.marked[disk] = len(self.events)
+            case ("end",):
+                self._note(Event("ends, and the machine is switched off"))
+                self.ended = True
+            case _:
+                raise BadOperationError(f"{operation!r} is no operation")
+
+    # What there is to see.
+
+    def waiting(self) -> tuple[int, ...]:
+        """Return the records of requests that were taken and are not answered."""
+        return tuple(self._waiting)
+
+    def has_done(self, what: str) -> bool:
+        """Return whether an event begins with these words."""
+        return any(event.text.startswith(what) for event in self.events)
+
+    def lost(self) -> tuple[Written, ...]:
+        """Return what would be gone without a sound if the machine were switched off now: records
+        that were acknowledged, on disks that are marked.
+        """
+        return tuple(one for one in self._unflushed if one.disk in self.marked)
+
+    def last_flush(self, disk: str) -> int:
+        """Return the number of the event that flushed a disk last; 0: none."""
+        return max((n for n, e in enumerate(self.events, 1) if e.flushed == disk), default=0)
+
+    # Inside.
+
+    def _note(self, event: Event) -> None:
+        self.events.append(event)
+
+    def _answer(self, record: int, random: Random) -> None:
+        disk = random.choice(self._disks)
+        self._waiting.remove(record)
+        self._note(Event(f"writes record {record} to disk {disk}, and acknowledges it", record))
+        self._unflushed.append(Written(record, disk, len(self.events)))
+
+    def _flush(self, disk: str) -> None:
+        if disk in self._failing:
+            self.failed.add(disk)
+            self._came = "disk_error"
+            self._note(Event(f"flushes disk {disk}: the disk cannot be written"))
+            return
+        self._note(Event(f"flushes disk {disk}", flushed=disk))
+        self._unflushed = [one for one in self._unflushed if one.disk != disk]
