@@ -14,7 +14,12 @@ from kafka.errors import KafkaError
 
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.event import Envelope, Level
-from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled, LearnerSnapshot
+from kafka_edu.trace.events.learner import (
+    LearnerFailed,
+    LearnerSampled,
+    LearnerServed,
+    LearnerSnapshot,
+)
 from kafka_edu.trace.events.replication import BecameLeader
 from kafka_edu.trace.events.server import MetadataUpdated
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient
@@ -32,6 +37,7 @@ PATIENT_ISR: Final = {"replica.lag.time.max.ms": "60000", "zookeeper.session.tim
 """The leader waits for a paused follower: it must not leave the ISR meanwhile."""
 ALL: Final = (0, 1, 2)
 _LOOK_EVERY_S: Final = 0.05
+_TOTALS: Final = LearnerSampled | LearnerSnapshot | LearnerServed
 
 
 class Listener:
@@ -142,8 +148,7 @@ class LearnerBroker:
             where = f"line {first.line}: " if first.line else ""
             return Step(says, False, f"{where}{first.message} ({failed[-1].failures} times)")
         totals = [
-            [e.total for e in one.events() if isinstance(e, LearnerSampled | LearnerSnapshot)][-1:]
-            for one in self._heard
+            [e.total for e in one.events() if isinstance(e, _TOTALS)][-1:] for one in self._heard
         ]
         calls = sum(total.calls for last in totals for total in last)
         earlier = sum(total.failures for last in totals for total in last)

@@ -1,5 +1,5 @@
 """Prove a broker of one's own: an unmodified producer and consumer, a kill -9 of the controller, no
-record lost; and what it costs next to ours alone (`lab my-broker --prove`).
+record lost, an end in order; and what it costs next to ours alone (`lab my-broker --prove`).
 """
 
 import statistics
@@ -18,7 +18,7 @@ from kafka_edu.common.time import SystemTime
 from kafka_edu.learner.lab_partitions import LAB_TOPICS
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.trace.event import Source, SourceKind
-from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled
+from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled, LearnerServed
 from kafka_edu.trace.tracer import Tracer
 
 from .lab_cluster import MOVE_ORDER, order_move, zookeeper_of
@@ -77,6 +77,8 @@ def prove(parts: Sequence[Part], say: Callable[[str], None]) -> Report:
         _move(cluster)
         say("an unmodified producer and consumer, and kill -9 of the controller")
         _kill_and_count(cluster, report)
+        say("the new controller is stopped in order")
+        cluster.stop(cluster.wait_ready())
         _judge(report, listeners, mine)
     if memory is not None:
         report.figure("RssAnon of your processes, a broker, MB", memory / MEGABYTE)
@@ -175,7 +177,8 @@ def _judge(report: Report, listeners: Sequence[Listener], mine: Sequence[str]) -
                 (
                     event.total.calls
                     for event in listener.events()
-                    if isinstance(event, LearnerSampled) and event.exercise == exercise
+                    if isinstance(event, LearnerSampled | LearnerServed)
+                    and event.exercise == exercise
                 ),
                 default=0,
             )

@@ -13,6 +13,7 @@ from kafka_edu.trace.events.learner import (
     LearnerInstalled,
     LearnerRetired,
     LearnerSampled,
+    LearnerServed,
     LearnerSnapshot,
 )
 from kafka_edu.trace.tracer import Tracer
@@ -22,12 +23,24 @@ def trace_learner(
     installed: Iterable[LearnerCode],
     trace: Tracer,
     in_turn: Callable[[Callable[[], object]], object] = lambda emit: emit(),
-) -> None:
+) -> Callable[[], None]:
     """Emit an event for each installed file now, and for each failure from now on. A failure may
-    come from a worker; `in_turn` calls where the tracer may be called.
+    come from a worker; `in_turn` calls where the tracer may be called. Return what emits the counts
+    at the broker's end.
     """
-    for code in installed:
+    codes = tuple(installed)
+    for code in codes:
         _trace_one(code, trace, in_turn)
+
+    def ended() -> None:
+        for code in codes:
+            trace(LearnerServed(exercise=code.seam.exercise, total=_total(code)))
+
+    return ended
+
+
+def _total(code: LearnerCode) -> LearnerCalls:
+    return LearnerCalls(calls=code.calls, failures=code.failures)
 
 
 def _trace_one(
@@ -55,19 +68,16 @@ def _trace_one(
         )
         in_turn(lambda: trace(event))
 
-    def total() -> LearnerCalls:
-        return LearnerCalls(calls=code.calls, failures=code.failures)
-
     def snapshot() -> Iterator[Event]:
         yield LearnerSnapshot(
             exercise=exercise,
             replaces=replaces,
             file=file,
-            total=total(),
+            total=_total(code),
         )
 
     def gauges() -> Iterator[Event]:
-        yield LearnerSampled(exercise=exercise, total=total())
+        yield LearnerSampled(exercise=exercise, total=_total(code))
 
     code.on_failure = failed
     code.on_retired = retired

@@ -125,7 +125,7 @@ class BrokerProcess:
         self._tracer.add_sink(troubles, "the list of troubles")
         self._tracer.on_snapshot(troubles.snapshot)
         self._loop: asyncio.AbstractEventLoop | None = None
-        trace_learner(learner, self._tracer, self._in_turn)
+        self._tell_learners_end = trace_learner(learner, self._tracer, self._in_turn)
         self._stop = asyncio.Event()
         self._reason = ""
         self._workers = ThreadPoolExecutor(
@@ -230,6 +230,7 @@ class BrokerProcess:
         if server.failure:
             self._log_last_events()
         await server.shutdown(reason)
+        self._tell_learners_end()
         if server.failure:
             log.error(
                 "the broker has stopped, because %s", server.failure

@@ -4,7 +4,7 @@ Places are points, as Graphviz has them; y grows upwards.
 """
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Final
 
@@ -26,7 +26,11 @@ _TIME: Final = 62
 
 
 def time_space_figure(
-    title: str, shown: Sequence[Shown], history: History, of: Envelope
+    title: str,
+    shown: Sequence[Shown],
+    history: History,
+    of: Envelope,
+    words_for: Callable[[Shown, History], str] = words_of,
 ) -> graphviz.Digraph:
     """Draw each process as a line, time downwards, a row a fact. An arrow is a message, or what
     else made a fact of one process the cause of another's. Rows are not to scale: each has its ms.
@@ -43,7 +47,7 @@ def time_space_figure(
     figure.attr("node", shape="circle", width="0.16", fixedsize="true", label="", style="filled")
     figure.attr("edge", arrowsize="0.7")
     begin_us = shown[0].envelope.mono_us
-    rows, bottom = _rows(shown, history)
+    rows, bottom = _rows([words_for(one, history) for one in shown])
     xs = {source: _TIME + (at + 0.5) * _COLUMN for at, source in enumerate(sources)}
     text_x = _TIME + len(sources) * _COLUMN + _TEXT / 2 + 6
     for source, x in xs.items():
@@ -89,12 +93,12 @@ def time_space_figure(
     return figure
 
 
-def _rows(shown: Sequence[Shown], history: History) -> tuple[list[tuple[float, list[str]]], float]:
+def _rows(words: Sequence[str]) -> tuple[list[tuple[float, list[str]]], float]:
     """Return each row's place and its lines of text, and the place of the end."""
     rows: list[tuple[float, list[str]]] = []
     y = -28.0
-    for one in shown:
-        lines = textwrap.wrap(words_of(one, history), ROW_WIDTH) or [""]
+    for text in words:
+        lines = textwrap.wrap(text, ROW_WIDTH) or [""]
         height = len(lines) * _LINE
         rows.append((y - height / 2, lines))
         y -= height + _ROW_GAP

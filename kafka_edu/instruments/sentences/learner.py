@@ -22,6 +22,12 @@ def learner_retired(e: learner.LearnerRetired) -> Sentence:
 
 
 @sentence.register
+def learner_served(e: learner.LearnerServed) -> Sentence:
+    asked = f"{e.exercise} was asked {e.total.calls:,} times"
+    return Sentence("learner's code has served:", after=asked)
+
+
+@sentence.register
 def order_stepped(e: learner.OrderStepped) -> Sentence:
     who = f"{e.who}: " * bool(e.who)
     line = f" (line {e.line})" * bool(e.line)

@@ -72,6 +72,14 @@ class LearnerCalls(NamedTuple):
     failures: int
 
 
+@event()
+class LearnerServed(NamedTuple):
+    """A broker has stopped in order, and learner's code has served in it: so often it was asked."""
+
+    exercise: str
+    total: LearnerCalls
+
+
 @event(kind=Kind.SNAPSHOT)
 class LearnerSnapshot(NamedTuple):
     """Learner's code that serves in this broker, sent to a new subscriber."""

@@ -82,8 +82,8 @@ class ControlledShutdownAttempted(NamedTuple):
 
 @event()
 class ServerStopped(NamedTuple):
-    """A broker's last event. `clean`: its logs were flushed and .kafka_cleanshutdown
-    written.
+    """A broker's last event, but for LearnerServed. `clean`: its logs were flushed and
+    .kafka_cleanshutdown written.
     """
 
     broker_id: int

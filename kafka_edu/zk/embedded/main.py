@@ -114,7 +114,7 @@ def lock(data_dir: str) -> BinaryIO:
 
 
 async def serve(
-    arguments: argparse.Namespace, on_tracer: Callable[[Tracer], None] | None = None
+    arguments: argparse.Namespace, on_tracer: Callable[[Tracer], object] | None = None
 ) -> int:
     """Run until a signal or a failure, and return the exit code. `on_tracer` gets the tracer."""
     loop = asyncio.get_running_loop()
@@ -195,7 +195,7 @@ def _remove_quietly(path: str) -> None:
 
 
 def main(
-    arguments: list[str] | None = None, on_tracer: Callable[[Tracer], None] | None = None
+    arguments: list[str] | None = None, on_tracer: Callable[[Tracer], object] | None = None
 ) -> int:
     """Run ZooKeeper with these arguments; None: those of the command line."""
     try:

@@ -4,7 +4,7 @@ errors as errors of the learner's code.
 
 import importlib
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,7 @@ from kafka_edu.trace.events.learner import (
     LearnerInstalled,
     LearnerRetired,
     LearnerSampled,
+    LearnerServed,
     LearnerSnapshot,
 )
 from kafka_edu.trace.tracer import Tracer
@@ -285,6 +286,22 @@ def test_installation_and_failures_are_events(tmp_path: Path) -> None:
     assert [e.event for e in trace.gauges()] == [
         LearnerSampled(exercise="02-1", total=LearnerCalls(calls=code.calls, failures=1))
     ]
+
+
+def test_a_failure_in_a_worker_is_told_in_turn_and_the_end_has_the_counts(tmp_path: Path) -> None:
+    code, _ = learner(tmp_path, RIGHT.replace("return None", "raise KeyError(7)"))
+    trace, told = Tracer(Source.of_broker(2), MockTime()), Told()
+    trace.add_sink(told)
+    later: list[Callable[[], object]] = []
+    ended = trace_learner([code], trace, later.append)
+    live([0, 350, 2])
+    assert not [event for event in told.events if isinstance(event, LearnerFailed)]
+    for emit in later:
+        emit()
+    assert [event for event in told.events if isinstance(event, LearnerFailed)]
+    ended()
+    counts = LearnerCalls(calls=code.calls, failures=code.failures)
+    assert told.events[-1] == LearnerServed(exercise="02-1", total=counts)
 
 
 def test_after_three_failures_the_shipped_code_stays_by_an_event(tmp_path: Path) -> None:
