@@ -28,6 +28,10 @@ from .runner.topics import make_topic as make_assigned
 
 TOPIC: Final = f"{LAB_TOPICS}mine"
 MOVED: Final = f"{LAB_TOPICS}moved"
+PARTED: Final = f"{LAB_TOPICS}parted"
+LONELY: Final = 0
+"""The broker that leads it, and writes alone."""
+FOLLOWERS: Final = (1, 2)
 PARTITIONS: Final = 3
 RATE: Final = 100
 BEFORE_S: Final = 4.0
@@ -75,6 +79,11 @@ def prove(parts: Sequence[Part], say: Callable[[str], None]) -> Report:
         memory = _learner_memory(cluster)
         say("a partition moves")
         _move(cluster)
+        say("a leader dies with records that nobody else got, and comes back")
+        _part(cluster)
+        again = Listener(cluster.events_address(LONELY), since_us=0)
+        stack.callback(again.close)
+        listeners.append(again)
         say("an unmodified producer and consumer, and kill -9 of the controller")
         _kill_and_count(cluster, report)
         say("the new controller is stopped in order")
@@ -139,6 +148,32 @@ def _move(cluster: Cluster) -> None:
             if time.monotonic() > end:
                 raise ClusterError(f"{MOVED}-0 does not come to brokers 1 and 2")
             time.sleep(0.1)
+
+
+def _part(cluster: Cluster) -> None:
+    """Let broker 0 write what its followers do not get, die, and follow another leader: its log has
+    to be cut. Raises ClusterError.
+    """
+    make_assigned(cluster, PARTED, [LONELY, *FOLLOWERS])
+    servers = {"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 0}
+    everybody, alone = Producer(servers | {"acks": "all"}), Producer(servers | {"acks": 1})
+    for producer in (everybody, alone):
+        _write(producer)
+    for follower in FOLLOWERS:
+        cluster.pause(follower)
+    _write(alone)
+    cluster.kill(LONELY)
+    for follower in FOLLOWERS:
+        cluster.resume(follower)
+    _write(everybody)
+    cluster.start(LONELY)
+
+
+def _write(producer: Producer) -> None:
+    """Write a record that has to be acknowledged. Raises ClusterError."""
+    producer.produce(PARTED, RECORD, partition=0)
+    if producer.flush(FLUSH_S):
+        raise ClusterError(f"a record of {PARTED}-0 is not acknowledged")
 
 
 def _kill_and_count(cluster: Cluster, report: Report) -> None:

@@ -192,6 +192,23 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "LeaderElection(): elect(strategy, replicas, isr, live, going, unclean) -> (leader,"
             " isr) | None",
         ),
+        Seam(
+            "07-2",
+            "kafka_edu.replication.partition",
+            "IsrRule",
+            "kafka_edu.learner.learner_isr:adapt",
+            "Isr",
+            "Isr(): leaving(isr, [(broker, caught_up_ms)], now_ms, max_lag_ms) -> [broker];"
+            " may_join(leo, hw, epoch_start) -> bool",
+        ),
+        Seam(
+            "07-3",
+            "kafka_edu.replication.replica_fetcher",
+            "offset_truncation_state",
+            "kafka_edu.learner.learner_truncation:adapt",
+            "Truncation",
+            "Truncation(): cut(epochs, leo, hw, leader_epoch, leader_end) -> (offset, complete)",
+        ),
     )
 }
 

@@ -9,6 +9,7 @@ records or lets logs diverge.
 """
 
 import threading
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from kafka_edu.common.files import FileSystem
@@ -23,6 +24,28 @@ class EpochEntry(NamedTuple):
 
     epoch: int
     start_offset: int
+
+
+def end_offset_in(
+    entries: Sequence[EpochEntry], epoch: int, log_end_offset: int
+) -> tuple[int, int]:
+    """Return the largest epoch of `entries` not above `epoch`, and the offset behind its last
+    record. O(entries). `LeaderEpochFileCache.end_offset_for` has the cases.
+    """
+    latest = entries[-1].epoch if entries else UNDEFINED_EPOCH
+    if epoch == UNDEFINED_EPOCH or epoch > latest:
+        return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+    if epoch == latest:
+        return epoch, log_end_offset
+    floor = epoch
+    for entry in entries:
+        if entry.epoch > epoch:
+            return floor, entry.start_offset
+        floor = entry.epoch
+    return (
+        UNDEFINED_EPOCH,
+        UNDEFINED_EPOCH_OFFSET,
+    )  # nothing is known at all, and -2 or less was asked for: a client may
 
 
 class LeaderEpochFileCache:
@@ -79,19 +102,7 @@ class LeaderEpochFileCache:
         all. If `epoch` is older than all known ones, the result is `epoch` itself and the start of
         the first.
         """
-        if epoch == UNDEFINED_EPOCH or epoch > self.latest_epoch:
-            return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
-        if epoch == self.latest_epoch:
-            return epoch, log_end_offset
-        floor = epoch
-        for entry in self.entries:
-            if entry.epoch > epoch:
-                return floor, entry.start_offset
-            floor = entry.epoch
-        return (
-            UNDEFINED_EPOCH,
-            UNDEFINED_EPOCH_OFFSET,
-        )  # nothing is known at all, and -2 or less was asked for: a client may
+        return end_offset_in(self.entries, epoch, log_end_offset)
 
     def epoch_for_offset(self, offset: int) -> int:
         """Return the epoch that wrote `offset`, -1 if it is not known. O(entries)."""

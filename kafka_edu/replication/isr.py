@@ -45,6 +45,22 @@ def may_join_isr(log_end_offset: int, high_watermark: int, leader_epoch_start_of
     return log_end_offset >= high_watermark and log_end_offset >= leader_epoch_start_offset
 
 
+class IsrRule:
+    """Who leaves the ISR, and who joins. It keeps no state."""
+
+    def leaving(
+        self, isr: Iterable[int], followers: Iterable[Replica], now_ms: int, max_lag_ms: int
+    ) -> tuple[int, ...]:
+        """Return the members that leave: `out_of_sync_replicas`."""
+        return out_of_sync_replicas(isr, followers, now_ms, max_lag_ms)
+
+    def may_join(
+        self, log_end_offset: int, high_watermark: int, leader_epoch_start_offset: int
+    ) -> bool:
+        """Return whether a follower joins: `may_join_isr`."""
+        return may_join_isr(log_end_offset, high_watermark, leader_epoch_start_offset)
+
+
 def leader_high_watermark(
     log_end_offset: LogOffsetMetadata,
     isr: tuple[int, ...],

@@ -45,12 +45,7 @@ from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrPartitionStat
 from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.replication.delayed_operations import DelayedOperations, WaitingSession
 from kafka_edu.replication.fetch_params import NO_LEADER_EPOCH, FetchIsolation
-from kafka_edu.replication.isr import (
-    follower_high_watermark,
-    leader_high_watermark,
-    may_join_isr,
-    out_of_sync_replicas,
-)
+from kafka_edu.replication.isr import IsrRule, follower_high_watermark, leader_high_watermark
 from kafka_edu.replication.isr_state import IsrState
 from kafka_edu.replication.isr_store import IsrProposal
 from kafka_edu.replication.log_read_result import (
@@ -109,6 +104,7 @@ class Partition:
         self.leader_epoch_start_offset = -1
         """The leader's LEO when its epoch began; -1 on a follower."""
         self._max_lag_ms = max_lag_ms
+        self._isr_rule = IsrRule()
         self._delayed = delayed
         self._propose = propose
         self.controller_epoch = 0
@@ -556,7 +552,7 @@ class Partition:
     def _maybe_expand_isr(self, follower: Replica, now_ms: int) -> None:
         if self.isr_state.may_propose:
             leo, hw = follower.log_end_offset.message_offset, self.high_watermark.message_offset
-            if may_join_isr(leo, hw, self.leader_epoch_start_offset):
+            if self._isr_rule.may_join(leo, hw, self.leader_epoch_start_offset):
                 self._propose_isr(
                     (*self.isr, follower.broker_id),
                     f"{follower.broker_id} has caught up: LEO {leo}, HW {hw}",
@@ -569,7 +565,8 @@ class Partition:
         self._isr_checked_ms = now_ms
         if self.leader != self.broker_id or not self.isr_state.may_propose:
             return
-        lagging = out_of_sync_replicas(self.isr, self._followers.values(), now_ms, self._max_lag_ms)
+        followers = self._followers.values()
+        lagging = self._isr_rule.leaving(self.isr, followers, now_ms, self._max_lag_ms)
         if lagging:
             reasons = "; ".join(
                 self._followers[broker_id].lag(now_ms, self._max_lag_ms) for broker_id in lagging

@@ -274,7 +274,7 @@ class ReplicaFetcher:
         before = log.log_end_offset
         hw = partition.high_watermark.message_offset
         offset, complete = offset_truncation_state(
-            leader_epoch, leader_end_offset, hw, before, log.end_offset_for_epoch
+            leader_epoch, leader_end_offset, hw, before, log.leader_epoch_cache.entries
         )
         partition.truncate_to(offset, self._logs)
         if self._trace:

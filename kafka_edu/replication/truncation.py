@@ -7,11 +7,16 @@ mark is one fetch behind the leader's (book 001, the two-broker case), and two l
 it.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.log.leader_epoch_file_cache import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+from kafka_edu.log.leader_epoch_file_cache import (
+    UNDEFINED_EPOCH,
+    UNDEFINED_EPOCH_OFFSET,
+    EpochEntry,
+    end_offset_in,
+)
 
 
 class TruncatesLogs(Protocol):
@@ -36,13 +41,11 @@ def offset_truncation_state(
     leader_end_offset: int,
     high_watermark: int,
     log_end_offset: int,
-    end_offset_for: Callable[[int], tuple[int, int]],
+    epochs: Sequence[EpochEntry],
 ) -> OffsetTruncationState:
     """Decide from the leader's answer (`leader_epoch`, `leader_end_offset`).
 
-    `end_offset_for(epoch)` is the follower's own cache: the largest of its epochs ≤ `epoch`, and
-    where that one ends; if all are newer, `epoch` itself and the start of its first; (-1, -1) if
-    all are older.
+    `epochs` are the follower's own, ascending, each with the offset of its first record.
 
     - The leader knows no epoch that old: the high watermark is all that is left to go by.
     - An answer of version 0 names no epoch: the end offset is for the epoch that was asked
@@ -58,7 +61,7 @@ def offset_truncation_state(
         return OffsetTruncationState(min(high_watermark, log_end_offset), complete=True)
     if leader_epoch == UNDEFINED_EPOCH:
         return OffsetTruncationState(min(leader_end_offset, log_end_offset), complete=True)
-    own_epoch, own_end_offset = end_offset_for(leader_epoch)
+    own_epoch, own_end_offset = end_offset_in(epochs, leader_epoch, log_end_offset)
     if own_end_offset == UNDEFINED_EPOCH_OFFSET:
         return OffsetTruncationState(min(leader_end_offset, log_end_offset), complete=True)
     if own_epoch != leader_epoch:

@@ -132,6 +132,18 @@ def test_the_reference_answers_the_produces_of_broker_2(tmp_path: Path) -> None:
             "return able[0], list(isr)",
             "each leader is the one whom the sets of that moment ask for",
         ),
+        (
+            "07-2",
+            "return leo >= hw and leo >= epoch_start",
+            "return True",
+            "the follower joins when it has all that is committed",
+        ),
+        (
+            "07-3",
+            "return min(end, leader_end, leo), True",
+            "return leo, True",
+            "broker 2 cuts its log exactly where the two part",
+        ),
     ],
 )
 def test_the_reference_serves_and_a_wrong_answer_shows(

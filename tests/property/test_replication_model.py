@@ -7,7 +7,7 @@ watermarks. The controller's news reaches some brokers late, and ZooKeeper may a
 Elections are clean: the leader comes from the ISR in ZooKeeper.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kafka_edu.common.errors import Errors
+from kafka_edu.log.leader_epoch_file_cache import EpochEntry
 from kafka_edu.protocol.messages.fetch import FetchResponse
 from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.truncation import OffsetTruncationState
@@ -343,7 +344,7 @@ def test_the_model_notices_truncation_to_the_high_watermark(
     """Break the truncation on purpose. The model must fail, or it would prove nothing."""
 
     def cut_at_mark(
-        _: int, __: int, mark: int, end: int, ___: Callable[[int], tuple[int, int]]
+        _: int, __: int, mark: int, end: int, ___: Sequence[EpochEntry]
     ) -> OffsetTruncationState:
         return OffsetTruncationState(min(mark, end), complete=True)
 
@@ -386,6 +387,6 @@ def test_the_model_notices_a_follower_that_joins_too_early(monkeypatch: pytest.M
         return model
 
     one_that_fetches_from_behind().all_of_the_isr_have_what_was_committed()
-    monkeypatch.setattr("kafka_edu.replication.partition.may_join_isr", lambda *_: True)
+    monkeypatch.setattr("kafka_edu.replication.isr.may_join_isr", lambda *_: True)
     with pytest.raises(AssertionError):
         one_that_fetches_from_behind().all_of_the_isr_have_what_was_committed()

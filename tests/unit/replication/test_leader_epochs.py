@@ -2,13 +2,14 @@
 登场; KIP-101, KIP-279).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.log.leader_epoch_file_cache import EpochEntry
 from kafka_edu.replication.fetch_params import FetchIsolation
 from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.truncation import OffsetTruncationState, offset_truncation_state
@@ -23,10 +24,10 @@ def truncate_to_high_watermark(
     leader_end_offset: int,
     high_watermark: int,
     log_end_offset: int,
-    end_offset_for: Callable[[int], tuple[int, int]],
+    epochs: Sequence[EpochEntry],
 ) -> OffsetTruncationState:
     """The rule of followers before 0.11."""
-    del leader_epoch, leader_end_offset, end_offset_for
+    del leader_epoch, leader_end_offset, epochs
     return OffsetTruncationState(min(high_watermark, log_end_offset), complete=True)
 
 
@@ -213,6 +214,10 @@ def own(entries: list[tuple[int, int]], leo: int) -> Callable[[int], tuple[int, 
     return end_offset_for
 
 
+def as_entries(pairs: list[tuple[int, int]]) -> list[EpochEntry]:
+    return [EpochEntry(*pair) for pair in pairs]
+
+
 @pytest.mark.parametrize(
     ("leader_answer", "expected"),
     [
@@ -226,13 +231,13 @@ def own(entries: list[tuple[int, int]], leo: int) -> Callable[[int], tuple[int, 
 def test_where_a_follower_with_epochs_0_and_1_cuts(
     leader_answer: tuple[int, int], expected: tuple[int, bool]
 ) -> None:
-    state = offset_truncation_state(*leader_answer, 100, 130, own([(0, 0), (1, 120)], 130))
+    state = offset_truncation_state(*leader_answer, 100, 130, as_entries([(0, 0), (1, 120)]))
     assert (state.offset, state.complete) == expected
 
 
 def test_an_epoch_that_the_follower_never_had_costs_another_round() -> None:
     """KIP-279: cut to the end of the next older epoch, and ask about that one."""
-    assert offset_truncation_state(1, 200, 100, 130, own([(0, 0), (2, 120)], 130)) == (120, False)
+    assert offset_truncation_state(1, 200, 100, 130, as_entries([(0, 0), (2, 120)])) == (120, False)
 
 
 epoch_logs = st.lists(st.integers(0, 3), max_size=12).map(sorted)
@@ -264,7 +269,7 @@ def test_truncation_ends_and_leaves_a_common_prefix(
         asked = follower[-1] if follower else -1
         answer = own(entries(leader), len(leader))(asked)
         state = offset_truncation_state(
-            *answer, min(hw, len(follower)), len(follower), own(entries(follower), len(follower))
+            *answer, min(hw, len(follower)), len(follower), as_entries(entries(follower))
         )
         follower = follower[: state.offset]
         if state.complete:

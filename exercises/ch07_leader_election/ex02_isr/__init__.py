@@ -1,0 +1,1 @@
+"""Exercise 07-2: who leaves the ISR, and who joins it."""

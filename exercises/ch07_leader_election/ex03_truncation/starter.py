@@ -1,0 +1,22 @@
+"""Exercise 07-3: cut the log where the two part. README.md says what is asked; `kafka-edu lab check
+07-3` tries it, `kafka-edu lab hint 07-3` helps.
+"""
+
+from collections.abc import Sequence
+
+
+class Truncation:
+    """The rule by which a follower cuts its log."""
+
+    def cut(
+        self,
+        epochs: Sequence[tuple[int, int]],
+        leo: int,
+        hw: int,
+        leader_epoch: int,
+        leader_end: int,
+    ) -> tuple[int, bool]:
+        """Return the new end of the log, and whether that is all."""
+        raise NotImplementedError(
+            "Truncation.cut is not written yet: it returns (offset, complete)"
+        )

@@ -1,0 +1,162 @@
+"""Public tests of exercise 07-4. Run them by `kafka-edu lab check 07-4`: the learner's class lives
+in another process, and `learner` asks it.
+"""
+
+from random import Random
+
+from kafka_edu.learner.learner import Learner
+
+from ...runner.diagnosis import two_numbers, wrong_numbers
+from ...runner.mismatch import Mismatch, Words
+from ..two_brokers import BadAnswerError, Epochs, TwoBrokers
+from .material import Run, joins, run
+
+WANTED = "(number of the record, number of the event that cut it off)"
+
+
+class Asked:
+    """A follower of the learner's class, as the world asks it."""
+
+    def __init__(self, learner: Learner) -> None:
+        self._made = learner.make()
+
+    def follow(self, epochs: Epochs, leo: int, hw: int) -> object:
+        """Return what it does first."""
+        return self._made.call("follow", epochs, leo, hw)
+
+    def answer(self, epoch: int, end: int) -> object:
+        """Return what it does then."""
+        return self._made.call("answer", epoch, end)
+
+
+class World:
+    """Two brokers with the learner's followers. Each moment is judged."""
+
+    def __init__(self, learner: Learner) -> None:
+        self.world = TwoBrokers(lambda: Asked(learner), joins)
+
+    def run(self, random: Random, turns: int) -> None:
+        """Let it go on, and settle. Raises Mismatch."""
+        try:
+            for _ in range(turns):
+                self.world.go_on(random)
+                self.look()
+            self.world.settle()
+        except BadAnswerError as error:
+            raise self._mismatch("cut or ask", f"{error}", "README.md has a table") from None
+        self.look()
+        self.compare()
+
+    def look(self) -> None:
+        """Raise Mismatch if the leader lacks something that was acknowledged."""
+        missing = self.world.missing()
+        if missing:
+            raise self._mismatch(
+                f"record {missing[0]} is in the leader's log",
+                "it is gone",
+                "it was acknowledged, so both brokers had it, and one has cut it off",
+            )
+
+    def compare(self) -> None:
+        """Raise Mismatch if the two logs differ."""
+        offset = self.world.differ_at()
+        if offset is not None:
+            one, other = (replica.log[offset].record for replica in self.world.replicas)
+            raise self._mismatch(
+                "both logs have the same records",
+                f"at offset {offset} they have record {one} and record {other}",
+                "the follower has kept something that the leader never had",
+            )
+
+    def _mismatch(self, expected: str, came: str, why: str) -> Mismatch:
+        events = list(enumerate(self.world.events, 1))[-12:]
+        return Mismatch(
+            "two brokers and one partition",
+            Words(expected),
+            Words(came),
+            why,
+            drawing=tuple(f"{n:>3}  {event.text}" for n, event in events),
+        )
+
+
+def test_diagnosis(learner: Learner, material: int) -> None:
+    """diagnosis names the record that is gone, and the event that cut it off"""
+    made = run(material)
+    record, event = came = two_numbers(learner, WANTED, ())
+    if record != made.lost:
+        raise wrong_numbers(WANTED, came, _why_not_record(made, record))
+    if event != made.cut:
+        raise wrong_numbers(WANTED, came, _why_not_event(made, event))
+
+
+def _why_not_record(made: Run, record: int) -> str:
+    if record not in made.acked:
+        return f"record {record} was never acknowledged: it may be lost"
+    return f"record {record} is there at the end"
+
+
+def _why_not_event(made: Run, event: int) -> str:
+    if not 1 <= event <= len(made.events):
+        return f"events.txt has the events 1 to {len(made.events)}"
+    cut = made.events[event - 1].cut
+    if not cut:
+        return f"event {event} cuts off nothing: {made.events[event - 1].text}"
+    if made.lost in cut:
+        return f"event {event} cuts it off too, but not first"
+    return f"event {event} does not cut off record {made.lost}"
+
+
+def test_the_case_of_kip_101(learner: Learner) -> None:
+    """the follower is restarted, the leader dies, the follower leads, the old leader returns"""
+    world = World(learner)
+    one = world.world
+    one.produce()
+    for _ in range(3):
+        one.fetch()
+    one.produce()
+    one.fetch()
+    one.fetch()
+    one.produce()
+    one.fetch()
+    one.restart_follower()
+    one.kill(0)
+    world.look()
+    one.produce()
+    one.come_back(0)
+    one.settle()
+    world.look()
+    world.compare()
+
+
+def test_what_was_never_acknowledged_goes(learner: Learner) -> None:
+    """the leader writes, dies, and comes back: the other one has led meanwhile"""
+    world = World(learner)
+    one = world.world
+    one.produce()
+    for _ in range(2):
+        one.fetch()
+    one.produce()
+    one.produce()
+    one.kill(0)
+    one.produce()
+    one.come_back(0)
+    one.settle()
+    world.look()
+    world.compare()
+
+
+def test_empty_logs(learner: Learner) -> None:
+    """brokers without any record"""
+    world = World(learner)
+    world.world.restart_follower()
+    world.world.kill(0)
+    world.world.come_back(0)
+    world.world.settle()
+    world.compare()
+
+
+def test_any_order(learner: Learner, seed: int) -> None:
+    """forty lives of a partition, in orders that the seed chooses"""
+    random = Random(f"any/{seed}")
+    for _ in range(40):
+        World(learner).run(random, 40)

@@ -1,0 +1,130 @@
+"""Public tests of exercise 07-5. Run them by `kafka-edu lab check 07-5`: the learner's class lives
+in another process, and `learner` asks it.
+"""
+
+from random import Random
+
+from kafka_edu.learner.learner import Learner, LearnerObject
+
+from ...runner.diagnosis import two_numbers, wrong_numbers
+from ...runner.mismatch import Mismatch, Words
+from ..isr_rules import right_may_join
+from ..two_brokers import TwoBrokers
+from .material import RightFollower, Run, run
+
+WANTED = "(number of the record, number of the event by which the broker joined)"
+
+
+def join(made: LearnerObject, leo: int, hw: int, epoch_start: int) -> bool:
+    """Ask whether a follower may join. Raises Mismatch if that is no truth value."""
+    came = made.call("may_join", leo, hw, epoch_start)
+    if isinstance(came, bool):
+        return came
+    raise Mismatch(
+        f"may_join({leo}, {hw}, {epoch_start})",
+        right_may_join(leo, hw, epoch_start),
+        came,
+        "True or False is asked for",
+    )
+
+
+class World:
+    """Two brokers with the learner's rule. Each moment is judged."""
+
+    def __init__(self, learner: Learner) -> None:
+        made = learner.make()
+        self.world = TwoBrokers(RightFollower, lambda *asked: join(made, *asked))
+
+    def run(self, random: Random, turns: int) -> None:
+        """Let it go on, and settle. Raises Mismatch."""
+        for _ in range(turns):
+            self.world.go_on(random)
+            self.look()
+        self.world.settle()
+        self.look()
+        if self.world.leader >= 0 and self.world.isr != {0, 1}:
+            raise self._mismatch(
+                "both brokers are in the ISR",
+                f"broker {1 - self.world.leader} is not",
+                "it has all records: nothing speaks against it",
+            )
+
+    def look(self) -> None:
+        """Raise Mismatch if the leader lacks something that was acknowledged."""
+        missing = self.world.missing()
+        if missing:
+            raise self._mismatch(
+                f"record {missing[0]} is in the leader's log",
+                "it is not",
+                "it was acknowledged, and then somebody led who did not have it",
+            )
+
+    def _mismatch(self, expected: str, came: str, why: str) -> Mismatch:
+        events = list(enumerate(self.world.events, 1))[-12:]
+        return Mismatch(
+            "two brokers and one partition",
+            Words(expected),
+            Words(came),
+            why,
+            drawing=tuple(f"{n:>3}  {event.text}" for n, event in events),
+        )
+
+
+def check(made: LearnerObject, leo: int, hw: int, epoch_start: int) -> None:
+    """Ask for one follower. Raises Mismatch."""
+    expected = right_may_join(leo, hw, epoch_start)
+    if join(made, leo, hw, epoch_start) == expected:
+        return
+    if leo < hw:
+        why = f"the record at offset {leo} is committed, and it does not have it"
+    elif leo < epoch_start:
+        why = f"this leader began at {epoch_start}, and the follower has not come so far"
+    else:
+        why = "it has all that counts"
+    raise Mismatch(f"may_join({leo}, {hw}, {epoch_start})", expected, not expected, why)
+
+
+def test_diagnosis(learner: Learner, material: int) -> None:
+    """diagnosis names the record that is gone, and the event by which the broker joined"""
+    made = run(material)
+    record, event = came = two_numbers(learner, WANTED, ())
+    if record != made.lost:
+        raise wrong_numbers(WANTED, came, _why_not_record(made, record))
+    if event != made.joined:
+        raise wrong_numbers(WANTED, came, _why_not_event(made, event))
+
+
+def _why_not_record(made: Run, record: int) -> str:
+    if record not in made.acked:
+        return f"record {record} was never acknowledged: it may be lost"
+    return f"the last leader has record {record}"
+
+
+def _why_not_event(made: Run, event: int) -> str:
+    if not 1 <= event <= len(made.events):
+        return f"events.txt has the events 1 to {len(made.events)}"
+    if made.events[event - 1].joined < 0:
+        return f"by event {event} nobody joins: {made.events[event - 1].text}"
+    return f"whoever joined by event {event} had record {made.lost}, or left again"
+
+
+def test_at_the_mark(learner: Learner) -> None:
+    """one record more or less than the high watermark"""
+    made = learner.make()
+    for leo in (2, 3, 4):
+        check(made, leo, 3, 0)
+    check(made, 0, 0, 0)
+
+
+def test_at_the_beginning_of_the_epoch(learner: Learner) -> None:
+    """one record more or less than where the leader began"""
+    made = learner.make()
+    for leo in (4, 5, 6):
+        check(made, leo, 2, 5)
+
+
+def test_any_order(learner: Learner, seed: int) -> None:
+    """a hundred and fifty lives of a partition, in orders that the seed chooses"""
+    random = Random(f"any/{seed}")
+    for _ in range(150):
+        World(learner).run(random, 40)

@@ -1,0 +1,20 @@
+"""Exercise 07-5: this leader lets followers into the ISR one record too early. README.md says what
+to do; `kafka-edu lab check 07-5` tries it, `kafka-edu lab hint 07-5` helps.
+"""
+
+
+class Leader:
+    """What a leader knows of its ISR."""
+
+    def may_join(self, leo: int, hw: int, epoch_start: int) -> bool:
+        """Return whether a follower whose log ends at `leo` may join."""
+        return leo + 1 >= hw
+
+    def diagnosis(self) -> tuple[int, int]:
+        """Return the number of the record in events.txt that was acknowledged and is gone, and the
+        number of the event by which the broker joined that lacks it.
+        """
+        raise NotImplementedError(
+            "Leader.diagnosis is not written yet: it returns (number of the record, number of the"
+            " event by which the broker joined)"
+        )

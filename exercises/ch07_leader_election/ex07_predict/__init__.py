@@ -1,0 +1,1 @@
+"""Exercise 07-7: predict who leads next, in ten situations."""

@@ -1,0 +1,21 @@
+"""Exercise 07-7: write your answers in place of None. questions.md has the situations;
+`kafka-edu lab check 07-7` compares, `kafka-edu lab hint 07-7` helps.
+"""
+
+
+def answers() -> dict[str, object]:
+    """Return your answers by their names: brokers, or -1 for nobody (or: all stays)."""
+    return {
+        "leader_1": None,
+        "leader_2": None,
+        "leader_3": None,
+        "leader_4": None,
+        "leader_5": None,
+        "leader_6": None,
+        "leader_7": None,
+        "leader_8": None,
+        "leader_9": None,
+        "leader_10": None,
+        "lost": None,  # the number of the situation in which acknowledged records may be lost
+        "waits": None,  # the number of one in which the partition waits for its ISR
+    }

@@ -1,0 +1,108 @@
+"""The live part of 07-2: the learner's rules keep the ISR of broker 2, which leads, while a
+follower stands still and comes back.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from kafka_edu.trace.events.replication import IsrExpanded, IsrShrunk
+
+from ..lab_cluster import zookeeper_of
+from ..learner_broker import BROKER, LearnerBroker, learner_broker
+from ..learner_controller import send_to_all
+from ..runner.manifest import Exercise
+from ..runner.verdict import Step
+
+TOPIC: Final = "lab-072"
+RECORDS: Final = 20
+MANY: Final = 300
+LAG_MS: Final = 3_000
+PROPS: Final[Mapping[str, str]] = {
+    "replica.lag.time.max.ms": str(LAG_MS),
+    "zookeeper.session.timeout.ms": "60000",
+}
+_CAUGHT_UP: Final = re.compile(r"LEO (\d+), HW (\d+)")
+
+
+def check_live(
+    exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
+) -> Iterator[Step]:
+    """Run the learner's `file` in broker 2, or the shipped code if there is none, and yield what
+    came of it.
+    """
+    with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
+        cluster = broker.cluster
+        yield send_to_all(broker, "records are acked by all three", RECORDS)
+        sleeper = _follower(broker)
+        say(f"broker {sleeper} stands still")
+        cluster.pause(sleeper)
+        yield _leaves(broker, sleeper)
+        yield _send_many(broker)
+        say(f"broker {sleeper} goes on, {MANY} records behind")
+        cluster.resume(sleeper)
+        yield _joins(broker)
+        yield send_to_all(broker, "records are acked by all three again", RECORDS)
+        if file is not None:
+            yield broker.judge_calls("the ISR shrank and grew")
+
+
+def _follower(broker: LearnerBroker) -> int:
+    """Return a follower that is not the controller, which has to answer meanwhile."""
+    with zookeeper_of(broker.cluster) as zookeeper:
+        chief = int(json.loads(zookeeper.get("/controller")[0])["brokerid"])
+    return next(one for one in broker.cluster.broker_ids if one not in (BROKER, chief))
+
+
+def _of_topic(broker: LearnerBroker, kind: type) -> list[tuple[float, IsrShrunk | IsrExpanded]]:
+    """Return the changes of the topic's ISR, each with its time in ms."""
+    return [
+        (envelope.mono_us / 1_000, envelope.event)
+        for envelope in list(broker.listener.envelopes)
+        if isinstance(envelope.event, IsrShrunk | IsrExpanded)
+        and isinstance(envelope.event, kind)
+        and envelope.event.topic == TOPIC
+    ]
+
+
+def _leaves(broker: LearnerBroker, sleeper: int) -> Step:
+    """The follower leaves, alone, and not before its time. The check comes every 1.5 s."""
+    says = f"broker {sleeper} leaves the ISR, {LAG_MS:,} ms after it had caught up, or later"
+    began_ms = max(one.mono_us for one in list(broker.listener.envelopes)) / 1_000
+    came = broker.listener.wait_for(lambda: bool(_of_topic(broker, IsrShrunk)), broker.patience_s)
+    if not came:
+        return Step(says, False, "it is still a member", late=True)
+    at_ms, shrunk = _of_topic(broker, IsrShrunk)[0]
+    left = {*shrunk.before} - {*shrunk.after}
+    if left != {sleeper}:
+        return Step(says, False, f"{', '.join(map(str, sorted(left)))} left")
+    # a paused follower had caught up within the last half second
+    lag_ms = at_ms - began_ms + 500
+    return Step(says, lag_ms > LAG_MS, f"{at_ms - began_ms:,.0f} ms after it stood still")
+
+
+def _send_many(broker: LearnerBroker) -> Step:
+    """Write many records while the follower stands still. The client knows broker 2 alone: it would
+    wait for the one that stands still.
+    """
+    producer = broker.producer()
+    sent = [producer.send(TOPIC, b"x" * 2_000, partition=0) for _ in range(MANY)]
+    producer.flush(broker.patience_s + 30)
+    acked = sum(one.succeeded() for one in sent)
+    return Step("records are acked without it", acked == MANY, f"{acked} of {MANY}")
+
+
+def _joins(broker: LearnerBroker) -> Step:
+    """The follower joins with all that is committed."""
+    says = "the follower joins when it has all that is committed"
+    came = broker.listener.wait_for(lambda: bool(_of_topic(broker, IsrExpanded)), broker.patience_s)
+    if not came:
+        return Step(says, False, "it is still no member", late=True)
+    _, grown = _of_topic(broker, IsrExpanded)[0]
+    found = _CAUGHT_UP.search(grown.reason)
+    if found is None:
+        return Step(says, False, f"it joined because {grown.reason}")
+    leo, hw = map(int, found.groups())
+    return Step(says, leo >= hw, f"its log ended at {leo}, and the high watermark was {hw}")

@@ -1,0 +1,68 @@
+"""Exercise 07-2 in a live broker: a learner's Isr says who leaves the ISR and who joins it.
+
+A wrong answer is carried out: a follower that joins too early is in the ISR without all committed
+records, and one that never leaves keeps everybody waiting. A broker that is no member, or an answer
+that is no truth value, is an error of the learner; ours then answers.
+"""
+
+from collections.abc import Callable, Iterable
+
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.replication.isr import IsrRule
+from kafka_edu.replication.replica import Replica
+
+
+class LearnerIsr(IsrRule):
+    """Asks the learner's object. One serves all partitions of a broker."""
+
+    def __init__(self, code: LearnerCode) -> None:
+        self._code = code
+        self._learner: LearnerObject | None = None
+
+    def leaving(
+        self, isr: Iterable[int], followers: Iterable[Replica], now_ms: int, max_lag_ms: int
+    ) -> tuple[int, ...]:
+        members, remotes = list(isr), list(followers)
+        if not self._code.retired:
+            rows = [[one.broker_id, one.last_caught_up_time_ms] for one in remotes]
+            asked = [members, rows, now_ms, max_lag_ms]
+            able = {one.broker_id for one in remotes} & {*members}
+            try:
+                match self._ask("leaving", *asked):
+                    case tuple(gone) if {*gone} <= able:
+                        return tuple(one for one in members if one in gone)
+                    case answer:
+                        raise self._code.blame(
+                            f"leaving{asked} answered {answer!r}; expected followers that are in"
+                            " the ISR"
+                        )
+            except LearnerError as error:
+                self._code.failed(error)
+        return super().leaving(members, remotes, now_ms, max_lag_ms)
+
+    def may_join(
+        self, log_end_offset: int, high_watermark: int, leader_epoch_start_offset: int
+    ) -> bool:
+        asked = [log_end_offset, high_watermark, leader_epoch_start_offset]
+        if not self._code.retired:
+            try:
+                answer = self._ask("may_join", *asked)
+                if isinstance(answer, bool):
+                    return answer
+                raise self._code.blame(f"may_join{asked} answered {answer!r}; expected True, False")
+            except LearnerError as error:
+                self._code.failed(error)
+        return super().may_join(log_end_offset, high_watermark, leader_epoch_start_offset)
+
+    def _ask(self, method: str, *arguments: object) -> object:
+        """Return the learner's answer. Raises LearnerError."""
+        if self._learner is None:
+            self._learner = self._code.make()
+        return self._code.ask(self._learner, method, *arguments)
+
+
+def adapt(code: LearnerCode) -> Callable[[], IsrRule]:
+    """Return the function that replaces `IsrRule` in a broker."""
+    rule = LearnerIsr(code)
+    return lambda: rule

@@ -1,0 +1,56 @@
+"""Exercise 07-3 in a live broker: a learner's Truncation says where a follower cuts its log.
+
+A wrong offset within the log is taken: then the follower loses what was committed, or keeps what
+nobody else has. An offset outside the log is an error of the learner; ours then cuts.
+"""
+
+from collections.abc import Callable, Sequence
+
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.log.leader_epoch_file_cache import EpochEntry
+from kafka_edu.replication import truncation
+from kafka_edu.replication.truncation import OffsetTruncationState
+
+Cut = Callable[[int, int, int, int, Sequence[EpochEntry]], OffsetTruncationState]
+
+
+class LearnerTruncation:
+    """Asks the learner's object where to cut; ours answers where it fails."""
+
+    def __init__(self, code: LearnerCode) -> None:
+        self._code = code
+        self._ours: Cut = truncation.offset_truncation_state
+        self._learner: LearnerObject | None = None
+
+    def cut(
+        self,
+        leader_epoch: int,
+        leader_end_offset: int,
+        high_watermark: int,
+        log_end_offset: int,
+        epochs: Sequence[EpochEntry],
+    ) -> OffsetTruncationState:
+        """Return the new end of the log, and whether that is all."""
+        if not self._code.retired:
+            known = [list(entry) for entry in epochs]
+            asked = [known, log_end_offset, high_watermark, leader_epoch, leader_end_offset]
+            try:
+                if self._learner is None:
+                    self._learner = self._code.make()
+                match self._code.ask(self._learner, "cut", *asked):
+                    case (int(offset), bool(complete)) if 0 <= offset <= log_end_offset:
+                        return OffsetTruncationState(offset, complete)
+                    case answer:
+                        raise self._code.blame(
+                            f"cut{asked} answered {answer!r}; expected (offset, complete), with an"
+                            f" offset from 0 to {log_end_offset}"
+                        )
+            except LearnerError as error:
+                self._code.failed(error)
+        return self._ours(leader_epoch, leader_end_offset, high_watermark, log_end_offset, epochs)
+
+
+def adapt(code: LearnerCode) -> Cut:
+    """Return the function that replaces `offset_truncation_state` in the fetcher."""
+    return LearnerTruncation(code).cut
