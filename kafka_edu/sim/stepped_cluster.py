@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr
 from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.config_def import ConfigValue
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import FileSystem
 from kafka_edu.common.time import MockTime, Time
@@ -36,8 +37,9 @@ from kafka_edu.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
+from kafka_edu.record.memory_records import read_all
 from kafka_edu.record.record import Record
-from kafka_edu.record.record_batch import build_batch, iter_headers, read_records
+from kafka_edu.record.record_batch import build_batch
 from kafka_edu.replication.delayed_produce import ProducePartitionStatus
 from kafka_edu.replication.fetch_manager import FetchManager
 from kafka_edu.replication.fetch_params import FetchParams, PartitionFetch
@@ -76,8 +78,12 @@ def run_now(call: Callable[[], Result], /) -> Awaitable[Result]:
     return _now(call)
 
 
-def log_config(min_isr: int = 1) -> LogConfig:
-    return LogConfig.parse({"min.insync.replicas": min_isr, "segment.index.bytes": 4096})
+def log_config(min_isr: int = 1, message_format: str = "") -> LogConfig:
+    """`message_format` is message.format.version; "": the present one."""
+    settings: dict[str, ConfigValue] = {"min.insync.replicas": min_isr, "segment.index.bytes": 4096}
+    if message_format:
+        settings["message.format.version"] = message_format
+    return LogConfig.parse(settings)
 
 
 class _LogManagerWithoutWorkers(LogManager):
@@ -89,7 +95,9 @@ class _LogManagerWithoutWorkers(LogManager):
         pass
 
 
-def open_log_manager(file_system: FileSystem, time: Time, min_isr: int = 1) -> LogManager:
+def open_log_manager(
+    file_system: FileSystem, time: Time, min_isr: int = 1, message_format: str = ""
+) -> LogManager:
     """A log manager that has loaded nothing yet: it opens a log that is on the disk when it is
     asked to create it.
     """
@@ -97,7 +105,7 @@ def open_log_manager(file_system: FileSystem, time: Time, min_isr: int = 1) -> L
         [LOG_DIR],
         file_system,
         time,
-        log_config(min_isr),
+        log_config(min_isr, message_format),
         run_now,
         recovery_threads_per_data_dir=default_config().num_recovery_threads_per_data_dir,
         max_producer_id_expiration_ms=default_config().values.get_int(
@@ -153,7 +161,12 @@ class ModelBroker:
     """One broker with one log dir."""
 
     def __init__(
-        self, broker_id: int, time: MockTime, config: ReplicationConfig, min_isr: int
+        self,
+        broker_id: int,
+        time: MockTime,
+        config: ReplicationConfig,
+        min_isr: int,
+        message_format: str,
     ) -> None:
         self.id = broker_id
         self.time = time
@@ -161,6 +174,7 @@ class ModelBroker:
         self.disk.make_dirs(LOG_DIR)
         self.config = config
         self.min_isr = min_isr
+        self.message_format = message_format
         self.alive = True
         self.trace = Tracer(Source.of_broker(broker_id), time)
         self.ring = RingSink(10_000)
@@ -169,7 +183,9 @@ class ModelBroker:
         self._start()
 
     def _start(self) -> None:
-        self.logs: LogManager = open_log_manager(self.disk, self.time, self.min_isr)
+        self.logs: LogManager = open_log_manager(
+            self.disk, self.time, self.min_isr, self.message_format
+        )
         self.fetchers = DirectFetchers(self)
         self.sessions = FetchManager(FetchSessionCache(10, Random(self.id)))
         cache = MetadataCache(self.id)
@@ -185,7 +201,7 @@ class ModelBroker:
             self.checkpoints,
             self.fetchers,
             self.proposals.append,
-            lambda _: log_config(self.min_isr),
+            lambda _: log_config(self.min_isr, self.message_format),
             self.trace,
         )
 
@@ -223,18 +239,12 @@ class ModelBroker:
 
     def values(self) -> list[str]:
         """Every record in the log, as text."""
-        found = []
         data = part_bytes(
             self.log.read(
                 self.log.log_start_offset, 1 << 20, max_offset=None, min_one_message=True
             ).records
         )
-        for position, header in iter_headers(data):
-            for record in read_records(
-                memoryview(data)[position : position + header.size_in_bytes]
-            ):
-                found.append(bytes(record.value or b"").decode())
-        return found
+        return [bytes(record.value or b"").decode() for record in read_all(data)]
 
     def events(self, name: str) -> list[tuple[object, ...]]:
         return [envelope.event for envelope in self.ring.events if envelope.name == name]
@@ -277,7 +287,11 @@ class SteppedCluster:
         min_isr: int = 1,
         wait_ms: int = 0,
         protocol: tuple[int, int] = (2, 0),
+        message_format: str = "",
     ) -> None:
+        """With the `message_format` "0.10.2" records have no epochs, so followers cut by their high
+        watermark.
+        """
         self.time = MockTime()
         self.brokers: list[ModelBroker] = []
         defaults = replication_config(default_config(), broker_id=0)
@@ -287,7 +301,7 @@ class SteppedCluster:
                 replica_fetch_wait_max_ms=wait_ms,
                 inter_broker_protocol_version=protocol,
             )
-            self.brokers.append(ModelBroker(i, self.time, config, min_isr))
+            self.brokers.append(ModelBroker(i, self.time, config, min_isr, message_format))
         self.state = LeaderAndIsr(-1, -1, (), 0)
         self.versions = fetcher_versions(protocol)
 
