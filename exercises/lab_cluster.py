@@ -146,13 +146,14 @@ class LabCluster:
                 raise ClusterError(f"the move of {self.topic} does not end")
             time.sleep(0.1)
 
-    def write_orders(self, cluster: Cluster, count: int) -> None:
-        """Write that many records, each acknowledged by all."""
+    def write_orders(self, cluster: Cluster, count: int, first: int = 0) -> None:
+        """Write that many records, each acknowledged by all, with numbers from `first` on."""
         with closing(
             KafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all", linger_ms=0)
         ) as producer:
             sent = [
-                producer.send(self.topic, f"order {number}".encode()) for number in range(count)
+                producer.send(self.topic, f"order {number}".encode())
+                for number in range(first, first + count)
             ]
             for one in sent:
                 one.get(READ_LIMIT_S)

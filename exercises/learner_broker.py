@@ -5,7 +5,7 @@ unmodified client. Broker 2 leads the one partition of the topic, and events are
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -135,6 +135,21 @@ class LearnerBroker:
         self.listener = Listener(self.cluster.events_address(BROKER), since_us=0)
         self._stack.callback(self.listener.close)
         self._heard.append(self.listener)
+
+    def lead_again(self) -> bool:
+        """Ask for broker 2, the preferred leader, until it leads: before it is in sync nobody may.
+        Return whether it leads. The listener has to hear its present life.
+        """
+
+        def leads() -> bool:
+            for event in self.listener.events():
+                if isinstance(event, BecameLeader) and event.topic == self.topic:
+                    return True
+            with suppress(ClusterError):
+                self.cluster.perform("elect-preferred", {"partition": f"{self.topic}-0"})
+            return False
+
+        return self.listener.wait_for(leads, self.patience_s)
 
     def judge_calls(self, seen: str) -> Step:
         """Return whether the learner's code was called, and each call succeeded. `seen` is the

@@ -355,7 +355,7 @@ def _only(events: Sequence[Envelope], kind: type) -> Envelope:
 
 
 class End(NamedTuple):
-    """What an end cost."""
+    """The cost of an end."""
 
     gap_ms: float
     """From the act to the election of web-0's next leader."""

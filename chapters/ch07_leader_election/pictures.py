@@ -87,7 +87,7 @@ class Elected(NamedTuple):
     leader: int
     after: int
     by_isr: int
-    """Who would lead if the order of the ISR counted."""
+    """The leader if the order of the ISR counted."""
 
 
 @cache
@@ -126,7 +126,7 @@ def by_ar() -> Picture:
 
 
 class Answer(NamedTuple):
-    """What a strategy makes of the same sets."""
+    """The answer of a strategy to the same sets."""
 
     name: str
     asked: str
@@ -178,7 +178,7 @@ def four_strategies() -> Picture:
 
 
 class Ended(NamedTuple):
-    """What became of a partition whose ISR is dead."""
+    """The end of a partition whose ISR is dead."""
 
     leader: int
     """-1: none, as long as the ISR is away."""

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 TOPIC: Final = "web"
 Answer = tuple[tuple[tuple[str, int], ...], tuple[str, ...], tuple[str, ...]]
-"""What moved and to whom, what remains, and what will be offline."""
+"""Partitions: moved ones with their new leaders, remaining ones, and those to be offline."""
 
 
 class Row(NamedTuple):

@@ -14,9 +14,7 @@ from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.topic_partition import TopicPartition as Partition
 from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
 from kafka_edu.log.recovery_rule import RecoveryRule
-from kafka_edu.supervisor.cluster import ClusterError
 from kafka_edu.trace.events.log import LogFlushed, LogLoaded, LogRecovered
-from kafka_edu.trace.events.replication import BecameLeader
 
 from ..learner_broker import BROKER, LearnerBroker, learner_broker
 from ..runner.manifest import Exercise
@@ -49,7 +47,7 @@ def check_live(
         cluster.start(BROKER)
         broker.listen_again()
         yield _reads_nothing(broker)
-        _prefer(broker)
+        broker.lead_again()
         yield _send(broker, "broker 2 leads again, and more records are acked", RECORDS)
         say("broker 2 is killed, and the last bytes of its log are torn off")
         cluster.kill(BROKER)
@@ -59,7 +57,7 @@ def check_live(
         broker.listen_again()
         yield _recovers(broker, expected, segments)
         say("broker 2 catches up, and leads again")
-        _prefer(broker)
+        broker.lead_again()
         yield _all_there(broker)
         if file is not None:
             yield broker.judge_calls("the broker was started three times")
@@ -158,20 +156,6 @@ def _reads_nothing(broker: LearnerBroker) -> Step:
     clean = all(event.clean for event in _of_topic(broker, LogLoaded))
     read = sum(event.segments for event in _of_topic(broker, LogRecovered))
     return Step(says, clean and not read, f"it read {read} segments")
-
-
-def _prefer(broker: LearnerBroker) -> None:
-    """Ask for the preferred leader until broker 2 leads: before it is in sync nobody may."""
-
-    def leads() -> bool:
-        try:
-            broker.cluster.perform("elect-preferred", {"partition": f"{TOPIC}-0"})
-        except ClusterError:
-            return False
-        events = broker.listener.events()
-        return any(isinstance(one, BecameLeader) and one.topic == TOPIC for one in events)
-
-    broker.listener.wait_for(leads, broker.patience_s)
 
 
 def _all_there(broker: LearnerBroker) -> Step:

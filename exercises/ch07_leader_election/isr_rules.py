@@ -7,7 +7,7 @@ from kafka_edu.replication.isr import may_join_isr, out_of_sync_replicas
 
 
 class Follower(NamedTuple):
-    """What the rule knows of a follower."""
+    """A follower, as the rule knows it."""
 
     broker_id: int
     last_caught_up_time_ms: int

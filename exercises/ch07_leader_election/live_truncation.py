@@ -10,9 +10,7 @@ from typing import Final, Literal
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 
-from kafka_edu.supervisor.cluster import ClusterError
 from kafka_edu.trace.events.replication import (
-    BecameLeader,
     HighWatermarkAdvanced,
     LogTruncatedByEpoch,
 )
@@ -129,17 +127,7 @@ def _same(broker: LearnerBroker) -> Step:
     """Broker 2 leads again, and has the records of the last leader, and no others."""
     says = "its log is that of the last leader"
 
-    def back() -> bool:
-        events = broker.listener.events()
-        if any(isinstance(one, BecameLeader) and one.topic == TOPIC for one in events):
-            return True
-        try:
-            broker.cluster.perform("elect-preferred", {"partition": f"{TOPIC}-0"})
-        except ClusterError:
-            return False
-        return False
-
-    if not broker.listener.wait_for(back, broker.patience_s):
+    if not broker.lead_again():
         return Step(says, False, "it does not come into the ISR again", late=True)
     values = _read(broker)
     later = [value for value in values if value.startswith("later")]

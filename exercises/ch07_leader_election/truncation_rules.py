@@ -12,7 +12,7 @@ Log = list[int]
 
 
 class Case(NamedTuple):
-    """What a follower has to go by."""
+    """The facts by which a follower decides."""
 
     epochs: tuple[tuple[int, int], ...]
     leo: int

@@ -31,7 +31,7 @@ class ShutdownSteps:
     """Asks until the controller has moved all leaderships away, `max_retries` times in all, and
     waits `retry_backoff_ms` between two attempts. O(1) a step.
 
-    Each attempt looks the controller up anew, because it may have changed. The connection is kept
+    Each attempt looks the controller up again, because it may have changed. The connection is kept
     while the controller is the same and nothing has failed.
     """
 

@@ -2,7 +2,7 @@
 
 A wrong answer that can be done is done: a broker that stops too early leaves its partitions without
 a leader. An answer that is no operation, a wait that nobody would live to see, and steps without
-end are errors of the learner. Then the broker's own steps begin anew.
+end are errors of the learner. Then the broker's own steps begin from the start.
 """
 
 from collections.abc import Callable

@@ -46,7 +46,7 @@ def may_join_isr(log_end_offset: int, high_watermark: int, leader_epoch_start_of
 
 
 class IsrRule:
-    """Who leaves the ISR, and who joins. It keeps no state."""
+    """The rule by which followers leave the ISR and join it. It keeps no state."""
 
     def leaving(
         self, isr: Iterable[int], followers: Iterable[Replica], now_ms: int, max_lag_ms: int

@@ -22,6 +22,8 @@ from exercises.ch05_zookeeper_election.ex08_majority import material as majority
 from exercises.ch05_zookeeper_election.ex08_majority import trouble as lost_majority
 from exercises.ch06_graceful_shutdown.ex06_rolling_restart import material as rolling
 from exercises.ch06_graceful_shutdown.ex06_rolling_restart import trouble as rolling_restart
+from exercises.ch07_leader_election.ex06_three_dead import material as dead
+from exercises.ch07_leader_election.ex06_three_dead import trouble as three_dead
 from exercises.lab_facts import listed
 from exercises.my_broker import reference_parts
 from exercises.runner.check import live_part
@@ -407,6 +409,32 @@ def test_an_operator_restarts_the_cluster_of_06_6_and_the_shop_notices_nothing(
     with pytest.raises(ClusterError, match="is not up"):
         failed()
     assert not_there_any_more(seen.pid)
+
+
+def test_an_operator_brings_the_partition_of_07_6_back(tmp_path: Path) -> None:
+    """The disk of the last one lives; the other trouble is proved by `lab check 07-6 --solutions
+    --live`.
+    """
+    seed = next(seed for seed in range(20) if not dead.plan(seed).disk_gone)
+    made = dead.plan(seed)
+
+    def failed() -> list[str]:
+        steps = three_dead.check_state(tmp_path, lambda _: None, tmp_path)
+        return [step.says for step in steps if not step.passed]
+
+    three_dead.begin(seed, tmp_path, lambda _: None, tmp_path)
+    try:
+        assert {
+            "all three brokers run",
+            "every order is there that could be saved",
+            "the ISR is whole",
+        } == {*failed()}
+        for broker in reversed(made.deaths):
+            three_dead.perform([["start", broker]], tmp_path)
+        three_dead.perform([["in-sync"]], tmp_path)
+        assert failed() == []
+    finally:
+        assert three_dead.end(tmp_path)
 
 
 def not_there_any_more(pid: int) -> bool:

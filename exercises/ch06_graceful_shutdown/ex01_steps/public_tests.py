@@ -56,7 +56,7 @@ class Compared:
     def _why(self, came: Came, expected: Operation) -> str:
         match came, expected:
             case _, ("find",):
-                return "each attempt begins by finding the controller, for it may have changed"
+                return "each attempt begins by finding the controller: it may have changed"
             case _, ("connect", id_):
                 return f"there is no connection to broker {id_}: connect first"
             case ("controller", id_), ("ask",):

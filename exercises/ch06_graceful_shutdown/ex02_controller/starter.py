@@ -9,7 +9,7 @@ Row = tuple[str, Sequence[int], int | None, bool]
 
 
 class ControlledShutdown:
-    """What the controller decides for a broker that wants to go."""
+    """The controller's decisions about a broker that wants to go."""
 
     def refusal(self, asked_epoch: int, live_epoch: int | None) -> str:
         """Return the name of an error, or "NONE"."""

@@ -9,7 +9,7 @@ from .starter import Stopping
 
 DISKS: Final = ("a", "b")
 FIRST: Final = 3
-"""So many requests are taken, and some answered, before the broker is stopped."""
+"""The smallest number of steps of its clients before the broker is stopped."""
 
 
 class Run(NamedTuple):

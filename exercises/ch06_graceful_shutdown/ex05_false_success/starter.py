@@ -7,7 +7,7 @@ from collections.abc import Sequence
 Row = tuple[str, Sequence[int], Sequence[int], int]
 """A partition: name, replicas, ISR, leader."""
 Answer = tuple[list[tuple[str, int]], list[str], list[str]]
-"""What moved and to whom, what remains, and what will be offline."""
+"""Partitions: moved ones with their new leaders, remaining ones, and those to be offline."""
 
 
 class Handler:

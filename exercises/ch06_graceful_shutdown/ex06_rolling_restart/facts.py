@@ -106,7 +106,7 @@ def _shop(now: Facts) -> Iterator[Step]:
     yield Step(
         "at every moment at least two replicas were in sync",
         seen.fewest_in_sync >= 2,
-        f"there was a moment with {seen.fewest_in_sync}",
+        f"the fewest were {seen.fewest_in_sync}",
     )
 
 
@@ -134,8 +134,8 @@ def _office(before: int, now: int) -> Step:
     return Step(
         "the controller's office changed hands once at most",
         changes <= 1,
-        f"{changes} times"
-        if changes <= 1
+        ("not at all", "once")[changes]
+        if 0 <= changes <= 1
         else f"it did so {changes} times: the controller comes last",
     )
 

@@ -30,7 +30,7 @@ Notes of the night shift:
 
 
 class Plan(NamedTuple):
-    """Who is who."""
+    """The work of one learner."""
 
     down: int
     """The broker that does not run at the beginning."""

@@ -25,7 +25,7 @@ OPEN_S: Final = 6 * 3600.0
 
 
 class Seen(NamedTuple):
-    """What the shop has seen so far."""
+    """The notes of the shop so far."""
 
     pid: int
     sent: int

@@ -139,7 +139,7 @@ def _is_clear(
 
 
 class Run(NamedTuple):
-    """What happened in run a, b or c. Times in ms of the simulation's clock."""
+    """The result of run a, b or c. Times in ms of the simulation's clock."""
 
     act_ms: float
     heard_ms: int
@@ -152,7 +152,7 @@ class Run(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """What happened in run d."""
+    """The result of run d."""
 
     act_ms: float
     heard_ms: int

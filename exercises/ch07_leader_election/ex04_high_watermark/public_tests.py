@@ -7,8 +7,8 @@ from random import Random
 from kafka_edu.learner.learner import Learner
 
 from ...runner.diagnosis import two_numbers, wrong_numbers
-from ...runner.mismatch import Mismatch, Words
 from ..two_brokers import BadAnswerError, Epochs, TwoBrokers
+from ..two_brokers_told import refusal
 from .material import Run, joins, run
 
 WANTED = "(number of the record, number of the event that cut it off)"
@@ -43,7 +43,7 @@ class World:
                 self.look()
             self.world.settle()
         except BadAnswerError as error:
-            raise self._mismatch("cut or ask", f"{error}", "README.md has a table") from None
+            raise refusal(self.world, "cut or ask", f"{error}", "README.md has a table") from None
         self.look()
         self.compare()
 
@@ -51,7 +51,8 @@ class World:
         """Raise Mismatch if the leader lacks something that was acknowledged."""
         missing = self.world.missing()
         if missing:
-            raise self._mismatch(
+            raise refusal(
+                self.world,
                 f"record {missing[0]} is in the leader's log",
                 "it is gone",
                 "it was acknowledged, so both brokers had it, and one has cut it off",
@@ -62,21 +63,12 @@ class World:
         offset = self.world.differ_at()
         if offset is not None:
             one, other = (replica.log[offset].record for replica in self.world.replicas)
-            raise self._mismatch(
+            raise refusal(
+                self.world,
                 "both logs have the same records",
                 f"at offset {offset} they have record {one} and record {other}",
                 "the follower has kept something that the leader never had",
             )
-
-    def _mismatch(self, expected: str, came: str, why: str) -> Mismatch:
-        events = list(enumerate(self.world.events, 1))[-12:]
-        return Mismatch(
-            "two brokers and one partition",
-            Words(expected),
-            Words(came),
-            why,
-            drawing=tuple(f"{n:>3}  {event.text}" for n, event in events),
-        )
 
 
 def test_diagnosis(learner: Learner, material: int) -> None:

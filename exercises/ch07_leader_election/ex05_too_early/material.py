@@ -11,7 +11,7 @@ TURNS: Final = 30
 
 
 class RightFollower:
-    """What a broker does before it follows, by epochs (exercise 07-4)."""
+    """A broker that is about to follow, by epochs (exercise 07-4)."""
 
     def __init__(self) -> None:
         self._leo = 0

@@ -7,9 +7,10 @@ from random import Random
 from kafka_edu.learner.learner import Learner, LearnerObject
 
 from ...runner.diagnosis import two_numbers, wrong_numbers
-from ...runner.mismatch import Mismatch, Words
+from ...runner.mismatch import Mismatch
 from ..isr_rules import right_may_join
 from ..two_brokers import TwoBrokers
+from ..two_brokers_told import refusal
 from .material import RightFollower, Run, run
 
 WANTED = "(number of the record, number of the event by which the broker joined)"
@@ -43,7 +44,8 @@ class World:
         self.world.settle()
         self.look()
         if self.world.leader >= 0 and self.world.isr != {0, 1}:
-            raise self._mismatch(
+            raise refusal(
+                self.world,
                 "both brokers are in the ISR",
                 f"broker {1 - self.world.leader} is not",
                 "it has all records: nothing speaks against it",
@@ -53,21 +55,12 @@ class World:
         """Raise Mismatch if the leader lacks something that was acknowledged."""
         missing = self.world.missing()
         if missing:
-            raise self._mismatch(
+            raise refusal(
+                self.world,
                 f"record {missing[0]} is in the leader's log",
                 "it is not",
                 "it was acknowledged, and then somebody led who did not have it",
             )
-
-    def _mismatch(self, expected: str, came: str, why: str) -> Mismatch:
-        events = list(enumerate(self.world.events, 1))[-12:]
-        return Mismatch(
-            "two brokers and one partition",
-            Words(expected),
-            Words(came),
-            why,
-            drawing=tuple(f"{n:>3}  {event.text}" for n, event in events),
-        )
 
 
 def check(made: LearnerObject, leo: int, hw: int, epoch_start: int) -> None:

@@ -4,7 +4,7 @@ to do; `kafka-edu lab check 07-5` tries it, `kafka-edu lab hint 07-5` helps.
 
 
 class Leader:
-    """What a leader knows of its ISR."""
+    """A leader that keeps its ISR."""
 
     def may_join(self, leo: int, hw: int, epoch_start: int) -> bool:
         """Return whether a follower whose log ends at `leo` may join."""

@@ -41,7 +41,7 @@ class Compared:
 
 @pytest.fixture
 def compared(learner: Learner, material: int) -> Compared:
-    """The learner's answers, for the situations made for this learner."""
+    """The learner's answers to the situations made for this learner."""
     return Compared(learner, material)
 
 

@@ -6,7 +6,7 @@ Operation = tuple[str, int]  # ("cut", 17), ("ask", 3)
 
 
 class Follower:
-    """What a broker does before it follows a leader."""
+    """A broker that is about to follow a leader."""
 
     def follow(self, epochs: Sequence[Sequence[int]], leo: int, hw: int) -> Operation:
         """Return what to do first."""

@@ -2,7 +2,7 @@
 
 
 class Leader:
-    """What a leader knows of its ISR."""
+    """A leader that keeps its ISR."""
 
     def may_join(self, leo: int, hw: int, epoch_start: int) -> bool:
         """Return whether a follower whose log ends at `leo` may join."""

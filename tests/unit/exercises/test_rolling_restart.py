@@ -80,7 +80,7 @@ def test_a_cluster_that_is_well_passes() -> None:
         (shop(failed_to_read={"_FATAL": 1}), "never failed to read", "1 × _FATAL"),
         ({"orders": ORDERS[:8]}, "is there, once", "2 are gone, order 8 is the first"),
         ({"orders": (*ORDERS, "order 4")}, "is there, once", "1 are there twice, order 4"),
-        (shop(fewest_in_sync=1), "at least two replicas", "a moment with 1"),
+        (shop(fewest_in_sync=1), "at least two replicas", "the fewest were 1"),
         ({"epoch": 3}, "changed hands once", "2 times: the controller comes last"),
         ({"topic": TOPIC}, "the ISR is whole", "broker 2 is not in it"),
         ({"leader": 0}, "the preferred replica leads", "broker 0 leads orders-0"),

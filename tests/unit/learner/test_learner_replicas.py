@@ -23,7 +23,7 @@ Make = Callable[[str, str], Made]
 
 
 class Follower(NamedTuple):
-    """What the rule reads of a replica."""
+    """The facts of a replica that the rule reads."""
 
     broker_id: int
     last_caught_up_time_ms: int

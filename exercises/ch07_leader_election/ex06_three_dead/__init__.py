@@ -1,0 +1,1 @@
+"""Exercise 07-6: a partition whose three replicas are dead, in a real cluster."""

@@ -1,0 +1,56 @@
+"""The facts that count in the state of exercise 07-6's cluster, and their judge. No cluster is
+needed here.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...lab_cluster import TopicFacts
+from ...lab_facts import all_run, isr_whole, settings_kept
+from ...runner.verdict import Step
+from .material import TOPIC, Plan
+
+
+class Facts(NamedTuple):
+    """The state at one moment."""
+
+    states: tuple[str, ...]
+    """Of each broker, as the supervisor has it: running, paused, stopped."""
+    topic: TopicFacts
+    records: tuple[str, ...] = ()
+    """The values in the log, from its beginning."""
+
+
+def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
+    """Yield what holds now. `before` is the state before the first one died."""
+    yield all_run("three", now.states)
+    yield _saved(plan, now.records)
+    same = (before.topic.created, before.topic.replicas) == (now.topic.created, now.topic.replicas)
+    yield Step(
+        f"the topic {TOPIC} is the one of before, with its replicas",
+        same,
+        "" if same else "it was made again, or its replicas have another order",
+    )
+    yield settings_kept(before.topic.settings, now.topic.settings)
+    yield isr_whole(before.topic.replicas, now.topic.isr)
+
+
+def _saved(plan: Plan, records: tuple[str, ...]) -> Step:
+    """All orders are there that could be saved, in their order."""
+    says = "every order is there that could be saved"
+    there = 0
+    for number in range(plan.acked):
+        if there < len(records) and records[there] == f"order {number}":
+            there += 1
+        else:
+            break
+    if there >= plan.saved:
+        return Step(says, True, f"{there} of {plan.acked} acknowledged orders")
+    if there == 0:
+        return Step(says, False, f"none of {plan.acked} is there: who led had an empty log")
+    return Step(
+        says,
+        False,
+        f"{there} are there, and {plan.saved} were on the best of the disks: who led had not all"
+        " of them",
+    )

@@ -1,0 +1,56 @@
+"""Public tests of exercise 07-6: the learner's report. `kafka-edu lab check 07-6` then looks at the
+cluster.
+"""
+
+import pytest
+
+from kafka_edu.learner.learner import Learner
+
+from ...lab_facts import said
+from ...runner.mismatch import Mismatch, Words
+from .material import Plan, plan
+
+
+@pytest.fixture
+def truth(material: int) -> Plan:
+    """The trouble made in this learner's cluster."""
+    return plan(material)
+
+
+def test_led_last(learner: Learner, truth: Plan) -> None:
+    """the report names the broker that led last"""
+    came = said(learner, "led_last")
+    if came == truth.deaths[2] and not isinstance(came, bool):
+        return
+    why = "the ISR in ZooKeeper still has the one that died last"
+    if came not in (0, 1, 2) or isinstance(came, bool):
+        why = "the brokers have the numbers 0, 1 and 2, and a number is asked for"
+    raise Mismatch("report()", Words("the broker that led last"), came, why)
+
+
+def test_first(learner: Learner, truth: Plan) -> None:
+    """the report names the broker that has to lead first"""
+    came = said(learner, "first")
+    if came == truth.first and not isinstance(came, bool):
+        return
+    if came == truth.deaths[2]:
+        why = "it died last, but look at its disk: is its log there?"
+    elif came == truth.deaths[0]:
+        why = "it died first, and lacks all that was written after that"
+    elif came == truth.deaths[1]:
+        why = "the one that died after it has its log, and more"
+    else:
+        why = "the brokers have the numbers 0, 1 and 2, and a number is asked for"
+    raise Mismatch("report()", Words("the broker that has to lead first"), came, why)
+
+
+def test_lost(learner: Learner, truth: Plan) -> None:
+    """the report says how many acknowledged orders are lost"""
+    came = said(learner, "lost")
+    if came == truth.acked - truth.saved and not isinstance(came, bool):
+        return
+    why = (
+        "the ticket says how many were acknowledged, and the log of the one that leads first says"
+        " how many there are"
+    )
+    raise Mismatch("report()", Words("how many orders are lost, at least"), came, why)

@@ -1,0 +1,126 @@
+"""The cluster of exercise 07-6: it is started, its brokers die, it is looked at, and ended."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+from kafka_edu.supervisor.cluster import Cluster, ClusterError
+from kafka_edu.supervisor.cluster_spec import Wish
+
+from ...lab_cluster import LabCluster, keep_before, read_before, topic_facts
+from ...runner.verdict import Step
+from .facts import Facts, judge
+from .material import TOPIC, plan
+
+SETTINGS: Final = {"min.insync.replicas": "1"}
+PROPS: Final = {"zookeeper.session.timeout.ms": "6000", "auto.leader.rebalance.enable": "false"}
+LIMIT_S: Final = 300.0
+"""For what others do; the machine may be busy."""
+LAB: Final = LabCluster("07-6", TOPIC)
+is_running = LAB.is_running
+end = LAB.end
+
+
+def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None = None) -> None:
+    """Start the cluster, fill its topic, and let the brokers die as the seed says. Raises
+    ClusterError.
+
+    The state before the trouble is kept in `folder`. The cluster outlives this process.
+    """
+    made = plan(seed)
+    say("starting three brokers")
+    with LAB.begun(Wish(brokers=3, props=PROPS), home) as cluster:
+        cluster.wait_ready()
+        LAB.create_topic(cluster, made.deaths, SETTINGS)
+        say("writing orders, as long as all is well")
+        LAB.write_orders(cluster, made.written[0])
+        keep_before(folder, seed, look(cluster))
+        say("now the trouble begins")
+        first = made.written[0]
+        for number, dies in enumerate(made.deaths[:2], 1):
+            cluster.kill(dies)
+            left = set(made.deaths[number:])
+            _wait(lambda left=left: _isr(cluster) == left, "an ISR without the dead")  # type: ignore[misc]
+            LAB.write_orders(cluster, made.written[number], first)
+            first += made.written[number]
+        last = made.deaths[2]
+        cluster.kill(last)
+        if made.disk_gone:
+            for log_dir in cluster.log_dirs(last):
+                shutil.rmtree(log_dir)
+                log_dir.mkdir()
+        say("all three are dead")
+
+
+def _isr(cluster: Cluster) -> set[int]:
+    return set(LAB.in_zookeeper(cluster).isr)
+
+
+def _wait(is_so: Callable[[], bool], what: str) -> None:
+    end_s = time.monotonic() + LIMIT_S
+    while not is_so():
+        if time.monotonic() > end_s:
+            raise ClusterError(f"{what} did not come within {LIMIT_S:.0f} s")
+        time.sleep(0.1)
+
+
+def check_state(
+    folder: Path, say: Callable[[str], None], home: Path | None = None
+) -> Iterator[Step]:
+    """Yield what holds of the cluster now. Raises ClusterError if it is not up."""
+    with closing(LAB.attach(home)) as cluster:
+        seed, before = read_before(folder)
+        say("looking at brokers, ZooKeeper and records")
+        now = look(cluster)
+    yield from judge(plan(seed), facts_of(before), now)
+
+
+def facts_of(fields: dict[str, Any]) -> Facts:
+    """Return facts that were kept as JSON."""
+    states, topic, records = fields.values()
+    return Facts(tuple(states), topic_facts(topic), tuple(records))
+
+
+def look(cluster: Cluster) -> Facts:
+    """Return the state now."""
+    status = cluster.status()
+    topic = LAB.in_zookeeper(cluster)
+    return Facts(
+        tuple(status.broker(number).state for number in cluster.broker_ids),
+        topic,
+        LAB.read_all(cluster) if topic.created else (),
+    )
+
+
+def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
+    """Do what a script says to the cluster. Raises ClusterError.
+
+    "start" starts a broker, "unclean" asks for an unclean election until it is held, "in-sync"
+    waits until all brokers that run are in the ISR, and "topic-again" deletes the topic and makes
+    it again.
+    """
+    with closing(LAB.attach(home)) as cluster:
+        for name, *values in acts:
+            match name, values:
+                case "start", [int(broker)]:
+                    cluster.start(broker)
+                case "unclean", []:
+                    _wait(lambda: _elected(cluster), "an unclean election")
+                case "in-sync", []:
+                    running = set(cluster.status().running_brokers)
+                    _wait(lambda running=running: _isr(cluster) == running, "the whole ISR")  # type: ignore[misc]
+                case "topic-again", [list(replicas)]:
+                    LAB.create_again(cluster, replicas, SETTINGS)
+                case _:
+                    raise ValueError(f"there is no act {name!r} with {values}")
+
+
+def _elected(cluster: Cluster) -> bool:
+    try:
+        cluster.perform("elect-unclean", {"partition": f"{TOPIC}-0"})
+    except ClusterError:
+        return False
+    return True
