@@ -166,7 +166,7 @@ class ModelBroker:
         time: MockTime,
         config: ReplicationConfig,
         min_isr: int,
-        message_format: str,
+        message_format: str = "",
     ) -> None:
         self.id = broker_id
         self.time = time

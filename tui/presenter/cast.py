@@ -57,6 +57,8 @@ class _Film:
             force_terminal=True, color_system="truecolor", legacy_windows=False, width=COLUMNS
         )
         self.frames = 0
+        self._marked: set[tuple[int, int]] = set()
+        """(step, what it waits for), of what has a marker."""
 
     def take(self, app: PresenterApp) -> None:
         """Add the screen as it is, if it differs from the last frame."""
@@ -77,6 +79,15 @@ class _Film:
     def mark(self, label: str) -> None:
         """Add a marker."""
         self._event("m", label)
+
+    def mark_seen(self, at: Presentation) -> None:
+        """Add a marker for each thing that the present step has seen since the last call."""
+        for number, expectation in enumerate(at.present.expectations):
+            place = (at.step, number)
+            if number < len(at.seen) and at.seen[number] and place not in self._marked:
+                self._marked.add(place)
+                self.mark(f"✓ {readable(expectation.look, at.names)}")
+                self.at += 3 * FRAME_S
 
     def _event(self, kind: str, text: str) -> None:
         self._lines.append(json.dumps([round(self.at, 2), kind, text], ensure_ascii=False))
@@ -105,6 +116,7 @@ async def write(app: PresenterApp, file: Path) -> Cast:
                 shown = at.shown
                 film.mark(f"{shown + 1} {at.script.steps[shown].title}")
             film.take(app)
+            film.mark_seen(at)  # under load something is seen while the screen settles
             if at.waits and not at.failure:
                 await _watch(app, pilot, film)
                 continue
@@ -123,7 +135,6 @@ async def _watch(app: PresenterApp, pilot: Pilot[None], film: _Film) -> None:
     """Let the recording play until the step has seen everything."""
     at, replay = app.presentation, app.replay
     assert replay is not None
-    seen: set[int] = set()
     chunk_us = 100_000
     frames = 0
     while at.waits and not at.failure:
@@ -131,11 +142,7 @@ async def _watch(app: PresenterApp, pilot: Pilot[None], film: _Film) -> None:
         await _settle(app, pilot)
         film.at += FRAME_S
         film.take(app)
-        for number, expectation in enumerate(at.present.expectations):
-            if number < len(at.seen) and at.seen[number] and number not in seen:
-                seen.add(number)
-                film.mark(f"✓ {readable(expectation.look, at.names)}")
-                film.at += 3 * FRAME_S
+        film.mark_seen(at)
         frames += 1
         if frames % MOST_STEPS_FRAMES == 0:
             chunk_us *= 4
