@@ -3,7 +3,7 @@
 import json
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -27,6 +27,8 @@ from kafka_edu.supervisor.cluster_spec import Wish
 CLIENT_PATIENCE_MS: Final = 30_000
 """For what does not depend on the trouble. The machine may be busy."""
 READ_LIMIT_S: Final = 60.0
+OTHERS_LIMIT_S: Final = 300.0
+"""For what brokers and clients do by themselves."""
 BEFORE: Final = "before.json"
 """In the learner's folder."""
 MOVE_ORDER: Final = "/admin/reassign_partitions"
@@ -323,6 +325,15 @@ def set_property(cluster: Cluster, broker: int, key: str, value: str) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if line.partition("=")[0].strip() != key]
     path.write_text("\n".join([*kept, f"{key}={value}"]) + "\n", encoding="utf-8")
+
+
+def wait_until(is_so: Callable[[], bool], what: str) -> None:
+    """Wait for what others do. Raises ClusterError if it does not come."""
+    end_s = time.monotonic() + OTHERS_LIMIT_S
+    while not is_so():
+        if time.monotonic() > end_s:
+            raise ClusterError(f"{what} did not come within {OTHERS_LIMIT_S:.0f} s")
+        time.sleep(0.1)
 
 
 def slow_link(

@@ -5,12 +5,15 @@ and then past one that stands still.
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from kazoo.exceptions import NoNodeError  # type: ignore[import-untyped]  # no types
+
 from kafka_edu.trace.events.server import ControlledShutdownAttempted, ServerStopped
 
-from ..lab_cluster import zookeeper_of
+from ..lab_cluster import wait_until, zookeeper_of
 from ..learner_broker import BROKER, LearnerBroker, learner_broker
 from ..learner_controller import send_to_all
 from ..runner.manifest import Exercise
@@ -97,9 +100,15 @@ def _waits(broker: LearnerBroker) -> Step:
 
 def _controller_is_another(broker: LearnerBroker) -> int:
     """Return the controller, which is not broker 2: if it is, the office is given away."""
-    while True:
-        with zookeeper_of(broker.cluster) as zookeeper:
+    found = BROKER
+
+    def is_another() -> bool:
+        nonlocal found
+        with zookeeper_of(broker.cluster) as zookeeper, suppress(NoNodeError):
             found = int(json.loads(zookeeper.get("/controller")[0])["brokerid"])
-        if found != BROKER:
-            return found
-        broker.cluster.perform("delete-controller", {})
+            if found == BROKER:
+                zookeeper.delete("/controller")
+        return found != BROKER
+
+    wait_until(is_another, "a controller that is not broker 2")
+    return found

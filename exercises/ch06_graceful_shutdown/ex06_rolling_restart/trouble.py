@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -15,7 +14,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
 
 from kafka_edu.common.python_process import python_command, python_environment
-from kafka_edu.supervisor.cluster import Cluster, ClusterError
+from kafka_edu.supervisor.cluster import Cluster
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.supervisor.cluster_spec import Wish
 
@@ -27,6 +26,7 @@ from ...lab_cluster import (
     restart,
     set_property,
     topic_facts,
+    wait_until,
     zookeeper_of,
 )
 from ...runner.verdict import Step
@@ -41,8 +41,6 @@ PROPS: Final = {
     "offsets.topic.replication.factor": "3",
     "offsets.topic.num.partitions": "3",
 }
-LIMIT_S: Final = 300.0
-"""For what others do; the machine may be busy."""
 FIRST_ORDERS: Final = 20
 LAB: Final = LabCluster("06-6", TOPIC)
 is_running = LAB.is_running
@@ -61,9 +59,9 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
         LAB.create_topic(cluster, (made.preferred, *others), SETTINGS)
         say("the shop opens")
         open_shop(cluster, home)
-        _wait(lambda: _shop_works(cluster), "the first orders of the shop")
+        wait_until(lambda: _shop_works(cluster), "the first orders of the shop")
         cluster.stop(made.down)
-        _wait(lambda: len(LAB.in_zookeeper(cluster).isr) == 2, "two replicas in the ISR")
+        wait_until(lambda: len(LAB.in_zookeeper(cluster).isr) == 2, "two replicas in the ISR")
         keep_before(folder, seed, look(cluster))
 
 
@@ -88,14 +86,6 @@ def open_shop(cluster: Cluster, home: Path | None) -> None:
 def _shop_works(cluster: Cluster) -> bool:
     seen = shop_of(cluster.folder)
     return seen is not None and min(seen.acked, seen.read) >= FIRST_ORDERS
-
-
-def _wait(is_so: Callable[[], bool], what: str) -> None:
-    end_s = time.monotonic() + LIMIT_S
-    while not is_so():
-        if time.monotonic() > end_s:
-            raise ClusterError(f"{what} did not come within {LIMIT_S:.0f} s")
-        time.sleep(0.1)
 
 
 def shop_of(folder: ClusterFolder) -> Seen | None:
@@ -229,7 +219,7 @@ def _perform(cluster: Cluster, name: str, values: Sequence[object]) -> None:
         case "prefer", []:
             cluster.perform("elect-preferred", {"partition": f"{TOPIC}-0"})
         case "gives-up", []:
-            _wait(lambda: _has_given_up(cluster), "an order that is given up")
+            wait_until(lambda: _has_given_up(cluster), "an order that is given up")
         case _:
             raise ValueError(f"there is no act {name!r} with {values}")
 
@@ -240,7 +230,7 @@ def _has_given_up(cluster: Cluster) -> bool:
 
 
 def _in_sync(cluster: Cluster) -> None:
-    _wait(lambda: len(LAB.in_zookeeper(cluster).isr) == 3, "the whole ISR")
+    wait_until(lambda: len(LAB.in_zookeeper(cluster).isr) == 3, "the whole ISR")
 
 
 def _controller(cluster: Cluster) -> int:

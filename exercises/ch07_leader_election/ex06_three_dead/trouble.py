@@ -1,7 +1,6 @@
 """The cluster of exercise 07-6: it is started, its brokers die, it is looked at, and ended."""
 
 import shutil
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -10,15 +9,13 @@ from typing import Any, Final
 from kafka_edu.supervisor.cluster import Cluster, ClusterError
 from kafka_edu.supervisor.cluster_spec import Wish
 
-from ...lab_cluster import LabCluster, keep_before, read_before, topic_facts
+from ...lab_cluster import LabCluster, keep_before, read_before, topic_facts, wait_until
 from ...runner.verdict import Step
 from .facts import Facts, judge
 from .material import TOPIC, plan
 
 SETTINGS: Final = {"min.insync.replicas": "1"}
 PROPS: Final = {"zookeeper.session.timeout.ms": "6000", "auto.leader.rebalance.enable": "false"}
-LIMIT_S: Final = 300.0
-"""For what others do; the machine may be busy."""
 LAB: Final = LabCluster("07-6", TOPIC)
 is_running = LAB.is_running
 end = LAB.end
@@ -43,7 +40,7 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
         for number, dies in enumerate(made.deaths[:2], 1):
             cluster.kill(dies)
             left = set(made.deaths[number:])
-            _wait(lambda left=left: _isr(cluster) == left, "an ISR without the dead")  # type: ignore[misc]
+            wait_until(lambda left=left: _isr(cluster) == left, "an ISR without the dead")  # type: ignore[misc]
             LAB.write_orders(cluster, made.written[number], first)
             first += made.written[number]
         last = made.deaths[2]
@@ -57,14 +54,6 @@ def begin(seed: int, folder: Path, say: Callable[[str], None], home: Path | None
 
 def _isr(cluster: Cluster) -> set[int]:
     return set(LAB.in_zookeeper(cluster).isr)
-
-
-def _wait(is_so: Callable[[], bool], what: str) -> None:
-    end_s = time.monotonic() + LIMIT_S
-    while not is_so():
-        if time.monotonic() > end_s:
-            raise ClusterError(f"{what} did not come within {LIMIT_S:.0f} s")
-        time.sleep(0.1)
 
 
 def check_state(
@@ -108,10 +97,10 @@ def perform(acts: Sequence[Sequence[object]], home: Path | None = None) -> None:
                 case "start", [int(broker)]:
                     cluster.start(broker)
                 case "unclean", []:
-                    _wait(lambda: _elected(cluster), "an unclean election")
+                    wait_until(lambda: _elected(cluster), "an unclean election")
                 case "in-sync", []:
                     running = set(cluster.status().running_brokers)
-                    _wait(lambda running=running: _isr(cluster) == running, "the whole ISR")  # type: ignore[misc]
+                    wait_until(lambda running=running: _isr(cluster) == running, "the whole ISR")  # type: ignore[misc]
                 case "topic-again", [list(replicas)]:
                     LAB.create_again(cluster, replicas, SETTINGS)
                 case _:
