@@ -13,6 +13,7 @@ from typing import Final
 import click
 
 from kafka_edu.cli.proxy_process import ProxyProcess, Say, take_copies
+from kafka_edu.clients.proxy.health import DOWN_AFTER, UP_AFTER
 from kafka_edu.clients.proxy.metadata_copy import MetadataCopy
 from kafka_edu.clients.proxy.metadata_proxy import MetadataProxy
 from kafka_edu.clients.proxy.proxy_server import REFRESH_MS, TIMEOUT_MS
@@ -20,6 +21,7 @@ from kafka_edu.clients.proxy.recording import RecordingError, read_recording, wr
 from kafka_edu.clients.proxy.routes import RouteError, Routes, parse_routes
 from kafka_edu.clients.proxy.target import Address, Target
 from kafka_edu.common.words import cause_of, plural
+from kafka_edu.learner.seams import PROXY, LearnerCode, LearnerError, install
 from kafka_edu.trace.tracer import Tracer
 
 _MAX_PORT: Final = 65535
@@ -71,7 +73,11 @@ class Named(click.ParamType[tuple[str, str]]):
 
 
 def make_targets(
-    given: Sequence[tuple[str, str]], replayed: Sequence[tuple[str, str]], trace: Tracer | None
+    given: Sequence[tuple[str, str]],
+    replayed: Sequence[tuple[str, str]],
+    trace: Tracer | None,
+    down_after: int = DOWN_AFTER,
+    up_after: int = UP_AFTER,
 ) -> list[Target]:
     """Return the clusters to represent: those to ask, then those played back from files.
 
@@ -83,9 +89,8 @@ def make_targets(
         if name in targets:
             raise click.UsageError(f"two clusters are called {name}: give each its own NAME=")
         if number <= len(given):
-            targets[name] = Target(
-                name, [ADDRESS.convert(address, None, None) for address in text.split(",")], trace
-            )
+            addresses = [ADDRESS.convert(address, None, None) for address in text.split(",")]
+            targets[name] = Target(name, addresses, trace, down_after, up_after)
         else:
             targets[name] = Target(name, [], trace)
             targets[name].play_back(_read(Path(text)))
@@ -176,6 +181,14 @@ def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -
     return played_back
 
 
+def _installed(learner: str) -> list[LearnerCode]:
+    """Put a learner's code at its seams. Raises click.ClickException."""
+    try:
+        return install(learner, PROXY) if learner else []
+    except (ValueError, LearnerError) as error:
+        raise click.ClickException(f"the proxy cannot start: {error}") from error
+
+
 @click.command()
 @click.option(
     "--listen", type=ADDRESS, help="Where clients find the proxy; port 0 takes a free one."
@@ -239,6 +252,20 @@ def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -
     help="How long each of its brokers has to answer.",
 )
 @click.option(
+    "--down-after",
+    type=click.IntRange(1),
+    default=DOWN_AFTER,
+    show_default=True,
+    help="A target is left out when it has failed so often in a row.",
+)
+@click.option(
+    "--up-after",
+    type=click.IntRange(1),
+    default=UP_AFTER,
+    show_default=True,
+    help="It is back when it has answered so often in a row.",
+)
+@click.option(
     "--health",
     is_flag=True,
     help="Ask each target once, show its answer, and exit: with 1 if one does not answer.",
@@ -248,6 +275,12 @@ def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -
     "events_file",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Record the proxy's events here.",
+)
+@click.option(
+    "--learner",
+    default="",
+    metavar="EXERCISE=FILE",
+    help="Let the code of an exercise serve in this proxy; several are separated by ;.",
 )
 def proxy(
     listen: Address | None,
@@ -260,8 +293,11 @@ def proxy(
     target_versions: bool,
     refresh_ms: int,
     timeout_ms: int,
+    down_after: int,
+    up_after: int,
     health: bool,
     events_file: Path | None,
+    learner: str,
 ) -> None:
     """Serve a copy of a cluster's metadata: a bootstrap server that is not a broker.
 
@@ -271,10 +307,9 @@ def proxy(
     """
     if not given and not replayed:
         raise click.UsageError("no cluster is named: give --target HOST:PORT, or --replay FILE")
-    process = ProxyProcess(lambda line: click.echo(line), events_file)
-    targets = make_targets(
-        given, replayed, None if health or record_to is not None else process.tracer
-    )
+    process = ProxyProcess(lambda line: click.echo(line), events_file, _installed(learner))
+    trace = None if health or record_to is not None else process.tracer
+    targets = make_targets(given, replayed, trace, down_after, up_after)
     routes = make_routes(rules, routes_file, targets)
     if health:
         asyncio.run(take_copies([target for target in targets if not target.serves], timeout_ms))

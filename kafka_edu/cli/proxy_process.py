@@ -16,6 +16,8 @@ from kafka_edu.clients.proxy.target_copier import TargetCopier
 from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
 from kafka_edu.common.words import cause_of
+from kafka_edu.learner.learner_trace import trace_learner
+from kafka_edu.learner.seams import LearnerCode
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.server.kafka_config import default_config
 from kafka_edu.server.part_configs import network_config
@@ -81,12 +83,16 @@ async def take_copies(targets: Sequence[Target], timeout_ms: float) -> None:
 class ProxyProcess:
     """Runs one proxy until SIGTERM or SIGINT arrives, or it fails."""
 
-    def __init__(self, say: Say, events_file: Path | None) -> None:
+    def __init__(
+        self, say: Say, events_file: Path | None, learners: Sequence[LearnerCode] = ()
+    ) -> None:
+        """`learners` serve in this process; they end with it."""
         self._say = say
         self._events_file = events_file
         self._time = SystemTime()
         self._stop = asyncio.Event()
         self._reason = ""
+        self._learners = learners
         self.tracer = Tracer(PROXY, self._time)
         self.tracer.add_sink(TerminalSink(say), "the terminal")
 
@@ -114,7 +120,7 @@ class ProxyProcess:
                 f"the proxy cannot start: cannot write {self._events_file}: {unwritable.strerror}"
             )
             return 1
-        with self._recording(file):
+        with self._recording(file), self._serving():
             started = asyncio.ensure_future(server.startup())
             stopped = asyncio.ensure_future(self._stop.wait())
             await asyncio.wait([started, stopped], return_when=asyncio.FIRST_COMPLETED)
@@ -135,6 +141,17 @@ class ProxyProcess:
     def _on_signal(self, name: str) -> None:
         self._reason = self._reason or name
         self._stop.set()
+
+    @contextlib.contextmanager
+    def _serving(self) -> Iterator[None]:
+        """Tell of the learners' code, at its begin and at its end, and end its processes."""
+        ended = trace_learner(self._learners, self.tracer)
+        try:
+            yield
+        finally:
+            ended()
+            for code in self._learners:
+                code.close()
 
     @contextlib.contextmanager
     def _recording(self, file: io.BufferedIOBase | None) -> Iterator[None]:

@@ -42,7 +42,7 @@ FAILURES_ALLOWED: Final = 3
 """After so many failures, of all objects of a file together, the shipped code stays."""
 
 
-BROKER, ZOOKEEPER = "broker", "zookeeper"
+BROKER, ZOOKEEPER, PROXY = "broker", "zookeeper", "proxy"
 
 
 class Seam(NamedTuple):
@@ -61,7 +61,7 @@ class Seam(NamedTuple):
     also_in: tuple[str, ...] = ()
     """Other modules that look up the same name, and get the same replacement."""
     process: str = BROKER
-    """The kind of process in which it serves: BROKER or ZOOKEEPER."""
+    """The kind of process in which it serves: BROKER, ZOOKEEPER or PROXY."""
 
 
 SEAMS: Final[Mapping[str, Seam]] = {
@@ -208,6 +208,53 @@ SEAMS: Final[Mapping[str, Seam]] = {
             "kafka_edu.learner.learner_truncation:adapt",
             "Truncation",
             "Truncation(): cut(epochs, leo, hw, leader_epoch, leader_end) -> (offset, complete)",
+        ),
+        Seam(
+            "08-1",
+            "kafka_edu.clients.proxy.metadata_copy",
+            "MetadataRewrite",
+            "kafka_edu.learner.learner_metadata_rewrite:adapt",
+            "Rewrite",
+            "Rewrite(): topics(names | None, version, {name: (error, internal, partitions)},"
+            " alive) -> [(error, name, internal, partitions)]",
+            process=PROXY,
+        ),
+        Seam(
+            "08-2",
+            "kafka_edu.clients.proxy.routes",
+            "Routes",
+            "kafka_edu.learner.learner_routes:adapt",
+            "Routes",
+            "Routes([(client, topic | None, clusters)]): clusters_for(client_id, topic | None) ->"
+            " clusters; choose(client_id, address, topic | None, serving) -> cluster | None",
+            process=PROXY,
+        ),
+        Seam(
+            "08-3",
+            "kafka_edu.clients.proxy.target",
+            "Health",
+            "kafka_edu.learner.learner_health:adapt",
+            "Health",
+            "Health(down_after, up_after): saw(answered) -> 'Up' | 'Down'",
+            process=PROXY,
+        ),
+        Seam(
+            "08-4",
+            "kafka_edu.clients.proxy.metadata_copy",
+            "Coordinators",
+            "kafka_edu.learner.learner_coordinators:adapt",
+            "Coordinators",
+            "Coordinators(): find(key, leaders, brokers) -> broker, or -1",
+            process=PROXY,
+        ),
+        Seam(
+            "08-5",
+            "kafka_edu.clients.proxy.proxy_server",
+            "encode_response",
+            "kafka_edu.learner.learner_metadata_layout:adapt",
+            "Layout",
+            "Layout(): fields(part, version) -> [name of a field]",
+            process=PROXY,
         ),
     )
 }

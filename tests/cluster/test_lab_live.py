@@ -24,6 +24,8 @@ from exercises.ch06_graceful_shutdown.ex06_rolling_restart import material as ro
 from exercises.ch06_graceful_shutdown.ex06_rolling_restart import trouble as rolling_restart
 from exercises.ch07_leader_election.ex06_three_dead import material as dead
 from exercises.ch07_leader_election.ex06_three_dead import trouble as three_dead
+from exercises.ch08_metadata_proxy.ex06_boots import material as doors
+from exercises.ch08_metadata_proxy.ex06_boots import trouble as boots
 from exercises.lab_facts import listed
 from exercises.my_broker import reference_parts
 from exercises.runner.check import live_part
@@ -435,6 +437,33 @@ def test_an_operator_brings_the_partition_of_07_6_back(tmp_path: Path) -> None:
         assert failed() == []
     finally:
         assert three_dead.end(tmp_path)
+
+
+def test_an_operator_opens_the_door_of_08_6(tmp_path: Path) -> None:
+    """Nobody is at the address; the other troubles are proved by `lab check 08-6 --solutions
+    --live`, and by the next lines: moving the door is no way out.
+    """
+    seed = next(seed for seed in range(20) if doors.plan(seed).kind == doors.NOBODY)
+    broker = doors.plan(seed).broker
+
+    def failed() -> list[str]:
+        steps = boots.check_state(tmp_path, lambda _: None, tmp_path)
+        return [step.says for step in steps if not step.passed]
+
+    boots.begin(seed, tmp_path, lambda _: None, tmp_path)
+    told = f"clients are told where broker {broker} is"
+    try:
+        assert failed() == [told, "a client that comes by OUTSIDE gets an order acknowledged"]
+        boots.perform([["listen", broker], ["restart", broker], ["in-sync"]], tmp_path)
+        assert "`listeners` is as before, in each server.properties" in failed()
+    finally:
+        assert boots.end(tmp_path)
+    boots.begin(seed, tmp_path, lambda _: None, tmp_path)
+    try:
+        boots.perform([["advertise", broker, broker], ["restart", broker], ["in-sync"]], tmp_path)
+        assert failed() == []
+    finally:
+        assert boots.end(tmp_path)
 
 
 def not_there_any_more(pid: int) -> bool:

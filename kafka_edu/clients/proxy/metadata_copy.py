@@ -3,11 +3,7 @@
 Book §6.5.2 keeps five fields of MetadataResponse and plays them back. The copy here is a complete
 Metadata response for all topics. It answers in any version from 0 to the highest that the target
 serves. The codec leaves out the fields that an older version lacks. Where older brokers answered
-differently, the copy does too:
-
-    below v6    LISTENER_NOT_FOUND becomes LEADER_NOT_AVAILABLE, which these clients know
-    in v0       replicas that are not alive are left out, with REPLICA_NOT_AVAILABLE,
-                because v0 clients would connect to each
+differently, the copy does too (MetadataRewrite).
 
 The copy offers no version newer than the target's, because it cannot know what the target did not
 send.
@@ -18,18 +14,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from kafka_edu.cluster.leader_and_isr import NO_LEADER
-from kafka_edu.cluster.metadata_response import NOT_ASKED, error_of_missing
+from kafka_edu.clients.proxy.coordinators import Coordinators
+from kafka_edu.clients.proxy.metadata_rewrite import MetadataRewrite
+from kafka_edu.cluster.metadata_response import NOT_ASKED
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.common.topic import is_internal
-from kafka_edu.coordinator.coordinator_type import INTERNAL_TOPIC, CoordinatorType, partition_for
+from kafka_edu.coordinator.coordinator_type import INTERNAL_TOPIC, CoordinatorType
 from kafka_edu.protocol.api_versions_table import VersionTable
 from kafka_edu.protocol.messages.find_coordinator import FindCoordinatorResponse
 from kafka_edu.protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
     MetadataResponseBroker,
-    MetadataResponsePartition,
     MetadataResponseTopic,
 )
 
@@ -37,10 +32,6 @@ READ_VERSION: Final = 10
 """The version of the request to a target, or the target's highest if that is lower. Version 10 has
 every field; 11 only drops the fields about what the client may do to the cluster.
 """
-#: The first version whose clients know LISTENER_NOT_FOUND, and the first whose brokers list dead
-#: replicas.
-_KNOWS_LISTENERS: Final = 6
-_LISTS_DEAD_REPLICAS: Final = 1
 
 
 @dataclass(frozen=True)
@@ -87,45 +78,24 @@ class MetadataCopy:
         A topic that is not `visible` is answered as if it did not exist. No topic is created,
         whatever the request allows, because a copy cannot grow. O(topics asked for).
         """
-        operations = request.include_topic_authorized_operations
-
-        def told(name: str) -> MetadataResponseTopic:
-            topic = self._by_name.get(name)
-            return (
-                _missing(name)
-                if topic is None or not visible(name)
-                else self._topic(topic, version, operations)
-            )
-
+        asked = self._by_name if names is None else names
+        seen = {
+            name: self._by_name[name] for name in asked if name in self._by_name and visible(name)
+        }
+        topics = MetadataRewrite().topics(
+            names, version, seen, {broker.node_id for broker in self.brokers}
+        )
+        if not request.include_topic_authorized_operations:
+            topics = [_without_operations(topic) for topic in topics]
         return MetadataResponse(
             brokers=self.brokers,
             cluster_id=self.response.cluster_id,
             controller_id=self.response.controller_id,
-            topics=[
-                told(name) for name in (filter(visible, self._by_name) if names is None else names)
-            ],
+            topics=topics,
             cluster_authorized_operations=(
                 self.response.cluster_authorized_operations
                 if request.include_cluster_authorized_operations
                 else NOT_ASKED
-            ),
-        )
-
-    def _topic(
-        self, topic: MetadataResponseTopic, version: int, operations: bool
-    ) -> MetadataResponseTopic:
-        partitions = topic.partitions
-        if version < _KNOWS_LISTENERS:
-            alive = {broker.node_id for broker in self.brokers}
-            partitions = [_in_old_version(partition, version, alive) for partition in partitions]
-        return MetadataResponseTopic(
-            error_code=topic.error_code,
-            name=topic.name,
-            topic_id=topic.topic_id,
-            is_internal=topic.is_internal,
-            partitions=partitions,
-            topic_authorized_operations=(
-                topic.topic_authorized_operations if operations else NOT_ASKED
             ),
         )
 
@@ -143,46 +113,28 @@ class MetadataCopy:
                 Errors.INVALID_REQUEST, f"Unknown coordinator type received: {key_type}"
             ) from None
         topic = self._by_name.get(internal)
-        if topic is not None and topic.partitions:
-            number = partition_for(key, len(topic.partitions))
-            leader = next(
-                (p.leader_id for p in topic.partitions if p.partition_index == number), NO_LEADER
-            )
-            for broker in self.brokers:
-                if broker.node_id == leader:
-                    return FindCoordinatorResponse(
-                        error_message=Errors.NONE.name,
-                        node_id=leader,
-                        host=broker.host,
-                        port=broker.port,
-                    )
+        found = sorted(topic.partitions, key=lambda one: one.partition_index) if topic else []
+        leader = Coordinators().find(
+            key, [one.leader_id for one in found], {broker.node_id for broker in self.brokers}
+        )
+        for broker in self.brokers:
+            if broker.node_id == leader:
+                return FindCoordinatorResponse(
+                    error_message=Errors.NONE.name,
+                    node_id=leader,
+                    host=broker.host,
+                    port=broker.port,
+                )
         raise KafkaException(Errors.COORDINATOR_NOT_AVAILABLE)
 
 
-def _missing(name: str) -> MetadataResponseTopic:
+def _without_operations(topic: MetadataResponseTopic) -> MetadataResponseTopic:
+    """Return the topic without what the client may do to it, which it has not asked for."""
     return MetadataResponseTopic(
-        error_code=error_of_missing(name), name=name, is_internal=is_internal(name)
-    )
-
-
-def _in_old_version(
-    partition: MetadataResponsePartition, version: int, alive: set[int]
-) -> MetadataResponsePartition:
-    error = Errors.of(partition.error_code)
-    replicas, isr = partition.replica_nodes, partition.isr_nodes
-    if error is Errors.LISTENER_NOT_FOUND:
-        error = Errors.LEADER_NOT_AVAILABLE
-    if version < _LISTS_DEAD_REPLICAS:
-        replicas, isr = [r for r in replicas if r in alive], [r for r in isr if r in alive]
-        fewer = len(replicas) < len(partition.replica_nodes) or len(isr) < len(partition.isr_nodes)
-        if error is Errors.NONE and fewer:
-            error = Errors.REPLICA_NOT_AVAILABLE
-    return MetadataResponsePartition(
-        error_code=error,
-        partition_index=partition.partition_index,
-        leader_id=partition.leader_id,
-        leader_epoch=partition.leader_epoch,
-        replica_nodes=replicas,
-        isr_nodes=isr,
-        offline_replicas=partition.offline_replicas,
+        error_code=topic.error_code,
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        partitions=topic.partitions,
+        topic_authorized_operations=NOT_ASKED,
     )

@@ -15,8 +15,9 @@ from collections import Counter
 from collections.abc import Coroutine, Sequence
 from typing import Final
 
+from kafka_edu.clients.proxy.health import TargetState
 from kafka_edu.clients.proxy.metadata_proxy import MetadataProxy, Refusal
-from kafka_edu.clients.proxy.target import Address, TargetState
+from kafka_edu.clients.proxy.target import Address
 from kafka_edu.clients.proxy.target_copier import TargetCopier
 from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.time import Time

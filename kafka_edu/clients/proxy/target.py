@@ -4,29 +4,17 @@
     Unknown → Down
 
 A target that was not asked yet, or does not answer, is left out. Otherwise a client would be sent
-to brokers that do not exist. The proxy keeps asking, and the target is back after one answer. One
-failure does not yet mean Down: the proxy asks the brokers one after the other, and a lost
-connection is not a lost cluster. A copy that is played back from a file is never refreshed, and
-always serves.
+to brokers that do not exist. The proxy keeps asking. Health says what an answer or a failure means.
+A copy that is played back from a file is never refreshed, and always serves.
 """
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Final, NamedTuple
 
+from kafka_edu.clients.proxy.health import DOWN_AFTER, UP_AFTER, Health, TargetState
 from kafka_edu.clients.proxy.metadata_copy import MetadataCopy
 from kafka_edu.trace.events.proxy import MetadataCopied, MetadataCopyFailed, TargetStateChanged
 from kafka_edu.trace.tracer import Tracer
-
-FAILURES_UNTIL_DOWN: Final = 2
-
-
-class TargetState(StrEnum):
-    UNKNOWN = "Unknown"
-    UP = "Up"
-    DOWN = "Down"
-    RECORDED = "Recorded"
-
 
 #: state → the states from which it may be entered.
 VALID_PREVIOUS_STATES: Final[Mapping[TargetState, frozenset[TargetState]]] = {
@@ -47,13 +35,22 @@ class Address(NamedTuple):
 class Target:
     """One target. Owned by the proxy's loop."""
 
-    def __init__(self, name: str, addresses: Sequence[Address], trace: Tracer | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        addresses: Sequence[Address],
+        trace: Tracer | None,
+        down_after: int = DOWN_AFTER,
+        up_after: int = UP_AFTER,
+    ) -> None:
+        """`down_after` and `up_after` are those of its Health."""
         self.name = name
         self.state = TargetState.UNKNOWN
         self.copy: MetadataCopy | None = None
         self.failures = 0
         """Consecutive failures so far."""
         self.last_error = ""
+        self._health = Health(down_after, up_after)
         self._addresses = tuple(addresses)
         self._trace = trace
 
@@ -101,8 +98,7 @@ class Target:
                     took_ms=took_ms,
                 )
             )
-        if self.state is not TargetState.UP:
-            self._enter(TargetState.UP, f"{copy.source} answered")
+        self._saw(True, f"{copy.source} answered")
 
     def failed(self, reason: str) -> None:
         """Note that none of its brokers answered."""
@@ -110,10 +106,12 @@ class Target:
         self.last_error = reason
         if self._trace:
             self._trace(MetadataCopyFailed(target=self.name, failures=self.failures, reason=reason))
-        if self.state is TargetState.UNKNOWN or (
-            self.state is TargetState.UP and self.failures >= FAILURES_UNTIL_DOWN
-        ):
-            self._enter(TargetState.DOWN, reason)
+        self._saw(False, reason)
+
+    def _saw(self, answered: bool, reason: str) -> None:
+        state = self._health.saw(answered)
+        if state is not self.state:
+            self._enter(state, reason)
 
     def _enter(self, state: TargetState, reason: str) -> None:
         if self.state not in VALID_PREVIOUS_STATES.get(state, frozenset()):

@@ -14,8 +14,9 @@ from click.testing import CliRunner
 
 from kafka_edu.cli.proxy_command import ADDRESS, Named, health_of, make_routes, make_targets, proxy
 from kafka_edu.cli.proxy_process import TerminalSink
+from kafka_edu.clients.proxy.health import TargetState
 from kafka_edu.clients.proxy.recording import write_recording
-from kafka_edu.clients.proxy.target import Address, TargetState
+from kafka_edu.clients.proxy.target import Address
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.trace.event import PROXY, Envelope
 from kafka_edu.trace.events.proxy import (

@@ -35,7 +35,7 @@ from exercises.wrong_answers import WrongAnswer, wrong_answer, wrong_answers
 from kafka_edu.common.busy_machine import Allowance
 from kafka_edu.common.python_process import command_line, python_environment
 from kafka_edu.learner.learner import Learner, LearnerFailure
-from kafka_edu.learner.seams import BROKER, SEAMS, ZOOKEEPER
+from kafka_edu.learner.seams import BROKER, PROXY, SEAMS, ZOOKEEPER
 
 EXERCISE = find_exercise("02-1")
 PUBLIC_TESTS = 12
@@ -103,7 +103,11 @@ def test_wrong_answers_differ_in_what_they_fail() -> None:
         assert len({(wrong.test, wrong.reason) for wrong in answers}) == len(answers) >= 4
 
 
-PLACES = {BROKER: "serves in a broker", ZOOKEEPER: "serves in ZooKeeper"}
+PLACES = {
+    BROKER: "serves in a broker",
+    ZOOKEEPER: "serves in ZooKeeper",
+    PROXY: "serves in a proxy",
+}
 
 
 def test_the_page_of_the_labs_lists_them_all() -> None:

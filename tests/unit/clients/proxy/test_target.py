@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from kafka_edu.clients.proxy.target import Address, Target, TargetState
+from kafka_edu.clients.proxy.health import TargetState
+from kafka_edu.clients.proxy.target import Address, Target
 from tests.unit.clients.proxy.proxy_world import copy_of
 
 

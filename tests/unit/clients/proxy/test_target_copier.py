@@ -7,10 +7,11 @@ import random
 
 import pytest
 
+from kafka_edu.clients.proxy.health import TargetState
 from kafka_edu.clients.proxy.metadata_proxy import MetadataProxy
 from kafka_edu.clients.proxy.proxy_server import ProxyServer
 from kafka_edu.clients.proxy.routes import parse_routes
-from kafka_edu.clients.proxy.target import Address, Target, TargetState
+from kafka_edu.clients.proxy.target import Address, Target
 from kafka_edu.clients.proxy.target_copier import TargetCopier
 from kafka_edu.cluster.metadata_response import NOT_ASKED
 from kafka_edu.protocol.api_keys import ApiKey

@@ -1,0 +1,1 @@
+"""Exercise 08-1: answer Metadata from a copy, in the client's version."""

@@ -1,0 +1,20 @@
+"""Exercise 08-1: answer Metadata from a copy. README.md says what is asked; `kafka-edu lab check
+08-1` tries it, `kafka-edu lab hint 08-1` helps.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class Rewrite:
+    """Makes the topics of an answer out of somebody else's metadata."""
+
+    def topics(
+        self,
+        names: Sequence[str] | None,
+        version: int,
+        topics: Mapping[str, Sequence[Any]],
+        alive: Sequence[int],
+    ) -> list[tuple[object, ...]]:
+        """Return the topics of the answer: (error, name, internal, partitions)."""
+        raise NotImplementedError("Rewrite.topics is not written yet: it returns a list of topics")

@@ -1,0 +1,1 @@
+"""Exercise 08-3: up or down, with hysteresis."""

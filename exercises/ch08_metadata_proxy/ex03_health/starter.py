@@ -1,0 +1,15 @@
+"""Exercise 08-3: is a target up or down? README.md says what is asked; `kafka-edu lab check 08-3`
+tries it, `kafka-edu lab hint 08-3` helps.
+"""
+
+
+class Health:
+    """The health of one target of a proxy."""
+
+    def __init__(self, down_after: int, up_after: int) -> None:
+        self.down_after = down_after
+        self.up_after = up_after
+
+    def saw(self, answered: bool) -> str:
+        """Note whether the target has answered now. Return "Up" or "Down"."""
+        raise NotImplementedError("Health.saw is not written yet: it returns 'Up' or 'Down'")

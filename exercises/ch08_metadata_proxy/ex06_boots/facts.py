@@ -1,0 +1,72 @@
+"""The facts that count in the state of exercise 08-6's cluster, and their judge. No cluster is
+needed here.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...lab_cluster import TopicFacts
+from ...lab_facts import all_run, isr_whole, left_alone, none_lost, settings_kept
+from ...runner.verdict import Step
+from .material import OUTSIDE, TOPIC, Plan
+
+
+class Facts(NamedTuple):
+    """The state at one moment."""
+
+    states: tuple[str, ...]
+    """Of each broker, as the supervisor has it: running, paused, stopped."""
+    pids: tuple[int, ...]
+    topic: TopicFacts
+    listeners: tuple[str, ...] = ()
+    """What stands in each broker's server.properties."""
+    outside: tuple[str, ...] = ()
+    """Where each broker listens for clients, as host:port."""
+    told: tuple[str, ...] = ()
+    """Where clients are told to find each broker; empty: nowhere."""
+    acked: bool = False
+    """Whether a client that comes by OUTSIDE got a record acknowledged."""
+    why: str = ""
+    """Why it did not."""
+    records: tuple[str, ...] = ()
+    """The values in the log, from its beginning."""
+
+
+def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
+    """Yield what holds now. `before` is the state before the trouble."""
+    yield all_run("three", now.states)
+    for broker, (where, told) in enumerate(zip(before.outside, now.told, strict=True)):
+        yield Step(
+            f"clients are told where broker {broker} is",
+            reaches(told, where),
+            told
+            if reaches(told, where)
+            else f"they are told {told or 'nothing'}, and it is {where}",
+        )
+    yield Step("a client that comes by OUTSIDE gets an order acknowledged", now.acked, now.why)
+    same = before.listeners == now.listeners
+    yield Step(
+        "`listeners` is as before, in each server.properties",
+        same,
+        "" if same else f"before: {before.listeners}; now: {now.listeners}",
+    )
+    yield left_alone({*range(3)} - {plan.broker}, before.pids, now.pids)
+    yield none_lost(TOPIC, before.records, now.records)
+    yield settings_kept(before.topic.settings, now.topic.settings)
+    yield isr_whole(before.topic.replicas, now.topic.isr)
+
+
+def reaches(told: str, where: str) -> bool:
+    """Return whether this address leads to that one. Names of this machine are as good."""
+    host, _, port = told.rpartition(":")
+    right_host, _, right_port = where.rpartition(":")
+    return port == right_port and host in (right_host, "localhost")
+
+
+def outside_of(listeners: str) -> str:
+    """Return host:port of the listener OUTSIDE, or an empty text."""
+    for one in listeners.split(","):
+        name, found, where = one.strip().partition("://")
+        if found and name == OUTSIDE:
+            return where
+    return ""

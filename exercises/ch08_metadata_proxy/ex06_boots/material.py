@@ -1,0 +1,58 @@
+"""The trouble of exercise 08-6: which broker advertises an address that leads nowhere."""
+
+from random import Random
+from typing import Final, NamedTuple
+
+TOPIC: Final = "orders"
+CLUSTER: Final = "lab-08-6"
+INSIDE, OUTSIDE = "INSIDE", "OUTSIDE"
+NOBODY, ANOTHER, NO_NAME = "nobody", "another broker", "no such name"
+KINDS: Final = (NOBODY, ANOTHER, NO_NAME)
+"""What is at the address that clients are told."""
+
+TICKET: Final = """\
+# Ticket {number}
+
+> Since the machines were moved our shop cannot place orders. It starts, it finds
+> the cluster, it knows the topic `{topic}` and its leader. Then nothing. After half
+> a minute each order is given up. You say that Kafka is fine. We say it is not.
+
+Notes of the night shift:
+
+- The cluster is `{cluster}`: three brokers, topic `{topic}`, one partition, all
+  replicas in sync. Records that our own tools send inside arrive.
+- Each broker has two listeners: {inside} for brokers and our tools, {outside} for
+  everybody else. The shop comes by {outside}. The firewall lets only the ports
+  through that stand in `listeners`, so `listeners` stays as it is.
+- Somebody has edited one server.properties by hand. We do not know which.
+"""
+
+
+class Plan(NamedTuple):
+    """The broker whose address is wrong."""
+
+    broker: int
+    kind: str
+    """What is at the address that clients are told: one of KINDS."""
+    mixed_up_with: int
+    """The broker whose address it is, if it is another broker's; else a broker that is fine."""
+
+    @property
+    def replicas(self) -> tuple[int, ...]:
+        """The broker in trouble leads the topic."""
+        return (self.broker, *(one for one in range(3) if one != self.broker))
+
+
+def plan(seed: int) -> Plan:
+    """Return the trouble that a seed gives."""
+    random = Random(f"boots/{seed}")
+    broker, other, _ = random.sample(range(3), 3)
+    return Plan(broker, random.choice(KINDS), other)
+
+
+def make(seed: int) -> dict[str, str]:
+    """Return the file ticket.md."""
+    ticket = TICKET.format(
+        number=2_000 + seed % 8_000, topic=TOPIC, cluster=CLUSTER, inside=INSIDE, outside=OUTSIDE
+    )
+    return {"ticket.md": ticket}

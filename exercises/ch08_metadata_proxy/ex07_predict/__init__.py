@@ -1,0 +1,1 @@
+"""Exercise 08-7: predict which bytes go where."""

@@ -1,0 +1,204 @@
+"""The live parts of the metadata proxy's exercises: the learner's code serves in a proxy before a
+real cluster, under unmodified clients and under requests in any version.
+"""
+
+import contextlib
+import socket
+import struct
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TypeVar
+
+from kafka import KafkaProducer
+from kafka.errors import KafkaError
+
+from kafka_edu.common.transport import part_bytes
+from kafka_edu.common.words import plural
+from kafka_edu.protocol.headers import decode_response, encode_request
+from kafka_edu.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from kafka_edu.protocol.schema import Message
+from kafka_edu.protocol.types import ProtocolError
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from kafka_edu.supervisor.running_proxy import RunningProxy, running_proxy
+from kafka_edu.trace.events.learner import LearnerFailed, LearnerServed
+from kafka_edu.trace.events.proxy import MetadataCopied
+
+from .runner.manifest import Exercise
+from .runner.topics import make_topic
+from .runner.verdict import Step
+
+M = TypeVar("M", bound=Message)
+E = TypeVar("E")
+#: A proxy that asks often, and waits long for an answer: the machine may be busy.
+OPTIONS: Final = ("--refresh-ms", "200", "--timeout-ms", "20000")
+ANSWER_S: Final = 30.0
+_LOOK_EVERY_S: Final = 0.05
+
+
+class LearnerProxy:
+    """A proxy with the learner's code, and its cluster."""
+
+    def __init__(
+        self, cluster: Cluster, proxy: RunningProxy, address: str, patience_s: float
+    ) -> None:
+        self.cluster = cluster
+        self.proxy = proxy
+        self.address = address
+        """Its host:port."""
+        self.patience_s = patience_s
+
+    def told(self, kind: type[E]) -> list[E]:
+        """Return the proxy's events of this kind so far."""
+        return [one.event for one in self.proxy.events() if isinstance(one.event, kind)]
+
+    def wait_for(self, done: Callable[[], bool]) -> bool:
+        """Return whether `done` became true in time."""
+        end = time.monotonic() + self.patience_s
+        while not done():
+            if time.monotonic() > end:
+                return False
+            time.sleep(_LOOK_EVERY_S)
+        return True
+
+    def wait_for_brokers(self, brokers: Sequence[int], topic: str = "") -> bool:
+        """Return whether the proxy has, in time, a copy with these brokers, and with the topic."""
+
+        def has_come() -> bool:
+            copies = self.told(MetadataCopied)
+            if not copies or copies[-1].brokers != tuple(brokers):
+                return False
+            return not topic or self._has(topic)
+
+        return self.wait_for(has_come)
+
+    def _has(self, topic: str) -> bool:
+        try:
+            answer = metadata(self.address, [topic], 5)
+        except (OSError, ProtocolError):
+            return False
+        return all(not one.error_code for one in answer.topics)
+
+    def judge_calls(self, seen: str) -> Step:
+        """Stop the proxy. Return whether the learner's code was asked, and each call succeeded."""
+        says = "your code did it, without an error"
+        self.proxy.stop()
+        failed = self.told(LearnerFailed)
+        if failed:
+            first = failed[0]
+            where = f"line {first.line}: " if first.line else ""
+            return Step(says, False, f"{where}{first.message} ({failed[-1].failures} times)")
+        calls = sum(one.total.calls for one in self.told(LearnerServed))
+        if calls == 0:
+            return Step(says, False, "the proxy did not ask your class once")
+        return Step(says, True, f"asked {calls:,} times; {seen}")
+
+
+@contextmanager
+def learner_proxy(
+    exercise: Exercise,
+    file: Path | None,
+    say: Callable[[str], None],
+    patience_s: float,
+    *,
+    brokers: int = 2,
+    props: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+) -> Iterator[LearnerProxy]:
+    """Run a cluster and a proxy before it for the length of a block, with the learner's `file` in
+    the proxy; None: all with the shipped code. Raises ClusterError.
+    """
+    say(
+        f"starting {plural(brokers, 'broker')}, and a proxy with"
+        f" {'yours' if file is not None else 'ours'}"
+    )
+    with (
+        running_cluster(f"lab-{exercise.id}", brokers=brokers, props=props) as cluster,
+        proxy_before({"": cluster}, exercise, file, options) as (proxy, address),
+    ):
+        yield LearnerProxy(cluster, proxy, address, patience_s)
+
+
+@contextmanager
+def proxy_before(
+    targets: Mapping[str, Cluster], exercise: Exercise, file: Path | None, options: Sequence[str]
+) -> Iterator[tuple[RunningProxy, str]]:
+    """Run a proxy before these clusters, which have names if there are several."""
+    words = [*OPTIONS, *options]
+    for name, cluster in targets.items():
+        words += ["--target", f"{name}={cluster.bootstrap_servers}".removeprefix("=")]
+    if file is not None:
+        words += ["--learner", f"{exercise.id}={file.absolute()}"]
+    with (
+        tempfile.TemporaryDirectory(prefix="kafka-edu-", ignore_cleanup_errors=True) as folder,
+        running_proxy(Path(folder), *words) as running,
+    ):
+        yield running
+
+
+def ask(address: str, request: Message, version: int, kind: type[M], client: str = "lab") -> M:
+    """Send a request and return the answer. Raises OSError, also if the connection is closed in
+    place of an answer, and ProtocolError if it cannot be read.
+    """
+    host, _, port = address.rpartition(":")
+    frame = b"".join(map(part_bytes, encode_request(request, version, 1, client)))
+    key = type(request).KEY
+    assert key is not None
+    with socket.create_connection((host, int(port)), timeout=ANSWER_S) as connection:
+        connection.sendall(frame)
+        size = struct.unpack(">i", _exactly(connection, 4))[0]
+        _, answer = decode_response(key, version, _exactly(connection, size))
+    assert isinstance(answer, kind)
+    return answer
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        came = connection.recv(size - len(data))
+        if not came:
+            raise ConnectionError("the connection was closed in place of an answer")
+        data += came
+    return data
+
+
+def metadata(
+    address: str, topics: Sequence[str], version: int, client: str = "lab"
+) -> MetadataResponse:
+    """Ask for the metadata of these topics. Raises OSError and ProtocolError."""
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in topics])
+    if version >= 4:
+        request.allow_auto_topic_creation = False
+    return ask(address, request, version, MetadataResponse, client)
+
+
+def send_by_proxy(proxy: LearnerProxy, topic: str, records: int) -> Step:
+    """Let an unmodified client boot on the proxy and send records. All must be acknowledged."""
+    says = "a client boots on the proxy, and the brokers acknowledge its records"
+    make_topic(proxy.cluster, topic, proxy.cluster.broker_ids, 3)
+    if not proxy.wait_for_brokers(proxy.cluster.broker_ids, topic):
+        return Step(says, False, f"the proxy's answer has no topic {topic}", late=True)
+    acked = 0
+    try:
+        with contextlib.closing(
+            KafkaProducer(
+                bootstrap_servers=proxy.address,
+                acks="all",
+                retries=0,
+                linger_ms=0,
+                enable_idempotence=False,
+                max_block_ms=round(proxy.patience_s * 1_000),
+            )
+        ) as producer:
+            sent = [producer.send(topic, b"by a proxy", partition=n % 3) for n in range(records)]
+            producer.flush(proxy.patience_s + 30)
+            acked = sum(one.succeeded() for one in sent)
+    except KafkaError as error:
+        return Step(says, False, f"{type(error).__name__}: {error}", late=True)
+    return Step(says, acked == records, f"{acked} of {records} acked", late=acked < records)

@@ -1,0 +1,9 @@
+"""Exercise 08-6: the reference solution, for the trouble of seed 0."""
+
+#: What an operator does: clients are told where the broker listens for them.
+ACTS = [["advertise", 2, 2], ["restart", 2], ["in-sync"]]
+
+
+def report() -> dict[str, object]:
+    """Return what was found."""
+    return {"broker": 2, "there": "no such name", "answered": "Metadata"}

@@ -1,0 +1,44 @@
+"""Exercise 08-4 in a live proxy: a learner's Coordinators say which broker coordinates a group.
+
+A broker of the cluster that does not coordinate is a wrong answer, and it is sent: the client then
+hears NOT_COORDINATOR. A broker that the cluster does not have is an error of the learner; ours then
+answers.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+
+from kafka_edu.clients.proxy.coordinators import Coordinators
+from kafka_edu.cluster.leader_and_isr import NO_LEADER
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+
+
+class LearnerCoordinators(Coordinators):
+    """Asks the learner's object. One serves for all copies of a proxy."""
+
+    def __init__(self, code: LearnerCode) -> None:
+        self._code = code
+        self._learner: LearnerObject | None = None
+
+    def find(self, key: str, leaders: Sequence[int], brokers: Collection[int]) -> int:
+        if not self._code.retired:
+            try:
+                if self._learner is None:
+                    self._learner = self._code.make()
+                able = sorted(brokers)
+                answer = self._code.ask(self._learner, "find", key, list(leaders), able)
+                if type(answer) is int and answer in (NO_LEADER, *able):
+                    return answer
+                raise self._code.blame(
+                    f"find({key!r}, …, {able}) answered {answer!r}; expected a broker that lives,"
+                    f" or {NO_LEADER}"
+                )
+            except LearnerError as error:
+                self._code.failed(error)
+        return super().find(key, leaders, brokers)
+
+
+def adapt(code: LearnerCode) -> Callable[[], Coordinators]:
+    """Return the function that replaces `Coordinators` in a proxy."""
+    rule = LearnerCoordinators(code)
+    return lambda: rule

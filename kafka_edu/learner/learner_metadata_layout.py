@@ -1,0 +1,104 @@
+"""Exercise 08-5 in a live proxy: a learner's Layout says which fields an answer to Metadata has, in
+which order, in the versions 0 to 8.
+
+A field too few or too many is sent, and the client then reads one field as another. A name that is
+no field of that part is an error of the learner; ours then answers. From version 9 on the format is
+another one (KIP-482), and ours answers.
+"""
+
+from collections.abc import Callable, Mapping
+from struct import pack
+from typing import Final
+
+from kafka_edu.common.transport import Part
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+from kafka_edu.protocol.api_keys import ApiKey
+from kafka_edu.protocol.headers import encode_response
+from kafka_edu.protocol.messages.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kafka_edu.protocol.schema import Message, Struct
+from kafka_edu.protocol.types import ArrayType, FixedType, StringType
+
+HIGHEST: Final = 8
+"""The highest version without compact fields."""
+PARTS: Final[Mapping[str, type[Struct]]] = {
+    "answer": MetadataResponse,
+    "broker": MetadataResponseBroker,
+    "topic": MetadataResponseTopic,
+    "partition": MetadataResponsePartition,
+}
+
+
+def names_of(part: str) -> tuple[str, ...]:
+    """Return all fields of a part of the answer up to version 8, in their order."""
+    return tuple(one.name for one in PARTS[part].FIELDS if one.versions.lowest <= HIGHEST)
+
+
+def right_fields(part: str, version: int) -> tuple[str, ...]:
+    """Return the fields of a part in this version, in their order."""
+    return tuple(one.name for one in PARTS[part].FIELDS if one.versions.has(version))
+
+
+def encode_fields(found: Struct, fields: Callable[[str], tuple[str, ...]]) -> bytes:
+    """Encode an answer, or a part of it, with these fields of each part, in this order."""
+    part = next(name for name, kind in PARTS.items() if type(found) is kind)
+    known = {one.name: one for one in type(found).FIELDS}
+    out = b""
+    for name in fields(part):
+        value, wire = getattr(found, name), known[name].wire
+        if isinstance(wire, ArrayType):
+            out += pack(">i", len(value))
+            for one in value:
+                out += encode_fields(one, fields) if known[name].struct else pack(">i", one)
+        elif isinstance(wire, StringType):
+            data = None if value is None else value.encode()
+            out += pack(">h", -1) if data is None else pack(">h", len(data)) + data
+        else:
+            assert isinstance(wire, FixedType)
+            out += pack(">" + wire.code, value)
+    return out
+
+
+class LearnerMetadataLayout:
+    """Asks the learner's object. One serves for all answers of a proxy."""
+
+    def __init__(self, code: LearnerCode) -> None:
+        self._code = code
+        self._learner: LearnerObject | None = None
+
+    def encode(
+        self, api_key: int, version: int, correlation_id: int, response: Message
+    ) -> list[Part]:
+        """Encode a frame as `encode_response` does, with the learner's fields if it is Metadata."""
+        mine = api_key == ApiKey.METADATA and version <= HIGHEST and not self._code.retired
+        if mine and isinstance(response, MetadataResponse):
+            try:
+                if self._learner is None:
+                    self._learner = self._code.make()
+                body = encode_fields(response, lambda part: self._fields(part, version))
+                return [pack(">ii", 4 + len(body), correlation_id) + body]
+            except LearnerError as error:
+                self._code.failed(error)
+        return encode_response(api_key, version, correlation_id, response)
+
+    def _fields(self, part: str, version: int) -> tuple[str, ...]:
+        """Return the learner's fields. Raises LearnerError."""
+        assert self._learner is not None
+        answer = self._code.ask(self._learner, "fields", part, version)
+        names = names_of(part)
+        if isinstance(answer, tuple) and all(one in names for one in answer):
+            return answer
+        raise self._code.blame(
+            f"fields({part!r}, {version}) answered {answer!r}; expected names out of"
+            f" {', '.join(names)}"
+        )
+
+
+def adapt(code: LearnerCode) -> Callable[[int, int, int, Message], list[Part]]:
+    """Return the function that replaces `encode_response` in a proxy."""
+    return LearnerMetadataLayout(code).encode

@@ -1,0 +1,73 @@
+"""Exercise 08-2 in a live proxy: a learner's Routes say which cluster a client belongs to.
+
+A wrong cluster of the proxy's is a client led astray, and everybody can see it. A cluster that the
+proxy does not have, or one that does not serve now, is an error of the learner; ours then chooses.
+"""
+
+from collections.abc import Callable
+
+from kafka_edu.clients.proxy import routes as ours
+from kafka_edu.clients.proxy.routes import Choice, Route, Routes
+from kafka_edu.learner.learner import LearnerObject
+from kafka_edu.learner.seams import LearnerCode, LearnerError
+
+_OURS = ours.Routes
+
+
+class LearnerRoutes(_OURS):
+    """Asks the learner's object."""
+
+    def __init__(self, code: LearnerCode, routes: tuple[Route, ...]) -> None:
+        super().__init__(routes)
+        self._ours = _OURS(routes)
+        self._code = code
+        self._names = {cluster for route in routes for cluster in route.clusters}
+        self._learner: LearnerObject | None = None
+
+    def clusters_for(self, client_id: str, topic: str | None) -> tuple[str, ...]:
+        if not self._code.retired:
+            try:
+                match self._ask("clusters_for", client_id, topic):
+                    case tuple(found) if all(one in self._names for one in found):
+                        return found
+                    case answer:
+                        raise self._code.blame(
+                            f"clusters_for({client_id!r}, {topic!r}) answered {answer!r}; expected"
+                            f" some of {', '.join(sorted(self._names))}"
+                        )
+            except LearnerError as error:
+                self._code.failed(error)
+        return self._ours.clusters_for(client_id, topic)
+
+    def choose(
+        self, client_id: str, address: str, topic: str | None, serves: Callable[[str], bool]
+    ) -> Choice:
+        right = self._ours.choose(client_id, address, topic, serves)
+        if self._code.retired:
+            return right
+        serving = sorted(filter(serves, self._names))
+        try:
+            answer = self._ask("choose", client_id, address, topic, serving)
+            if answer is None:
+                return Choice(None, right.reason or "no route")
+            if answer in serving:
+                return Choice(str(answer), "")
+            raise self._code.blame(
+                f"choose({client_id!r}, {address!r}, {topic!r}, {serving}) answered {answer!r};"
+                " expected a cluster that serves, or None"
+            )
+        except LearnerError as error:
+            self._code.failed(error)
+            return right
+
+    def _ask(self, method: str, *arguments: object) -> object:
+        """Return the learner's answer. Raises LearnerError."""
+        if self._learner is None:
+            rows = [[one.client, one.topic, list(one.clusters)] for one in self.routes]
+            self._learner = self._code.make(rows)
+        return self._code.ask(self._learner, method, *arguments)
+
+
+def adapt(code: LearnerCode) -> Callable[[tuple[Route, ...]], Routes]:
+    """Return the function that replaces `Routes` in a proxy."""
+    return lambda routes: LearnerRoutes(code, routes)
