@@ -38,6 +38,8 @@ class JobPlace(NamedTuple):
     emit: Callable[[Event], None]
     another_waits: Callable[[], bool]
     """Whether the job should end, because another one waits."""
+    cluster: str = ""
+    """The cluster's name."""
 
 
 RunsJobs = Callable[[JobPlace], AbstractContextManager[Callable[[str], None]]]

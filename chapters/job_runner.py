@@ -83,5 +83,5 @@ def _opened(
             if aloud:
                 click.echo(sentence(event).line)
 
-        place = JobPlace(servers, folder.path / "jobs", say, another_waits)
+        place = JobPlace(servers, folder.path / "jobs", say, another_waits, cluster)
         yield stack.enter_context(chosen.open_jobs(place))

@@ -1,1 +1,1 @@
-"""Chapter 08, the metadata proxy: its demo."""
+"""Chapter 08: what bootstrap.servers means, and a metadata proxy."""

@@ -22,8 +22,16 @@ from kafka_edu.protocol.messages.metadata import MetadataResponse, MetadataRespo
 from kafka_edu.supervisor.running_proxy import RunningProxy, running_proxy
 from kafka_edu.trace.events.proxy import ProxyAnswered, ProxyRefused
 from tests.interop import test_client_confluent, test_client_java, test_client_kafka_python
-from tests.interop.client_contract import Client, create_topic, fill, leaders, read_all, value
-from tests.interop.external_programs import python_package
+from tests.interop.client_contract import (
+    Client,
+    Program,
+    create_topic,
+    fill,
+    leaders,
+    read_all,
+    value,
+)
+from tests.interop.external_programs import built, python_package, tool
 from tests.waiting import wait_for
 
 COUNT: Final = 50
@@ -37,6 +45,19 @@ def aiokafka() -> Client:
     return AioKafka()
 
 
+def go(folder: str) -> Client:
+    """Return a client in Go, or skip the test."""
+    where = built(folder, (tool("go", "golang"), "build", "-o", "client", "."))
+    return Program(folder, (where / "client",))
+
+
+def kafkajs() -> Client:
+    """Return the client in JavaScript, or skip the test."""
+    node = tool("node", "nodejs npm")
+    where = built("kafkajs", (tool("npm", "npm"), "ci", "--no-audit", "--no-fund"))
+    return Program("kafkajs", (node, where / "client.js"))
+
+
 CLIENTS: Final[dict[str, Callable[[], Client]]] = {
     "confluent-kafka": test_client_confluent.Confluent,
     "kafka-python": test_client_kafka_python.KafkaPython,
@@ -44,6 +65,9 @@ CLIENTS: Final[dict[str, Callable[[], Client]]] = {
     "java-2.0.0": lambda: test_client_java.java_client("2.0.0"),
     "java-3.9.1": lambda: test_client_java.java_client("3.9.1"),
     "java-4.1.1": lambda: test_client_java.java_client("4.1.1"),
+    "sarama": lambda: go("sarama"),
+    "franz": lambda: go("franz"),
+    "kafkajs": kafkajs,
 }
 #: Clients that produce although the proxy lists only Metadata and ApiVersions.
 ASK_FOR_METADATA_ALONE: Final = ("confluent-kafka", "aiokafka")

@@ -64,3 +64,26 @@ def load_stopped(e: client.LoadStopped) -> Sentence:
         f"({counts}, lost {load.lost:,})",
         loud=False,
     )
+
+
+@sentence.register
+def client_booted(e: client.ClientBooted) -> Sentence:
+    if e.error:
+        return Sentence(e.client, after=f"cannot boot on {e.servers}", reason=e.error, loud=False)
+    known = plural(e.partitions, "partition")
+    return Sentence(e.client, after=f"boots on {e.servers}: it knows {known}", loud=False)
+
+
+@sentence.register
+def client_produced(e: client.ClientProduced) -> Sentence:
+    return Sentence(
+        e.client,
+        after=f"sent {plural(e.sent, 'record')}, {e.acked:,} are acknowledged",
+        reason=e.error,
+        loud=False,
+    )
+
+
+@sentence.register
+def bytes_counted(e: client.BytesCounted) -> Sentence:
+    return Sentence(f"{e.bytes_in:,} bytes came into {e.what}", loud=False)

@@ -97,6 +97,38 @@ class LoadStopped(NamedTuple):
     load: LoadState
 
 
+@event()
+class ClientBooted(NamedTuple):
+    """A client asked its bootstrap.servers for the metadata. Next: ClientProduced."""
+
+    client: str
+    servers: str
+    partitions: int
+    """Of its topic, as far as it knows now; 0 if it was told nothing."""
+    error: str
+    """Why it could not boot; empty if it could."""
+
+
+@event()
+class ClientProduced(NamedTuple):
+    """A client sent records to the brokers that it was told, and has the answers."""
+
+    client: str
+    sent: int
+    acked: int
+    error: str
+    """Of the last record that was not acknowledged; empty if all were."""
+
+
+@event()
+class BytesCounted(NamedTuple):
+    """So many bytes came into sockets while clients worked."""
+
+    what: str
+    """Whose sockets."""
+    bytes_in: int
+
+
 @event(kind=Kind.GAUGE)
 class LoadSampled(NamedTuple):
     """A load at this moment."""

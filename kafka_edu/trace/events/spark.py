@@ -7,7 +7,7 @@ from kafka_edu.trace.event import event
 
 @event()
 class JobStarted(NamedTuple):
-    """Spark is up, and a job of a chapter begins. Next: QueryStarted."""
+    """A job of a chapter begins. If it is one of Spark's, Spark is up. Next: QueryStarted."""
 
     job: str
 

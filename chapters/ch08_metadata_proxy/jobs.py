@@ -1,0 +1,258 @@
+"""The jobs of chapter 08: a metadata proxy in a process of its own, and unmodified clients that
+boot on it.
+
+    boot    starts the proxy, and lets clients boot on it and send records
+    stop    stops the proxy; the clients send more, and a new one tries to boot
+    wrong   plays back the metadata with another host in it, and lets a client boot on that
+
+The proxy's events, and what the clients tell, become events of the cluster.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+from kafka import KafkaProducer
+from kafka.errors import KafkaError as PythonError
+
+from kafka_edu.clients.proxy.recording import read_recording, write_recording
+from kafka_edu.supervisor.cluster import attach
+from kafka_edu.supervisor.running_proxy import RunningProxy, running_proxy
+from kafka_edu.trace.events.client import BytesCounted, ClientBooted, ClientProduced
+from kafka_edu.trace.events.proxy import (
+    MetadataCopied,
+    ProxyAnswered,
+    ProxyRefused,
+    ProxyStarted,
+    ProxyStopped,
+    TargetStateChanged,
+)
+from kafka_edu.trace.events.spark import JobStarted
+
+from ..chapter import JobPlace
+from .proxy import bytes_into
+
+JOBS: Final[Mapping[str, str]] = {
+    "boot": "start a proxy, and let clients boot on it",
+    "stop": "stop the proxy, and let the clients go on",
+    "wrong": "play back metadata with a host in it that nobody knows",
+}
+#: Nothing beside what every installation has.
+NEEDS: Final[tuple[str, ...]] = ()
+
+TOPIC: Final = "ch08"
+RECORDS: Final = 200
+VALUE: Final = b"x" * 100
+WRONG_HOST: Final = "kafka-new.invalid"
+"""A name that no resolver may know (RFC 6761)."""
+PATIENCE_S: Final = 60.0
+GIVE_UP_S: Final = 4.0
+"""How long a client tries that cannot succeed."""
+_TOLD: Final = (
+    ProxyStarted | MetadataCopied | TargetStateChanged | ProxyAnswered | ProxyRefused | ProxyStopped
+)
+
+
+class C:
+    """librdkafka, in C, by confluent-kafka."""
+
+    name = "librdkafka"
+
+    def __init__(self, servers: str) -> None:
+        self.servers = servers
+        self._producer = Producer(
+            {"bootstrap.servers": servers, "client.id": self.name, "acks": -1}
+        )
+
+    def boot(self) -> int:
+        """Return how many partitions it knows then. Raises KafkaException."""
+        known = self._producer.list_topics(TOPIC, timeout=PATIENCE_S)
+        return len(known.topics[TOPIC].partitions)
+
+    def send(self, count: int, patience_s: float = PATIENCE_S) -> tuple[int, str]:
+        """Send records. Return how many were acknowledged, and the last error."""
+        acked, error = 0, ""
+
+        def done(failed: KafkaError | None, _: object) -> None:
+            nonlocal acked, error
+            acked += failed is None
+            error = error if failed is None else str(failed)
+
+        for number in range(count):
+            self._producer.produce(TOPIC, VALUE, partition=number % 3, on_delivery=done)
+        self._producer.flush(patience_s)
+        return acked, error
+
+    def close(self) -> None:
+        self._producer.purge()
+        self._producer.flush(PATIENCE_S)
+
+
+class Python:
+    """kafka-python."""
+
+    name = "kafka-python"
+
+    def __init__(self, servers: str) -> None:
+        self.servers = servers
+        self._producer = KafkaProducer(
+            bootstrap_servers=servers,
+            client_id=self.name,
+            acks="all",
+            enable_idempotence=False,
+            max_block_ms=round(PATIENCE_S * 1_000),
+        )
+
+    def boot(self) -> int:
+        """Return how many partitions it knows then. Raises kafka-python's KafkaError."""
+        return len(self._producer.partitions_for(TOPIC) or ())
+
+    def send(self, count: int, patience_s: float = PATIENCE_S) -> tuple[int, str]:
+        """Send records. Return how many were acknowledged, and the last error."""
+        sent = [self._producer.send(TOPIC, VALUE, partition=n % 3) for n in range(count)]
+        with contextlib.suppress(PythonError):
+            self._producer.flush(patience_s)
+        failed = [one.exception for one in sent if one.failed()]
+        return sum(one.succeeded() for one in sent), str(failed[-1]) if failed else ""
+
+    def close(self) -> None:
+        self._producer.close(0)
+
+
+CLIENTS: Final = (C, Python)
+Client = C | Python
+
+
+@contextmanager
+def open_jobs(place: JobPlace) -> Iterator[Callable[[str], None]]:
+    """Yield what runs a job. The proxy and its clients live until the end, or the next `boot`."""
+    with ExitStack() as stack:
+        jobs = ProxyJobs(place, stack)
+        yield jobs.run
+
+
+class ProxyJobs:
+    """The jobs, on one cluster."""
+
+    def __init__(self, place: JobPlace, stack: ExitStack) -> None:
+        self._place = place
+        self._stack = stack
+        self._proxy: RunningProxy | None = None
+        self._address = ""
+        self._told = 0
+        self._clients: list[Client] = []
+
+    def run(self, name: str) -> None:
+        """Run a job to its end."""
+        jobs: Mapping[str, Callable[[], None]] = {
+            "boot": self._boot,
+            "stop": self._stop,
+            "wrong": self._wrong,
+        }
+        self._place.emit(JobStarted(job=name))
+        jobs[name]()
+
+    def _start(self, name: str, *options: str) -> str:
+        """Start a proxy, and return its address. Raises ClusterError."""
+        folder = self._place.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        self._told = 0
+        self._proxy, self._address = self._stack.enter_context(
+            running_proxy(folder, *options, "--target-versions")
+        )
+        self._tell()
+        return self._address
+
+    def _tell(self) -> None:
+        """Emit what the proxy has told since the last time."""
+        assert self._proxy is not None
+        events = self._proxy.events()
+        for one in events[self._told :]:
+            if isinstance(one.event, _TOLD):
+                self._place.emit(one.event)
+        self._told = len(events)
+
+    def _boot(self) -> None:
+        self._close_clients()
+        self._start("proxy", "--target", self._place.bootstrap_servers)
+        before = self._bytes()
+        for kind in CLIENTS:
+            client = self._boots(kind, self._address)
+            if client is not None:
+                self._clients.append(client)
+                self._sends(client, RECORDS)
+        self._tell()
+        self._count(before)
+
+    def _stop(self) -> None:
+        if self._proxy is None:
+            self._boot()
+        assert self._proxy is not None
+        self._proxy.stop()
+        self._tell()
+        for client in self._clients:
+            self._sends(client, RECORDS)
+        self._tries(self._address)
+
+    def _wrong(self) -> None:
+        tape = self._place.folder / "metadata.json"
+        recorder = self._place.folder / "recorder"
+        recorder.mkdir(parents=True, exist_ok=True)
+        servers = self._place.bootstrap_servers
+        with running_proxy(recorder, "--target", servers, "--record", str(tape)):
+            copy = read_recording(tape.read_bytes())
+        for broker in copy.response.brokers:
+            broker.host = WRONG_HOST
+        tape.write_bytes(write_recording(copy))
+        client = self._boots(C, self._start("replay", "--replay", str(tape)))
+        if client is not None:
+            self._sends(client, 1, GIVE_UP_S)
+            client.close()
+        self._tell()
+
+    def _boots(self, kind: type[Client], servers: str) -> Client | None:
+        """Let a client boot, and tell what it was told. Return it, or None."""
+        try:
+            client = kind(servers)
+            partitions = client.boot()
+        except (PythonError, KafkaException) as error:
+            self._booted(kind.name, servers, 0, str(error))
+            return None
+        self._booted(kind.name, servers, partitions, "")
+        return client
+
+    def _tries(self, servers: str) -> None:
+        """Let a new client try to boot, for a while."""
+        admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+        try:
+            known = admin.list_topics(TOPIC, timeout=GIVE_UP_S)
+        except KafkaException as error:
+            self._booted("a new client", servers, 0, str(error.args[0]))
+        else:
+            self._booted("a new client", servers, len(known.topics[TOPIC].partitions), "")
+
+    def _booted(self, client: str, servers: str, partitions: int, error: str) -> None:
+        self._place.emit(
+            ClientBooted(client=client, servers=servers, partitions=partitions, error=error)
+        )
+
+    def _sends(self, client: Client, count: int, patience_s: float = PATIENCE_S) -> None:
+        acked, error = client.send(count, patience_s)
+        self._place.emit(ClientProduced(client=client.name, sent=count, acked=acked, error=error))
+
+    def _bytes(self) -> int:
+        """Return the bytes that came into the brokers so far."""
+        with contextlib.closing(attach(self._place.cluster)) as cluster:
+            return bytes_into(cluster)
+
+    def _count(self, before: int) -> None:
+        """Tell the brokers' bytes. The proxy tells its own when it stops."""
+        self._place.emit(BytesCounted(what="the brokers", bytes_in=self._bytes() - before))
+
+    def _close_clients(self) -> None:
+        for client in self._clients:
+            client.close()
+        self._clients.clear()
