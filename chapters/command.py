@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kafka_edu.instruments.presenter.presentation import Missed
     from kafka_edu.instruments.presenter.script import ClusterWish, Script
     from kafka_edu.supervisor.cluster_spec import Wish
+    from tui.presenter.audience import Audience
     from tui.presenter.cast import Cast
     from tui.presenter.run import Outcome
     from tui.presenter.run import Scene as PresenterScene
@@ -70,6 +71,7 @@ class Presenter(Protocol):
         from_start: bool = False,
         recorder: object = None,
         missed_before: "Sequence[Missed]" = (),
+        audience: "Audience | None" = None,
     ) -> "Outcome": ...
 
 
@@ -143,11 +145,11 @@ def chapter(
         Console().print(Markdown(chosen.text()))
         return
     if cast is not None:
-        with _told_errors(chosen):
+        with told_errors(chosen):
             _write_cast(chosen, cast)
         return
     if job is not None or jobs:
-        with _told_errors(chosen):
+        with told_errors(chosen):
             _run_jobs(chosen, job, cluster or f"chapter-{chosen.number}")
         return
     if cluster is not None:
@@ -158,7 +160,7 @@ def chapter(
         raise click.ClickException("the dashboard needs a terminal; --plain does without one")
     if not replay:
         _require_packages(chosen)
-    with _told_errors(chosen):
+    with told_errors(chosen):
         _run(chosen, plain, from_start, replay, fast, record, json_file)
 
 
@@ -219,7 +221,7 @@ def list_chapters() -> None:
 
 
 @contextlib.contextmanager
-def _told_errors(chosen: Chapter) -> Iterator[None]:
+def told_errors(chosen: Chapter) -> Iterator[None]:
     from kafka_edu.instruments.presenter.script_reader import ScriptError
     from kafka_edu.supervisor.cluster import ClusterError
 
@@ -262,7 +264,7 @@ def _run(
     elif fast or record:
         outcome = _run_fast(chosen, script, stage, plain or record, record)
     else:
-        outcome = _run_live(chosen, script, stage, plain, from_start, missed_before)
+        outcome = run_live(chosen, script, stage, plain, from_start, missed_before)
     if not learning:
         held = compare(page_values(chosen.text()), outcome.names)
         show_values(chosen, held, outcome.names, json_file)
@@ -343,13 +345,14 @@ def _wish(wish: "ClusterWish") -> "Wish":
     )
 
 
-def _run_live(
+def run_live(
     chosen: Chapter,
     script: "Script",
     stage: Presenter,
     plain: bool,
     from_start: bool,
     missed_before: "Sequence[Missed]",
+    audience: "Audience | None" = None,
 ) -> "Outcome":
     """Run on the chapter's own cluster, which stays up while the learner is away."""
     from kafka_edu.supervisor.cluster import attach, is_up, start_cluster
@@ -376,6 +379,7 @@ def _run_live(
             plain=plain,
             from_start=from_start,
             missed_before=missed_before,
+            audience=audience,
         )
         finished = outcome.finished
     finally:

@@ -17,6 +17,7 @@ from kafka_edu.common.busy_machine import TRY_LATER, NotJudgedError
 from kafka_edu.common.python_process import checkout, command_line
 from kafka_edu.common.user_files import state_folder
 
+from .capstone_command import capstone
 from .exercise_id import DIRECTORY, ExerciseId
 from .grading.command import export, grade, rehearse
 from .mutation_run import Memory, mutate
@@ -53,6 +54,7 @@ lab.add_command(show_wrong)
 lab.add_command(replay)
 lab.add_command(explore_rule)
 lab.add_command(my_broker)
+lab.add_command(capstone)
 
 
 @lab.command("list")

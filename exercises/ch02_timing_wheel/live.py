@@ -43,38 +43,42 @@ def check_live(
     came of it.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s) as broker:
-        listener = broker.listener
-        say(
-            f"{RECORDS} records with acks=all: each waits for two followers, its time-out in your"
-            " wheel"
-        )
-        yield broker.send_all("produces with acks=all are acked", broker.producer(), RECORDS)
-
-        say(f"fetches that wait {FETCH_WAIT_MS} ms and time out")
-        before = len(expired(listener, "Fetch"))
-        fetch_nothing(broker, lambda: len(expired(listener, "Fetch")) >= before + FETCHES)
-        yield judge_times("fetches time out when they should", expired(listener, "Fetch"), FETCHES)
-
-        say(f"produces that time out after {SHORT_TIMEOUT_MS:,} ms, for a follower is paused")
-        impatient = broker.producer(SHORT_TIMEOUT_MS)
-        broker.send(impatient)  # so that it knows the cluster before one of it is silent
-        before = len(expired(listener, "Produce"))
-        broker.cluster.pause(PAUSED)
-        end = time.monotonic() + patience_s
-        while len(expired(listener, "Produce")) < before + TIMED_OUT and time.monotonic() < end:
-            broker.send(impatient)
-        broker.cluster.resume(PAUSED)
-        yield judge_times(
-            "produces time out when they should", expired(listener, "Produce"), TIMED_OUT
-        )
-
+        yield from moment(broker, say)
         if file is not None:
             demoted, cancelled = (
-                listener.count(kind) for kind in (TimerTaskDemoted, TimerTaskCancelled)
+                broker.listener.count(kind) for kind in (TimerTaskDemoted, TimerTaskCancelled)
             )
             yield broker.judge_calls(
                 f"{cancelled:,} tasks cancelled in time, {demoted:,} came down a level"
             )
+
+
+def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
+    """Let it happen, and yield what came of it.
+
+    Fetches and produces that time out, each at its deadline.
+    """
+    listener = broker.listener
+    say(
+        f"{RECORDS} records with acks=all: each waits for two followers, its time-out in your wheel"
+    )
+    yield broker.send_all("produces with acks=all are acked", broker.producer(), RECORDS)
+
+    say(f"fetches that wait {FETCH_WAIT_MS} ms and time out")
+    before = len(expired(listener, "Fetch"))
+    fetch_nothing(broker, lambda: len(expired(listener, "Fetch")) >= before + FETCHES)
+    yield judge_times("fetches time out when they should", expired(listener, "Fetch"), FETCHES)
+
+    say(f"produces that time out after {SHORT_TIMEOUT_MS:,} ms, for a follower is paused")
+    impatient = broker.producer(SHORT_TIMEOUT_MS)
+    broker.send(impatient)  # so that it knows the cluster before one of it is silent
+    before = len(expired(listener, "Produce"))
+    broker.cluster.pause(PAUSED)
+    end = time.monotonic() + broker.patience_s
+    while len(expired(listener, "Produce")) < before + TIMED_OUT and time.monotonic() < end:
+        broker.send(impatient)
+    broker.cluster.resume(PAUSED)
+    yield judge_times("produces time out when they should", expired(listener, "Produce"), TIMED_OUT)
 
 
 def expired(listener: Listener, timer: str) -> list[TimerTaskExpired]:
@@ -96,7 +100,7 @@ def fetch_nothing(broker: LearnerBroker, enough: Callable[[], bool]) -> None:
         fetch_max_wait_ms=FETCH_WAIT_MS,
     )
     try:
-        consumer.assign([TopicPartition(TOPIC, 0)])
+        consumer.assign([TopicPartition(broker.topic, 0)])
         consumer.seek_to_end()
         end = time.monotonic() + broker.patience_s
         while not enough() and time.monotonic() < end:

@@ -34,24 +34,32 @@ def check_live(
     came of it.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s) as broker:
-        producer = broker.producer()
-        say(f"{RECORDS} records with acks=all: each waits for two followers")
-        yield broker.send_all("produces with acks=all are acked", producer, RECORDS)
-
-        say(f"{WHILE_PAUSED} records while follower {PAUSED} is paused: none may be acknowledged")
-        impatient = broker.producer(SHORT_TIMEOUT_MS)
-        broker.send(impatient)  # so that it knows the cluster before one of it is silent
-        broker.cluster.pause(PAUSED)
-        early = sum([broker.send(impatient) for _ in range(WHILE_PAUSED)])
-        broker.cluster.resume(PAUSED)
-        yield _none_early(early, out_of_isr=broker.listener.count(IsrShrunk) > 0)
-
-        say("the follower goes on, and so do the produces")
-        yield broker.send_all("produces are acked again", producer, AFTERWARDS)
-        yield _all_readable(broker, RECORDS + early + AFTERWARDS)
+        yield from moment(broker, say)
         if file is not None:
             completed = broker.listener.count(OperationCompleted)
             yield broker.judge_calls(f"{completed:,} delayed operations of the broker completed")
+
+
+def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
+    """Let it happen, and yield what came of it.
+
+    Produces that wait for a follower which stands still.
+    """
+    producer = broker.producer()
+    say(f"{RECORDS} records with acks=all: each waits for two followers")
+    yield broker.send_all("produces with acks=all are acked", producer, RECORDS)
+
+    say(f"{WHILE_PAUSED} records while follower {PAUSED} is paused: none may be acknowledged")
+    impatient = broker.producer(SHORT_TIMEOUT_MS)
+    broker.send(impatient)  # so that it knows the cluster before one of it is silent
+    broker.cluster.pause(PAUSED)
+    early = sum([broker.send(impatient) for _ in range(WHILE_PAUSED)])
+    broker.cluster.resume(PAUSED)
+    yield _none_early(early, out_of_isr=broker.listener.count(IsrShrunk) > 0)
+
+    say("the follower goes on, and so do the produces")
+    yield broker.send_all("produces are acked again", producer, AFTERWARDS)
+    yield _all_readable(broker, RECORDS + early + AFTERWARDS)
 
 
 def _none_early(early: int, *, out_of_isr: bool) -> Step:
@@ -75,7 +83,7 @@ def _all_readable(broker: LearnerBroker, wanted: int) -> Step:
             auto_offset_reset="earliest",
         )
     ) as consumer:
-        consumer.assign([TopicPartition(TOPIC, 0)])
+        consumer.assign([TopicPartition(broker.topic, 0)])
         found = 0
         for _ in range(max(1, round(broker.patience_s * 1000) // READ_MS)):
             polled = consumer.poll(timeout_ms=READ_MS).values()

@@ -42,35 +42,43 @@ def check_live(
     came of it.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s) as broker:
-        say(f"{RECORDS} records, one by one, for a reader that is content with one byte")
-        with _reader(broker, ONE, 1, PATIENT_MS) as reader:
-            found = _one_by_one(broker, reader)
-        yield _woken(broker, found)
-
-        say(f"{FEW} records, for a reader that wants {MUCH:,} bytes: it must wait its whole time")
-        with _reader(broker, ALL, MUCH, MUCH_WAIT_MS) as reader:
-            producer = broker.producer()
-            for _ in range(FEW):
-                broker.send(producer)
-            _poll(broker, reader, lambda: len(_ends(broker, ALL, "time-out")) >= TIMED_OUT)
-            yield _waited(broker)
-
-            say(f"{MANY} records more: now there is enough")
-            woken = len(_woken_ends(broker, ALL))
-            for _ in range(MANY):
-                producer.send(TOPIC, b"a record of the lab" * 3, partition=0)
-            producer.flush()
-            got = _poll(broker, reader, lambda: len(_woken_ends(broker, ALL)) > woken, MANY)
-        answered = got >= MANY and len(_woken_ends(broker, ALL)) > woken
-        yield Step(
-            "with enough bytes it is answered",
-            answered,
-            f"it read {got} records",
-            late=not answered,
-        )
+        yield from moment(broker, say)
         if file is not None:
             completed = broker.listener.count(OperationCompleted)
             yield broker.judge_calls(f"{completed:,} delayed operations of the broker completed")
+
+
+def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
+    """Let it happen, and yield what came of it.
+
+    Readers that want one byte, and many.
+    """
+    say(f"{RECORDS} records, one by one, for a reader that is content with one byte")
+    with _reader(broker, ONE, 1, PATIENT_MS) as reader:
+        found = _one_by_one(broker, reader)
+    yield _woken(broker, found)
+
+    say(f"{FEW} records, for a reader that wants {MUCH:,} bytes: it must wait its whole time")
+    with _reader(broker, ALL, MUCH, MUCH_WAIT_MS) as reader:
+        producer = broker.producer()
+        for _ in range(FEW):
+            broker.send(producer)
+        _poll(broker, reader, lambda: len(_ends(broker, ALL, "time-out")) >= TIMED_OUT)
+        yield _waited(broker)
+
+        say(f"{MANY} records more: now there is enough")
+        woken = len(_woken_ends(broker, ALL))
+        for _ in range(MANY):
+            producer.send(broker.topic, b"a record of the lab" * 3, partition=0)
+        producer.flush()
+        got = _poll(broker, reader, lambda: len(_woken_ends(broker, ALL)) > woken, MANY)
+    answered = got >= MANY and len(_woken_ends(broker, ALL)) > woken
+    yield Step(
+        "with enough bytes it is answered",
+        answered,
+        f"it read {got} records",
+        late=not answered,
+    )
 
 
 def _reader(broker: LearnerBroker, name: str, min_bytes: int, wait_ms: int) -> "_Closing":
@@ -82,7 +90,7 @@ def _reader(broker: LearnerBroker, name: str, min_bytes: int, wait_ms: int) -> "
         request_timeout_ms=PATIENT_MS + 20_000,
         auto_offset_reset="earliest",
     )
-    consumer.assign([TopicPartition(TOPIC, 0)])
+    consumer.assign([TopicPartition(broker.topic, 0)])
     return closing(consumer)
 
 

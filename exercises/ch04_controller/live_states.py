@@ -37,21 +37,29 @@ def check_live(
     """
     topic = f"lab-{exercise.id.replace('-', '')}"
     with learner_controllers(exercise, file, topic, say, patience_s) as broker:
-        say(f"{RECORDS} records to a partition that has become Online by your code")
-        yield send_to_all(broker, "the partition is Online: records are acked", RECORDS)
-        yield _all_follow(broker)
-
-        say(f"kill -9 of broker {BROKER}, which leads it: Offline, and Online again")
-        yield kill_and_wait(broker, BROKER)
-        yield send_to_all(broker, "records are acked again", RECORDS)
-
-        say(f"broker {BROKER} comes back, and the topic is deleted")
-        broker.cluster.start(BROKER)
-        yield _deleted(broker)
-        yield _nothing_refused(broker)
+        yield from moment(broker, say)
         if file is not None:
             sent = len(told(broker, ControllerRequestSent))
             yield broker.judge_calls(f"the controllers sent {sent:,} requests")
+
+
+def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
+    """Let it happen, and yield what came of it.
+
+    A partition becomes Online, Offline, Online again, and is deleted.
+    """
+    say(f"{RECORDS} records to a partition that has become Online by your code")
+    yield send_to_all(broker, "the partition is Online: records are acked", RECORDS)
+    yield _all_follow(broker)
+
+    say(f"kill -9 of broker {BROKER}, which leads it: Offline, and Online again")
+    yield kill_and_wait(broker, BROKER)
+    yield send_to_all(broker, "records are acked again", RECORDS)
+
+    say(f"broker {BROKER} comes back, and the topic is deleted")
+    broker.cluster.start(BROKER)
+    yield _deleted(broker)
+    yield _nothing_refused(broker)
 
 
 def _all_follow(broker: LearnerBroker) -> Step:

@@ -32,21 +32,29 @@ def check_live(
     came of it.
     """
     with learner_controllers(exercise, file, TOPIC, say, patience_s) as broker:
-        first = controller(broker)
-        yield Step("one of your candidates is the controller", True, f"it is broker {first}")
-
-        say("/controller is deleted by hand, and all three run")
-        yield _vacant(broker, "/controller is deleted: one of them takes it", _delete)
-
-        say("another id is written into /controller by hand")
-        yield _vacant(broker, "/controller is overwritten: its holder resigns", _overwrite)
-
-        dies = controller(broker)
-        say(f"kill -9 of broker {dies}, the controller")
-        yield _killed(broker, dies)
-        yield send_to_all(broker, "records are acked under the new controller", RECORDS)
+        yield from moment(broker, say)
         if file is not None:
             yield broker.judge_calls(f"{len(told(broker, ControllerElected))} elections seen")
+
+
+def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
+    """Let it happen, and yield what came of it.
+
+    The office is vacant, overwritten, and its holder is killed.
+    """
+    first = controller(broker)
+    yield Step("one of your candidates is the controller", True, f"it is broker {first}")
+
+    say("/controller is deleted by hand, and all three run")
+    yield _vacant(broker, "/controller is deleted: one of them takes it", _delete)
+
+    say("another id is written into /controller by hand")
+    yield _vacant(broker, "/controller is overwritten: its holder resigns", _overwrite)
+
+    dies = controller(broker)
+    say(f"kill -9 of broker {dies}, the controller")
+    yield _killed(broker, dies)
+    yield send_to_all(broker, "records are acked under the new controller", RECORDS)
 
 
 def _delete(broker: LearnerBroker) -> None:

@@ -37,24 +37,32 @@ def check_live(
     came of it.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
-        cluster = broker.cluster
-        yield send_to_all(broker, "records are acked by broker 2", RECORDS)
-        say("broker 2 is stopped, and asks the controller to let it go")
-        cluster.stop(BROKER)
-        yield _let_go(broker, "broker 2 is let go at the first attempt", 1)
-        yield send_to_all(broker, "records are acked by the next leader", RECORDS)
-        cluster.start(BROKER)
-        broker.listen_again()
-        asleep = _controller_is_another(broker)
-        say(f"broker {asleep}, the controller, stands still, and broker 2 is stopped")
-        cluster.pause(asleep)
-        cluster.stop(BROKER)
-        yield _let_go(broker, "the controller does not answer: broker 2 asks on", 2)
-        yield _waits(broker)
-        cluster.resume(asleep)
-        yield send_to_all(broker, "records are acked by the last leader", RECORDS)
+        yield from moment(broker, say)
         if file is not None:
             yield broker.judge_calls("the broker stopped twice")
+
+
+def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
+    """Let it happen, and yield what came of it.
+
+    Broker 2 stops in order, once while the controller stands still.
+    """
+    cluster = broker.cluster
+    yield send_to_all(broker, "records are acked by broker 2", RECORDS)
+    say("broker 2 is stopped, and asks the controller to let it go")
+    cluster.stop(BROKER)
+    yield _let_go(broker, "broker 2 is let go at the first attempt", 1)
+    yield send_to_all(broker, "records are acked by the next leader", RECORDS)
+    cluster.start(BROKER)
+    broker.listen_again()
+    asleep = _controller_is_another(broker)
+    say(f"broker {asleep}, the controller, stands still, and broker 2 is stopped")
+    cluster.pause(asleep)
+    cluster.stop(BROKER)
+    yield _let_go(broker, "the controller does not answer: broker 2 asks on", 2)
+    yield _waits(broker)
+    cluster.resume(asleep)
+    yield send_to_all(broker, "records are acked by the last leader", RECORDS)
 
 
 def _attempts(broker: LearnerBroker) -> list[tuple[float, ControlledShutdownAttempted]]:

@@ -28,23 +28,31 @@ def check_live(
     came of it.
     """
     with learner_controllers(exercise, file, TOPIC, say, patience_s) as broker:
-        cluster = broker.cluster
-        yield send_to_all(broker, "records are acked by broker 2", RECORDS)
-        says = f"broker {BROKER} is stopped, and hands over"
-        say(says)
-        yield _elects(broker, says, "ControlledShutdown", lambda: cluster.stop(BROKER))
-        yield send_to_all(broker, "records are acked by the next leader", RECORDS)
-        says = f"broker {BROKER} is back, and leads again as the preferred replica"
-        say(says)
-        cluster.start(BROKER)
-        yield _elects(broker, says, "PreferredReplica", lambda: _prefer(broker))
-        says = f"broker {BROKER} is killed, and another one leads"
-        say(says)
-        yield _elects(broker, says, "OfflinePartition", lambda: cluster.kill(BROKER))
-        yield send_to_all(broker, "records are acked by the last leader", RECORDS)
-        yield _as_asked(broker)
+        yield from moment(broker, say)
         if file is not None:
             yield broker.judge_calls("leaders of the topic and of others were elected")
+
+
+def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
+    """Let it happen, and yield what came of it.
+
+    Leaders are elected by three strategies.
+    """
+    cluster = broker.cluster
+    yield send_to_all(broker, "records are acked by broker 2", RECORDS)
+    says = f"broker {BROKER} is stopped, and hands over"
+    say(says)
+    yield _elects(broker, says, "ControlledShutdown", lambda: cluster.stop(BROKER))
+    yield send_to_all(broker, "records are acked by the next leader", RECORDS)
+    says = f"broker {BROKER} is back, and leads again as the preferred replica"
+    say(says)
+    cluster.start(BROKER)
+    yield _elects(broker, says, "PreferredReplica", lambda: _prefer(broker))
+    says = f"broker {BROKER} is killed, and another one leads"
+    say(says)
+    yield _elects(broker, says, "OfflinePartition", lambda: cluster.kill(BROKER))
+    yield send_to_all(broker, "records are acked by the last leader", RECORDS)
+    yield _as_asked(broker)
 
 
 def _elects(broker: LearnerBroker, says: str, strategy: str, act: Callable[[], object]) -> Step:
@@ -66,7 +74,7 @@ def _prefer(broker: LearnerBroker) -> None:
 
     def in_sync() -> bool:
         try:
-            broker.cluster.perform("elect-preferred", {"partition": f"{TOPIC}-0"})
+            broker.cluster.perform("elect-preferred", {"partition": f"{broker.topic}-0"})
         except ClusterError:
             return False
         return True

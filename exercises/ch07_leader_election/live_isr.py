@@ -34,19 +34,27 @@ def check_live(
     came of it.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
-        cluster = broker.cluster
-        yield send_to_all(broker, "records are acked by all three", RECORDS)
-        sleeper = _follower(broker)
-        say(f"broker {sleeper} stands still")
-        cluster.pause(sleeper)
-        yield _leaves(broker, sleeper)
-        yield _send_many(broker)
-        say(f"broker {sleeper} goes on, {MANY} records behind")
-        cluster.resume(sleeper)
-        yield _joins(broker)
-        yield send_to_all(broker, "records are acked by all three again", RECORDS)
+        yield from moment(broker, say)
         if file is not None:
             yield broker.judge_calls("the ISR shrank and grew")
+
+
+def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
+    """Let it happen, and yield what came of it.
+
+    A follower stands still, and comes back.
+    """
+    cluster = broker.cluster
+    yield send_to_all(broker, "records are acked by all three", RECORDS)
+    sleeper = _follower(broker)
+    say(f"broker {sleeper} stands still")
+    cluster.pause(sleeper)
+    yield _leaves(broker, sleeper)
+    yield _send_many(broker)
+    say(f"broker {sleeper} goes on, {MANY} records behind")
+    cluster.resume(sleeper)
+    yield _joins(broker)
+    yield send_to_all(broker, "records are acked by all three again", RECORDS)
 
 
 def _follower(broker: LearnerBroker) -> int:
@@ -63,7 +71,7 @@ def _of_topic(broker: LearnerBroker, kind: type) -> list[tuple[float, IsrShrunk 
         for envelope in list(broker.listener.envelopes)
         if isinstance(envelope.event, IsrShrunk | IsrExpanded)
         and isinstance(envelope.event, kind)
-        and envelope.event.topic == TOPIC
+        and envelope.event.topic == broker.topic
     ]
 
 
@@ -88,7 +96,7 @@ def _send_many(broker: LearnerBroker) -> Step:
     wait for the one that stands still.
     """
     producer = broker.producer()
-    sent = [producer.send(TOPIC, b"x" * 2_000, partition=0) for _ in range(MANY)]
+    sent = [producer.send(broker.topic, b"x" * 2_000, partition=0) for _ in range(MANY)]
     producer.flush(broker.patience_s + 30)
     acked = sum(one.succeeded() for one in sent)
     return Step("records are acked without it", acked == MANY, f"{acked} of {MANY}")

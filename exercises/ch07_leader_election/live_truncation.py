@@ -36,28 +36,36 @@ def check_live(
     came of it.
     """
     with learner_broker(exercise, file, TOPIC, say, patience_s, props=PROPS) as broker:
-        cluster = broker.cluster
-        with closing(_producer(broker, f"127.0.0.1:{cluster.port(BROKER)}", 1)) as alone:
-            yield _send(broker, "records are acked by broker 2", alone, "committed", COMMITTED)
-            yield _all_have_them(broker)
-            say("both followers stand still, and broker 2 writes records that they do not get")
-            for follower in (0, 1):
-                cluster.pause(follower)
-            yield _send(broker, "broker 2 acks records alone (acks=1)", alone, "alone", ALONE)
-        say("broker 2 is killed, and the followers go on")
-        cluster.kill(BROKER)
-        for follower in (0, 1):
-            cluster.resume(follower)
-        with closing(_producer(broker, cluster.bootstrap_servers, "all")) as all_of_them:
-            yield _send(broker, "another leader acks records", all_of_them, "later", LATER)
-        say("broker 2 comes back, and follows")
-        cluster.start(BROKER)
-        broker.listen_again()
-        yield _cuts(broker)
-        say("broker 2 leads again, and is read")
-        yield _same(broker)
+        yield from moment(broker, say)
         if file is not None:
             yield broker.judge_calls("a log was cut")
+
+
+def moment(broker: LearnerBroker, say: Callable[[str], None]) -> Iterator[Step]:
+    """Let it happen, and yield what came of it.
+
+    Broker 2 has records that nobody else got, dies, and follows.
+    """
+    cluster = broker.cluster
+    with closing(_producer(broker, f"127.0.0.1:{cluster.port(BROKER)}", 1)) as alone:
+        yield _send(broker, "records are acked by broker 2", alone, "committed", COMMITTED)
+        yield _all_have_them(broker)
+        say("both followers stand still, and broker 2 writes records that they do not get")
+        for follower in (0, 1):
+            cluster.pause(follower)
+        yield _send(broker, "broker 2 acks records alone (acks=1)", alone, "alone", ALONE)
+    say("broker 2 is killed, and the followers go on")
+    cluster.kill(BROKER)
+    for follower in (0, 1):
+        cluster.resume(follower)
+    with closing(_producer(broker, cluster.bootstrap_servers, "all")) as all_of_them:
+        yield _send(broker, "another leader acks records", all_of_them, "later", LATER)
+    say("broker 2 comes back, and follows")
+    cluster.start(BROKER)
+    broker.listen_again()
+    yield _cuts(broker)
+    say("broker 2 leads again, and is read")
+    yield _same(broker)
 
 
 def _producer(broker: LearnerBroker, servers: str, acks: Literal["all", 1]) -> KafkaProducer:
@@ -77,7 +85,7 @@ def _send(broker: LearnerBroker, says: str, producer: KafkaProducer, name: str, 
     for number in range(count):
         try:
             value = f"{name} {number}".encode()
-            producer.send(TOPIC, value, partition=0).get(broker.patience_s + 30)
+            producer.send(broker.topic, value, partition=0).get(broker.patience_s + 30)
             acked += 1
         except KafkaError:
             break
@@ -89,7 +97,9 @@ def _all_have_them(broker: LearnerBroker) -> Step:
 
     def hw() -> int:
         events = broker.listener.events()
-        found = [e for e in events if isinstance(e, HighWatermarkAdvanced) and e.topic == TOPIC]
+        found = [
+            e for e in events if isinstance(e, HighWatermarkAdvanced) and e.topic == broker.topic
+        ]
         return found[-1].after if found else 0
 
     came = broker.listener.wait_for(lambda: hw() >= COMMITTED, broker.patience_s)
@@ -105,7 +115,7 @@ def _cuts(broker: LearnerBroker) -> Step:
         return [
             event
             for event in broker.listener.events()
-            if isinstance(event, LogTruncatedByEpoch) and event.topic == TOPIC
+            if isinstance(event, LogTruncatedByEpoch) and event.topic == broker.topic
         ]
 
     def done() -> bool:
@@ -148,7 +158,7 @@ def _same(broker: LearnerBroker) -> Step:
 
 def _read(broker: LearnerBroker) -> list[str]:
     """Return the values that a consumer gets from the leader, broker 2."""
-    partition = TopicPartition(TOPIC, 0)
+    partition = TopicPartition(broker.topic, 0)
     values: list[str] = []
     with closing(
         KafkaConsumer(bootstrap_servers=broker.cluster.bootstrap_servers, group_id=None)

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 #: Groups beyond `main`: the optional dependencies in pyproject.toml.
-GROUPS: Final = ("test", "dev", "spark", "apache-zookeeper", "docs")
+GROUPS: Final = ("test", "dev", "spark", "apache-zookeeper", "docs", "quiz")
 STAMPS: Final = ".kafka-edu"
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _LOCKS: Final = _ROOT / "requirements"

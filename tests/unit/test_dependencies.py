@@ -23,7 +23,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 #: Folders whose modules users run.
 SHIPPED: Final = ("kafka_edu", "tui", "chapters", "exercises", "benchmarks")
 #: Groups that a command fetches itself when it needs them (`kafka_edu.common.package_group`).
-FETCHED_BY_COMMANDS: Final = ("spark", "apache-zookeeper", "docs")
+FETCHED_BY_COMMANDS: Final = ("spark", "apache-zookeeper", "docs", "quiz")
 
 
 def name_of(requirement: str) -> str:

@@ -28,6 +28,8 @@ class PresenterPanel(VerticalScroll):
     def __init__(self, presentation: Presentation) -> None:
         super().__init__(id="presenter")
         self.presentation = presentation
+        self.said: list[str] = []
+        """What the audience said on this page."""
         self._lines: list[Line] = []
         self._palette: Palette | None = None
 
@@ -44,7 +46,8 @@ class PresenterPanel(VerticalScroll):
         if not self.is_mounted or not self.query("#presenter-page"):
             return
         self.border_title = "page up, page down: more text" if self.overflows else ""
-        lines, palette = page(self.presentation), palette_of(self)
+        said = [Line(Role.COMPARED, words) for words in self.said]
+        lines, palette = [*page(self.presentation), *said], palette_of(self)
         if (lines, palette) == (self._lines, self._palette):
             return
         new_step = lines[0] != (self._lines[0] if self._lines else None)

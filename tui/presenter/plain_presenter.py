@@ -46,6 +46,7 @@ from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 from ..load_process import LoadProcess
 from ..model import Model
 from ..widgets.status_line import LATE_US
+from .audience import Audience
 from .job_process import JobProcess
 from .stage import Stage, StageError, at_last, to_ms
 
@@ -90,9 +91,11 @@ class PlainPresenter:
         replay: Replay | None = None,
         fast: bool = False,
         recorder: Recorder | None = None,
+        audience: Audience | None = None,
     ) -> None:
-        """`recorder` writes every event that arrives."""
+        """`recorder` writes every event that arrives. An `audience` answers the questions too."""
         self.presentation = presentation
+        self._audience = audience
         self._bookmark = bookmark
         self._folder = folder
         self._replay = replay
@@ -128,8 +131,9 @@ class PlainPresenter:
         feed = self._feed
         reading = asyncio.create_task(feed.run()) if feed is not None else None
         try:
-            with _keys(self._fast) as keys:
-                await self._present(feed, keys)
+            async with self._audience.serve() if self._audience else contextlib.nullcontext():
+                with _keys(self._fast) as keys:
+                    await self._present(feed, keys)
         finally:
             if reading is not None:
                 reading.cancel()
@@ -162,6 +166,9 @@ class PlainPresenter:
             self._look_at_jobs()
             self._perform(at.after_seen(self._clock_us))
             self._show()
+            if self._audience is not None:
+                for line in self._audience.look(at):
+                    self._console.print(line, style="bold magenta", markup=False)
             if (place := at.place()) != seen:
                 patience, seen = time.monotonic(), place
                 self._bookmark.save(place)
@@ -310,6 +317,8 @@ class PlainPresenter:
         except TimeoutError:
             return True
         at = self.presentation
+        if self._audience is not None and self._audience.key(key):
+            return True
         match key:
             case " " | "\r" | "\n":
                 self._perform(at.go_on(self._clock_us))

@@ -35,6 +35,7 @@ from kafka_edu.trace.event import Envelope
 from ..app import DashboardApp
 from ..screens.registry import DECLARATIONS
 from ..widgets.status_line import LATE_US
+from .audience import Audience
 from .break_screen import BreakScreen
 from .job_process import JobProcess
 from .panel import PresenterPanel
@@ -78,10 +79,16 @@ class PresenterApp(DashboardApp):
         folder: ClusterFolder | None = None,
         replay: Replay | None = None,
         fast: bool = False,
+        audience: Audience | None = None,
     ) -> None:
-        """Give it the `folder` of a live cluster, or a `replay`. `fast` needs no keys."""
+        """Give it the `folder` of a live cluster, or a `replay`. `fast` needs no keys. An
+        `audience` answers the questions too.
+        """
         super().__init__(name, folder, replay)
         self.presentation = presentation
+        self._audience = audience
+        self._said: tuple[int, list[str]] = (0, [])
+        """What the audience said on a page, and which page that is."""
         self.trouble = ""
         """Why a fast presentation could not go on."""
         self._bookmark = bookmark
@@ -142,6 +149,27 @@ class PresenterApp(DashboardApp):
         elif self._folder is not None and at.moments:
             self.run_worker(self._catch_up(self._folder), group="past")
         self._perform(at.begin())
+        if self._audience is not None:
+            self.run_worker(self._serve(self._audience), group="audience")
+
+    async def _serve(self, audience: Audience) -> None:
+        """Let the audience be there until the end."""
+        try:
+            async with audience.serve():
+                await asyncio.Event().wait()
+        except OSError as error:
+            self.trouble = f"the quiz cannot be served: {error}"
+            self.exit()
+
+    def _hear(self, audience: Audience) -> None:
+        """Show what the audience says on this page."""
+        page, lines = self._said
+        if page != self.presentation.shown:
+            lines = []
+        lines = [*lines, *audience.look(self.presentation)]
+        self._said = (self.presentation.shown, lines)
+        for panel in self.screen.query(PresenterPanel):
+            panel.said = lines
 
     async def _catch_up(self, folder: ClusterFolder) -> None:
         """Take what happened while the presentation was closed, out of the processes' rings."""
@@ -164,6 +192,8 @@ class PresenterApp(DashboardApp):
                 self.exit()
                 return
         self._perform(at.after_seen(self.clock_us))
+        if self._audience is not None:
+            self._hear(self._audience)
         if self._fast:
             self._go_on_fast()
 

@@ -26,6 +26,7 @@ from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.wire_format import TraceFormatError
 
 from ..screens.registry import DECLARATIONS
+from .audience import Audience
 
 if TYPE_CHECKING:  # it imports the whole dashboard
     from .cast import Cast
@@ -85,12 +86,14 @@ def run_presentation(
     from_start: bool = False,
     recorder: Recorder | None = None,
     missed_before: Sequence[Missed] = (),
+    audience: Audience | None = None,
 ) -> Outcome:
     """Present a script until the learner has seen its end or leaves. The first page recalls what
     was `missed_before`, in another script.
 
     `fast` needs no keys. `recorder` writes what arrives from a live cluster; only a plain
-    presentation takes one. Raises click's exception if the presentation cannot go on.
+    presentation takes one. An `audience` answers the questions too. Raises click's exception if
+    the presentation cannot go on.
     """
     bookmark = Bookmark(script_file, script.digest, scene.key)
     place = None if from_start or fast else bookmark.load()
@@ -98,9 +101,9 @@ def run_presentation(
         script, live=scene.replay is None, place=place, missed_before=missed_before
     )
     if plain:
-        finished = _run_plain(presentation, bookmark, scene, fast, recorder)
+        finished = _run_plain(presentation, bookmark, scene, fast, recorder, audience)
     else:
-        finished = _run_dashboard(presentation, bookmark, scene, fast)
+        finished = _run_dashboard(presentation, bookmark, scene, fast, audience)
     return Outcome(finished, presentation.names, presentation.missed())
 
 
@@ -124,6 +127,7 @@ def _run_plain(
     scene: Scene,
     fast: bool,
     recorder: Recorder | None,
+    audience: Audience | None,
 ) -> bool:
     from .plain_presenter import PlainError, PlainPresenter
 
@@ -135,6 +139,7 @@ def _run_plain(
         replay=scene.replay,
         fast=fast,
         recorder=recorder,
+        audience=audience,
     )
     try:
         asyncio.run(presenter.run())
@@ -144,7 +149,11 @@ def _run_plain(
 
 
 def _run_dashboard(
-    presentation: Presentation, bookmark: Bookmark, scene: Scene, fast: bool
+    presentation: Presentation,
+    bookmark: Bookmark,
+    scene: Scene,
+    fast: bool,
+    audience: Audience | None,
 ) -> bool:
     from ..collector import settle_collector
     from .presenter_app import PresenterApp
@@ -153,7 +162,13 @@ def _run_dashboard(
     if not terminal and not fast:
         raise click.ClickException("the dashboard needs a terminal; --plain does without one")
     app = PresenterApp(
-        presentation, bookmark, scene.name, folder=scene.folder, replay=scene.replay, fast=fast
+        presentation,
+        bookmark,
+        scene.name,
+        folder=scene.folder,
+        replay=scene.replay,
+        fast=fast,
+        audience=audience,
     )
     if terminal:
         settle_collector()

@@ -1,0 +1,177 @@
+"""`kafka-edu quiz`: a chapter's predictions for a class. Teams answer on their phones, or the
+teacher types their letters, and the cluster gives the answer.
+"""
+
+import contextlib
+import csv
+import ipaddress
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from kafka_edu.common.package_group import PackageGroupError, ensure_group
+from kafka_edu.common.words import cause_of
+from kafka_edu.instruments.quiz.game import Game, QuizError
+from kafka_edu.instruments.quiz.host import QuizHost
+
+from .chapter import Chapter, find_chapters
+from .command import list_chapters, presenter, run_live, told_errors
+
+if TYPE_CHECKING:
+    from kafka_edu.instruments.quiz.server import QuizServer
+
+PORT: Final = 8765
+ANYWHERE: Final = "0.0.0.0"  # only if the teacher says so
+
+
+class ListenAddress(click.ParamType[tuple[str, int]]):
+    """ADDRESS or ADDRESS:PORT: an address of this machine."""
+
+    name = "ADDRESS[:PORT]"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int]:
+        host, colon, port = str(value).rpartition(":")
+        if not colon:
+            host, port = str(value), str(PORT)
+        try:
+            ipaddress.ip_address(host)
+        except ValueError:
+            self.fail(f"{value} is not ADDRESS[:PORT], as 192.168.0.5 or 0.0.0.0:8765", param, ctx)
+        if not (port.isascii() and port.isdigit() and int(port) <= 65_535):
+            self.fail(f"{port} is no port: 0 to 65535", param, ctx)
+        return host, int(port)
+
+
+@click.command()
+@click.argument("number", metavar="[CHAPTER]", required=False)
+@click.option("--replay", is_flag=True, help="On the chapter's recording: needs no cluster.")
+@click.option("--plain", is_flag=True, help="Without the dashboard: text only.")
+@click.option(
+    "--listen",
+    type=ListenAddress(),
+    default=f"127.0.0.1:{PORT}",
+    show_default=True,
+    help="Where the page is served. For a class: this machine's address in its network.",
+)
+@click.option(
+    "--teams",
+    metavar="NAME,NAME,…",
+    help="Without any network: you type the answers, a letter for the team and a digit.",
+)
+@click.option(
+    "--csv",
+    "csv_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write names, points and answers there at the end. Otherwise nothing is kept.",
+)
+def quiz(
+    number: str | None,
+    replay: bool,
+    plain: bool,
+    listen: tuple[str, int],
+    teams: str | None,
+    csv_file: Path | None,
+) -> None:
+    """Play the questions of CHAPTER with a class; without one, list the chapters.
+
+    Teams open the page on phones or laptops, type the code on the screen and a name, and answer.
+    The space key closes a question, the cluster gives the answer, and a right one is 100 points,
+    however fast it came.
+    """
+    if number is None:
+        list_chapters()
+        return
+    known = find_chapters()
+    chosen = known.get(number.zfill(2))
+    if chosen is None:
+        raise click.UsageError(f"there is no chapter '{number}'; there are: {', '.join(known)}")
+    if csv_file is not None:
+        _may_write(csv_file)
+    game = Game(chosen.title)
+    host = _typed(game, teams) if teams is not None else _served(game, *listen)
+    try:
+        with told_errors(chosen):
+            _play(chosen, host, replay, plain or teams is not None)
+    except OSError as error:
+        raise click.ClickException(
+            f"cannot listen on {listen[0]}:{listen[1]}: {cause_of(error)}; choose another one by"
+            " --listen ADDRESS:PORT"
+        ) from error
+    if csv_file is not None:
+        with csv_file.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(game.table())
+        click.echo(f"{csv_file}: {game.teams} teams")
+
+
+def _may_write(file: Path) -> None:
+    """Raise click's exception if the file cannot be written: better now than after the quiz."""
+    try:
+        file.touch()
+    except OSError as error:
+        raise click.ClickException(f"cannot write {file}: {cause_of(error)}") from error
+
+
+def _typed(game: Game, teams: str) -> QuizHost:
+    """Return a host without a network. Raises click's exception."""
+    host = QuizHost(game)
+    try:
+        host.seat([one for one in teams.split(",") if one.strip()])
+    except QuizError as error:
+        raise click.UsageError(f"--teams: {error}") from error
+    if not game.teams:
+        raise click.UsageError("--teams names no team: red,blue for example")
+    return host
+
+
+def _served(game: Game, address: str, port: int) -> QuizHost:
+    """Return a host with a page. Raises click's exception."""
+    try:
+        ensure_group("quiz", "aiohttp")
+    except PackageGroupError as error:
+        raise click.ClickException(
+            f"{error} Or play without a network: --teams red,blue"
+        ) from error
+    from kafka_edu.instruments.quiz.server import QuizServer
+
+    server = QuizServer(game)
+
+    @contextlib.asynccontextmanager
+    async def serving() -> AsyncIterator[str]:
+        async with server.serving(address, port) as taken:
+            yield _where(server, address, taken)
+
+    return QuizHost(game, serving)
+
+
+def _where(server: "QuizServer", address: str, port: int) -> str:
+    shown = _own_address() if address == ANYWHERE else address
+    return f"Join at http://{shown}:{port}   code {server.code}"
+
+
+def _own_address() -> str:
+    """Return the address by which this machine reaches others. Nothing is sent."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))
+        return str(probe.getsockname()[0])
+    return "127.0.0.1"
+
+
+def _play(chosen: Chapter, host: QuizHost, replay: bool, plain: bool) -> None:
+    stage = presenter()
+    script = chosen.script(stage.screen_names())
+    if replay:
+        stage.run_presentation(
+            script,
+            chosen.script_file,
+            stage.Scene.of_recordings([chosen.recording]),
+            plain=plain,
+            from_start=True,
+            audience=host,
+        )
+    else:
+        run_live(chosen, script, stage, plain, True, (), host)

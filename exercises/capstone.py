@@ -1,0 +1,310 @@
+"""The capstone: a broker of one's own under faults (`lab capstone`).
+
+All parts that a learner has written serve together in all three brokers. Two unmodified clients
+work all the time, while a script that a seed orders gives each part its *moment*: the live part of
+its exercise, on the same cluster. Then brokers are killed, paused and stopped until the time is
+over. In the end acked records are compared with consumed ones, and invariants are held against the
+events.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from random import Random
+from typing import Any, Final, NamedTuple
+
+from kafka.errors import KafkaError
+
+from kafka_edu.clients.admin.new_topic import make_topic
+from kafka_edu.clients.load.load import Load, LoadSpec, unmodified_clients
+from kafka_edu.common.time import SystemTime
+from kafka_edu.learner.lab_partitions import LAB_TOPICS
+from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
+from kafka_edu.trace.event import Envelope, Source, SourceKind
+from kafka_edu.trace.events.client import LoadState
+from kafka_edu.trace.events.learner import LearnerFailed
+from kafka_edu.trace.trace_client import EventsAddress, TraceClient
+from kafka_edu.trace.tracer import Tracer
+
+from .capstone_judge import acts, learner_totals
+from .ch02_timing_wheel import live as wheel
+from .ch03_delayed_operations import live as produces
+from .ch03_delayed_operations import live_fetch as fetches
+from .ch04_controller import live_states as states
+from .ch05_zookeeper_election import live as candidate
+from .ch06_graceful_shutdown import live as shutdown
+from .ch07_leader_election import live as strategies
+from .ch07_leader_election import live_isr as isr
+from .ch07_leader_election import live_truncation as truncation
+from .lab_cluster import zookeeper_of
+from .learner_broker import ALL, LearnerBroker, Listener
+from .my_broker import Part, wish_of
+from .runner.verdict import Step
+
+NAME: Final = "capstone"
+SHOP: Final = f"{LAB_TOPICS}shop"
+PARTITIONS: Final = 3
+RATE: Final = 40
+#: The settings of all live parts, in one cluster: a follower that stands still leaves the ISR
+#: before its session ends, and not before produces that wait for it have expired.
+PROPS: Final[Mapping[str, str]] = {
+    "zookeeper.session.timeout.ms": "15000",
+    "replica.lag.time.max.ms": "8000",
+    "controller.socket.timeout.ms": "3000",
+    "controlled.shutdown.max.retries": "30",
+    "controlled.shutdown.retry.backoff.ms": str(shutdown.BACKOFF_MS),
+    "auto.leader.rebalance.enable": "false",
+}
+PATIENCE_S: Final = 90.0
+CHAOS: Final = ("pause", "kill", "stop")
+LONGEST_PAUSE_S: Final = 3.0
+_LOOK_EVERY_S: Final = 0.05
+
+Happens = Callable[[LearnerBroker, Callable[[str], None]], Iterator[Step]]
+
+
+class Moment(NamedTuple):
+    """The moment of one part: what happens, so that a wrong answer of it shows."""
+
+    name: str
+    exercises: tuple[str, ...]
+    """Those that may serve at this seam."""
+    happens: Happens
+
+
+MOMENTS: Final = (
+    Moment("the wheel", ("02-1", "02-2", "02-3", "02-4"), wheel.moment),
+    Moment("when a produce is done", ("03-2",), produces.moment),
+    Moment("when a fetch is done", ("03-3",), fetches.moment),
+    Moment("the tables of states", ("04-1",), states.moment),
+    Moment("the controller's election", ("05-1",), candidate.moment),
+    Moment("the shutdown loop", ("06-1",), shutdown.moment),
+    Moment("the strategies", ("07-1",), strategies.moment),
+    Moment("the ISR", ("07-2",), isr.moment),
+    Moment("where a log is cut", ("07-3",), truncation.moment),
+)
+
+
+class Played(NamedTuple):
+    """All that came of a run."""
+
+    seconds: float
+    steps: Mapping[str, Sequence[Step]]
+    """Moment → what came of it."""
+    load: LoadState
+    unread: int
+    """Acked records that the consumer has not read."""
+    envelopes: Sequence[Envelope]
+    """What all brokers and the supervisor told, in order of time."""
+
+    @property
+    def acts(self) -> dict[str, int]:
+        """What was done to brokers, and how often."""
+        return acts(self.envelopes)
+
+
+class Watch:
+    """Collects the events of all processes, through all their lives, in threads of its own."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._folder = cluster.folder  # the cluster itself is asked by one thread alone
+        self._ended = threading.Event()
+        self._seen: set[tuple[Source, int, int]] = set()
+        self._lock = threading.Lock()
+        self._clients: dict[int, TraceClient] = {}
+        self.envelopes: list[Envelope] = []
+        self._threads = [
+            threading.Thread(target=self._follow, args=(number,), daemon=True)
+            for number in (*ALL, -1)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _follow(self, number: int) -> None:
+        """Listen to a broker, or to the supervisor (-1), until the end. A broker that has died is
+        listened to again when it lives.
+        """
+        while not self._ended.is_set():
+            with suppress(OSError, ValueError):
+                folder = self._folder
+                file = folder.supervisor_events if number < 0 else folder.broker_events(number)
+                address = EventsAddress.read(str(file))
+                with TraceClient(address, gauges=number >= 0, since_us=0) as client:
+                    self._clients[number] = client
+                    for envelope in client:
+                        self._keep(envelope)
+            self._ended.wait(_LOOK_EVERY_S)
+
+    def _keep(self, envelope: Envelope) -> None:
+        key = envelope.source, envelope.seq, envelope.mono_us
+        with self._lock:
+            if key not in self._seen:
+                self._seen.add(key)
+                self.envelopes.append(envelope)
+
+    def close(self) -> list[Envelope]:
+        """End, and return all events in order of time."""
+        self._ended.set()
+        for client in list(self._clients.values()):
+            client.close()
+        for thread in self._threads:
+            thread.join(timeout=10.0)
+        with self._lock:
+            return sorted(self.envelopes, key=lambda one: one.mono_us)
+
+
+class Shop:
+    """An unmodified producer and an unmodified consumer, which work all the time."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        clock = SystemTime()
+        spec = LoadSpec(topic=SHOP, rate=RATE, group=NAME)
+        clients = unmodified_clients(spec, cluster.bootstrap_servers, clock)
+        self._load = Load(spec, clients, Tracer(Source(SourceKind.CLIENT, 1), clock))
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._tick, daemon=True)
+        self._load.start()
+        self._thread.start()
+
+    def _tick(self) -> None:
+        while not self._ended.wait(_LOOK_EVERY_S):
+            self._load.tick()
+
+    def close(self) -> tuple[LoadState, int]:
+        """Let it read to the end. Return its state, and how many acked records were not read."""
+        self._ended.set()
+        self._thread.join()
+        return self._load.finish(), self._load.unread
+
+
+def play(
+    parts: Sequence[Part],
+    seed: int,
+    seconds: float,
+    say: Callable[[str], None],
+    moments: Sequence[Moment] = MOMENTS,
+    patience_s: float = PATIENCE_S,
+) -> Played:
+    """Run the script of a seed for so many seconds, at least until each moment has come. Raises
+    ClusterError if the cluster itself does not start.
+    """
+    random = Random(f"capstone/{seed}")
+    order = random.sample(moments, len(moments))
+    say("starting three brokers, with all parts in each")
+    steps: dict[str, list[Step]] = {}
+    with (
+        running_cluster(NAME, props=PROPS, broker_props=wish_of(parts).broker_props) as cluster,
+        ExitStack() as stack,
+    ):
+        make_topic(cluster.bootstrap_servers, SHOP, PARTITIONS, 3, {"min.insync.replicas": "2"})
+        watch = Watch(cluster)
+        stack.callback(watch.close)
+        shop = Shop(cluster)
+        began = time.monotonic()
+        for number, one in enumerate(order, 1):
+            say(f"{number} of {len(order)}: {one.name}")
+            steps[one.name] = _moment(cluster, one, number, say, patience_s)
+            heal(cluster, patience_s)
+        while time.monotonic() - began < seconds:
+            say(f"after {time.monotonic() - began:.0f} s: {_chaos(cluster, random)}")
+            heal(cluster)
+        say("the clients read to the end")
+        state, unread = shop.close()
+        took = time.monotonic() - began
+        for broker in ALL:
+            with suppress(ClusterError):
+                cluster.stop(broker)
+        time.sleep(_LOOK_EVERY_S * 4)  # the last events are on their way
+        envelopes = watch.close()
+    return Played(took, steps, state, unread, envelopes)
+
+
+def _moment(
+    cluster: Cluster, one: Moment, number: int, say: Callable[[str], None], patience_s: float
+) -> list[Step]:
+    """Let the moment come. What fails in it is a step, and the run goes on."""
+    steps: list[Step] = []
+    with ExitStack() as stack:
+        try:
+            broker = stack.enter_context(
+                _on_topic(cluster, f"{LAB_TOPICS}{NAME}-{number}", patience_s)
+            )
+            for step in one.happens(broker, lambda words: say(f"{one.name}: {words}")):
+                steps.append(step)
+        except (ClusterError, KafkaError, OSError, TimeoutError) as error:
+            steps.append(Step("it goes on", False, f"{type(error).__name__}: {error}"))
+    return steps
+
+
+@contextmanager
+def _on_topic(cluster: Cluster, topic: str, patience_s: float) -> Iterator[LearnerBroker]:
+    """Listen anew to all brokers, and make a topic that broker 2 leads. Raises ClusterError."""
+    with ExitStack() as stack:
+        listeners = {each: Listener(cluster.events_address(each)) for each in ALL}
+        for listener in listeners.values():
+            stack.callback(listener.close)
+        broker = LearnerBroker(cluster, listeners, topic, patience_s, stack)
+        broker.create_topic()
+        yield broker
+
+
+def heal(cluster: Cluster, patience_s: float = PATIENCE_S) -> None:
+    """Let all brokers run, and wait until each partition of the shop has its whole ISR. Raises
+    ClusterError.
+    """
+    for broker in ALL:
+        state = cluster.status().broker(broker).state
+        if state == "paused":
+            cluster.resume(broker)
+        elif state != "running":
+            cluster.start(broker)
+    cluster.wait_ready()
+    end = time.monotonic() + patience_s
+    with zookeeper_of(cluster) as zookeeper:
+        while not _whole(zookeeper):
+            if time.monotonic() > end:
+                return  # what is not whole shows in the end
+            time.sleep(_LOOK_EVERY_S * 2)
+
+
+def _whole(zookeeper: Any) -> bool:
+    """Return whether all replicas of the shop are in sync. `zookeeper` is a kazoo client."""
+    path = f"/brokers/topics/{SHOP}/partitions"
+    return all(
+        len(json.loads(zookeeper.get(f"{path}/{number}/state")[0])["isr"]) == len(ALL)
+        for number in range(PARTITIONS)
+    )
+
+
+def _chaos(cluster: Cluster, random: Random) -> str:
+    """Do something bad to a broker. Return what it was."""
+    kind, broker = random.choice(CHAOS), random.choice(ALL)
+    match kind:
+        case "pause":
+            seconds = random.uniform(0.5, LONGEST_PAUSE_S)
+            cluster.pause(broker)
+            time.sleep(seconds)
+            return f"broker {broker} stood still for {seconds:.1f} s"
+        case "kill":
+            cluster.kill(broker)
+            return f"broker {broker} was killed"
+    cluster.stop(broker)
+    return f"broker {broker} was stopped in order"
+
+
+def served(played: Played, exercise: str) -> tuple[int, int]:
+    """Return how often a part was asked in all brokers and lives together, and how often it
+    failed.
+    """
+    return learner_totals(played.envelopes, exercise)
+
+
+def first_failure(played: Played, exercise: str) -> str:
+    """Return what a part did wrong for the first time, or an empty text."""
+    for one in played.envelopes:
+        if isinstance(one.event, LearnerFailed) and one.event.exercise == exercise:
+            where = f"line {one.event.line}: " if one.event.line else ""
+            return f"{where}{one.event.message}"
+    return ""

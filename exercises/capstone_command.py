@@ -1,0 +1,202 @@
+"""`kafka-edu lab capstone`: all that a learner has built, under faults, and a certificate."""
+
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from kafka_edu.cli.report import Report
+from kafka_edu.common.python_process import command_line
+
+from .exercise_id import DIRECTORY
+from .my_broker import Part, my_parts, parts_of, reference_parts
+from .my_broker_command import show_parts
+from .runner.manifest import load_manifest
+from .runner.workplace import Workplace
+
+if TYPE_CHECKING:
+    from .capstone import Played
+    from .certificate import Certificate
+
+SECONDS: Final = 180.0
+PAGE: Final = "certificate.html"
+PICTURE: Final = "certificate.png"
+
+
+@click.command("capstone")
+@DIRECTORY
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0),
+    default=SECONDS,
+    show_default=True,
+    help="How long brokers are killed, paused and stopped; 0: only until each part had its moment.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="The order of what happens.")
+@click.option("--solutions", is_flag=True, help="Take the reference solutions, not your files.")
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="EXERCISE",
+    help="Let our part serve in place of yours; may be given several times.",
+)
+@click.option("--alone", is_flag=True, help="Do not run the same with our own parts, to compare.")
+@click.option("--name", default="", help="Your name, for the certificate.")
+@click.option(
+    "--wrong",
+    is_flag=True,
+    help="Prove the capstone: one wrong part at a time, each has to fail in its own moment.",
+)
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    help=f"Where {PAGE} and {PICTURE} are written.",
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write figures and targets there too.",
+)
+def capstone(
+    directory: Path | None,
+    seconds: float,
+    seed: int,
+    solutions: bool,
+    without: tuple[str, ...],
+    alone: bool,
+    name: str,
+    wrong: bool,
+    folder: Path,
+    json_file: Path | None,
+) -> None:
+    """Let everything that you have passed serve together, while brokers die for three minutes.
+
+    Two unmodified clients work all the time. Graded is what they lose, what the events say, and
+    whether each of your parts did its work in its moment. Parts that you have not written are ours.
+    A run that holds ends with a certificate. Exits with 1 if something does not hold.
+    """
+    exercises = list(load_manifest().values())
+    console = Console()
+    if wrong:
+        from .capstone_wrong import prove_wrong_parts
+
+        report = prove_wrong_parts(seed, console)
+        _end(report, console, json_file)
+    if solutions:
+        parts = reference_parts(exercises, without)
+    else:
+        parts = my_parts([Workplace(exercise, directory) for exercise in exercises], without)
+    show_parts(console, parts)
+    if not any(part.mine for part in parts):
+        raise click.ClickException(
+            "nothing in it would be yours: pass an exercise first, for example"
+            f" {command_line('lab start 02-1')}"
+        )
+    ours = None if alone else parts_of([part.exercise for part in parts], {}, {}, ())
+    report = _run(console, parts, ours, seed, seconds, name, folder)
+    _end(report, console, json_file)
+
+
+def _end(report: Report, console: Console, json_file: Path | None) -> None:
+    """Show the report, write it, and exit with 0 or 1."""
+    report.show(console)
+    if json_file is not None:
+        try:
+            report.write(json_file)
+        except OSError as error:
+            raise click.ClickException(f"cannot write {json_file}: {error.strerror}") from error
+    raise click.exceptions.Exit(0 if report.holds else 1)
+
+
+def _run(
+    console: Console,
+    parts: Sequence[Part],
+    ours: Sequence[Part] | None,
+    seed: int,
+    seconds: float,
+    name: str,
+    folder: Path,
+) -> Report:
+    from kafka_edu.supervisor.cluster import ClusterError
+
+    from .capstone import MOMENTS, play
+    from .capstone_judge import vacancies
+    from .capstone_report import lines_of, report_of
+
+    def played(of: Sequence[Part], whose: str) -> "Played":
+        with console.status("starting") as status:
+
+            def say(words: str) -> None:
+                status.update(escape(f"{whose}: {words}"))
+
+            return play(of, seed, seconds, say)
+
+    try:
+        first = played(ours, "ours") if ours is not None else None
+        second = played(parts, "yours")
+    except ClusterError as error:
+        raise click.ClickException(f"{error}; try again when nothing else runs") from error
+    report = report_of(second, parts, first)
+    _show_moments(console, second)
+    if report.holds:
+        from .certificate import Certificate
+
+        longest = max((one.ms for one in vacancies(second.envelopes)), default=0.0)
+        before = (
+            None
+            if first is None
+            else max((one.ms for one in vacancies(first.envelopes)), default=0.0)
+        )
+        _write_certificate(
+            Certificate(
+                name,
+                datetime.date.today().isoformat(),
+                second.seconds,
+                seed,
+                second.load.acked,
+                second.load.lost,
+                second.acts,
+                longest,
+                before,
+                lines_of(second, parts, MOMENTS),
+                second.envelopes,
+            ),
+            folder,
+        )
+    return report
+
+
+def _show_moments(console: Console, played: "Played") -> None:
+    table = Table("part", "what came of its moment", "")
+    for name, steps in played.steps.items():
+        failed = [step for step in steps if not step.passed]
+        verdict = "[red]no[/]" if failed else "[green]yes[/]"
+        seen = f"{failed[0].says}: {failed[0].seen}" if failed else f"{len(steps)} steps"
+        table.add_row(name, escape(seen), verdict)
+    console.print(table)
+
+
+def _write_certificate(made: "Certificate", folder: Path) -> None:
+    from kafka_edu.instruments.drawings.figure import DrawingError
+
+    from .certificate import page, picture
+    from .learner_broker import ALL
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / PAGE).write_text(page(made, ALL), encoding="utf-8")
+        (folder / PICTURE).write_bytes(picture(made, ALL))
+    except OSError as error:
+        raise click.ClickException(f"cannot write to {folder}: {error.strerror}") from error
+    except DrawingError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"Your certificate: {folder / PAGE}, and as a picture {folder / PICTURE}")

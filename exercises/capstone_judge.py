@@ -1,0 +1,162 @@
+"""The invariants of the capstone, held against the events of a run. No cluster is needed here."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.controller import ControllerElected, LeaderElected
+from kafka_edu.trace.events.learner import (
+    LearnerFailed,
+    LearnerInstalled,
+    LearnerSampled,
+    LearnerServed,
+    LearnerSnapshot,
+)
+from kafka_edu.trace.events.replication import (
+    BecameFollower,
+    BecameLeader,
+    HighWatermarkAdvanced,
+    ReplicaStopped,
+)
+from kafka_edu.trace.events.server import ServerStarting
+from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessPaused
+
+from .runner.verdict import Step
+
+_ORDERS: Final = BecameLeader | BecameFollower | ReplicaStopped
+_TOTALS: Final = LearnerSampled | LearnerSnapshot | LearnerServed
+US_A_MS: Final = 1_000
+
+
+def judge(envelopes: Sequence[Envelope]) -> list[Step]:
+    """Return what holds of a run, whose events stand in order of time. O(events)."""
+    return [
+        _one_leader(envelopes),
+        _one_controller(envelopes),
+        _marks_never_go_back(envelopes),
+        _no_old_orders(envelopes),
+    ]
+
+
+def _one_leader(envelopes: Iterable[Envelope]) -> Step:
+    """In each leader epoch of a partition one broker led."""
+    leaders: dict[tuple[str, int, int], set[int | None]] = defaultdict(set)
+    for one in envelopes:
+        if isinstance(one.event, BecameLeader):
+            key = one.event.topic, one.event.partition, one.event.leader_epoch
+            leaders[key].add(one.broker)
+    two = [key for key, brokers in leaders.items() if len(brokers) > 1]
+    seen = f"{len(leaders)} epochs"
+    if two:
+        topic, partition, epoch = two[0]
+        seen = f"{topic}-{partition} had two in epoch {epoch}"
+    return Step("one leader in each epoch of a partition", not two, seen)
+
+
+def _one_controller(envelopes: Iterable[Envelope]) -> Step:
+    """In each controller epoch one broker decided."""
+    epochs: dict[int, set[int | None]] = defaultdict(set)
+    for one in envelopes:
+        if isinstance(one.event, ControllerElected):
+            epochs[one.event.epoch].add(one.broker)
+    two = [epoch for epoch, brokers in epochs.items() if len(brokers) > 1]
+    seen = f"epoch {two[0]} had two" if two else f"{len(epochs)} epochs"
+    return Step("one controller in each epoch", not two, seen)
+
+
+def _marks_never_go_back(envelopes: Iterable[Envelope]) -> Step:
+    """Within a leader's epoch the high watermark of the leader only grows."""
+    last: dict[tuple[str, int, int], int] = {}
+    says = "the high watermark never goes back within a leader's epoch"
+    for one in envelopes:
+        event = one.event
+        if isinstance(event, HighWatermarkAdvanced) and event.is_leader:
+            key = event.topic, event.partition, event.leader_epoch
+            if event.after < last.get(key, 0) or event.after < event.before:
+                return Step(
+                    says,
+                    False,
+                    f"{event.topic}-{event.partition}, epoch {event.leader_epoch}: from"
+                    f" {last.get(key, event.before)} to {event.after}",
+                )
+            last[key] = event.after
+    return Step(says, True, f"{len(last)} epochs of partitions")
+
+
+def _no_old_orders(envelopes: Iterable[Envelope]) -> Step:
+    """No broker obeys a controller after it has obeyed a later one."""
+    highest: dict[int | None, int] = defaultdict(int)
+    obeyed = 0
+    says = "no order of an old controller was obeyed"
+    for one in envelopes:
+        if isinstance(one.event, ServerStarting):
+            highest[one.broker] = 0
+        elif isinstance(one.event, BecameLeader | BecameFollower):
+            epoch = one.event.controller_epoch
+            if epoch < highest[one.broker]:
+                return Step(
+                    says,
+                    False,
+                    f"broker {one.broker} obeyed epoch {epoch} after {highest[one.broker]}",
+                )
+            highest[one.broker], obeyed = epoch, obeyed + 1
+    return Step(says, True, f"{obeyed} orders")
+
+
+def learner_totals(envelopes: Iterable[Envelope], exercise: str) -> tuple[int, int]:
+    """Return how often a part was asked, and how often it failed, in all brokers and lives
+    together. The counts of one life only grow.
+    """
+    calls = failures = 0
+    present: dict[int | None, tuple[int, int]] = {}
+    for one in envelopes:
+        event = one.event
+        if isinstance(event, LearnerInstalled) and event.exercise == exercise:
+            before = present.pop(one.broker, (0, 0))
+            calls, failures = calls + before[0], failures + before[1]
+        elif isinstance(event, _TOTALS) and event.exercise == exercise:
+            present[one.broker] = event.total.calls, event.total.failures
+        elif isinstance(event, LearnerFailed) and event.exercise == exercise:
+            known = present.get(one.broker, (0, 0))
+            present[one.broker] = known[0], max(known[1], event.failures)
+    return (
+        calls + sum(one[0] for one in present.values()),
+        failures + sum(one[1] for one in present.values()),
+    )
+
+
+class Vacancy(NamedTuple):
+    """The time from a broker's end, or from when it stood still, to the next leader."""
+
+    partition: str
+    ms: float
+
+
+def vacancies(envelopes: Sequence[Envelope]) -> list[Vacancy]:
+    """Return how long each partition was without a leader that lives, after a broker was killed."""
+    killed: dict[int, int] = {}
+    found = []
+    for one in envelopes:
+        match one.event:
+            case ProcessEnded(child=child, signal="SIGKILL") if child.broker is not None:
+                killed[child.broker] = one.mono_us
+            case LeaderElected(old_leader=old, topic=topic, partition=partition) if old in killed:
+                ms = (one.mono_us - killed[old]) / US_A_MS
+                found.append(Vacancy(f"{topic}-{partition}", ms))
+            case ServerStarting():
+                if one.broker is not None:
+                    killed.pop(one.broker, None)
+    return found
+
+
+def acts(envelopes: Iterable[Envelope]) -> dict[str, int]:
+    """Return what was done to brokers, and how often."""
+    counts = {"killed": 0, "paused": 0, "stopped": 0}
+    for one in envelopes:
+        match one.event:
+            case ProcessEnded(child=child, signal=signal) if child.broker is not None:
+                counts["killed" if signal == "SIGKILL" else "stopped"] += 1
+            case ProcessPaused(child=child) if child.broker is not None:
+                counts["paused"] += 1
+    return counts

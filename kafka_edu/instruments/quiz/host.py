@@ -1,0 +1,152 @@
+"""Follows a presentation, and lets a game ask what it asks: the question is open while the
+presenter shows it, the cluster answers, and points are given with the presentation's own answer.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final
+
+from kafka_edu.common.words import plural
+from kafka_edu.instruments.presenter.expectation import readable
+from kafka_edu.instruments.presenter.presentation import Phase as PresentationPhase
+from kafka_edu.instruments.presenter.presentation import Presentation
+from kafka_edu.instruments.presenter.script import Question
+from kafka_edu.instruments.quiz.game import SHORT, Ask, Game, Phase, QuizError
+
+Serving = Callable[[], AbstractAsyncContextManager[str]]
+"""Serves the page, and yields the line that says where it is."""
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+
+
+class QuizHost:
+    """The audience of one presentation."""
+
+    def __init__(self, game: Game, serving: Serving | None = None) -> None:
+        """Without `serving` there is no network: the teacher types each team's answer."""
+        self.game = game
+        self._serving = serving
+        self._tokens: dict[str, str] = {}
+        """Letter → token, of teams whose answers are typed."""
+        self._open: tuple[int, Question] | None = None
+        self._letter = ""
+        self._digits = ""
+        self._said = ""
+        self._welcomed = False
+        self.where = ""
+        """How to join, in a line; empty without a network."""
+
+    def seat(self, names: list[str]) -> None:
+        """Let teams in whose answers are typed: each gets a letter, in this order. Raises
+        QuizError.
+        """
+        if len(names) > len(_LETTERS):
+            raise QuizError(f"at most {len(_LETTERS)} teams can be typed")
+        for letter, name in zip(_LETTERS, names, strict=False):
+            self._tokens[letter] = self.game.join(name)
+
+    @asynccontextmanager
+    async def serve(self) -> AsyncIterator[None]:
+        """Serve the page, if there is one, for the length of a block. Raises OSError."""
+        if self._serving is None:
+            yield
+            return
+        async with self._serving() as where:
+            self.where = where
+            yield
+
+    def look(self, at: Presentation) -> list[str]:
+        """Follow the presentation. Return new lines for the screen."""
+        if self.where and not self._welcomed:
+            self._welcomed = True
+            return [self.where]
+        if at.phase is PresentationPhase.QUESTION and not at.looking_back:
+            if self._open is None or self._open[0] != at.step:
+                return [*self._reveal(at), *self._ask(at)]
+            return self._progress()
+        if self._open is not None and at.phase is PresentationPhase.WATCHING:
+            self.game.close()
+            return []
+        lines = self._reveal(at)
+        if at.phase is PresentationPhase.END and self.game.phase is not Phase.END:
+            self.game.end()
+            lines += ["The quiz is over.", *self._ranking(self.game.teams)]
+        return lines
+
+    def _ask(self, at: Presentation) -> list[str]:
+        ask = at.present.ask
+        if ask is None or not ask.has_answer:
+            return []
+        self._open = (at.step, ask)
+        unit = ask.number.unit if ask.number is not None else ""
+        choices = tuple(readable(one, at.names) for one in ask.choices)
+        self.game.open(Ask(self.game.asked + 1, readable(ask.question, at.names), choices, unit))
+        self._said, self._letter, self._digits = "", "", ""
+        if self._serving is not None:
+            return [self.where, "The space key closes the question."]
+        seats = ", ".join(
+            f"{letter} {name}" for letter, name in zip(self._tokens, self._names(), strict=True)
+        )
+        return [f"A letter and a digit answer for a team: {seats}. The space key closes."]
+
+    def _names(self) -> list[str]:
+        return [str(self.game.state_of(token)["name"]) for token in self._tokens.values()]
+
+    def _progress(self) -> list[str]:
+        """Return a line when more teams have answered."""
+        line = f"{self.game.answered} of {plural(self.game.teams, 'team')} have answered"
+        if line == self._said or not self.game.answered:
+            return []
+        self._said = line
+        return [line]
+
+    def _reveal(self, at: Presentation) -> list[str]:
+        """Give points for the question that was open."""
+        if self._open is None:
+            return []
+        _, ask = self._open
+        self._open = None
+        right = readable(ask.right_words(at.names), at.names)
+        if ask.number is None:
+            right = f"{ask.right}  {right}"
+        self._take_number()
+        self.game.reveal(lambda said: not ask.missed(said, at.names), right)
+        counts = ", ".join(f"{n}: {count}" for n, count in enumerate(self.game.counts(), 1))
+        said = f"Answers by choice: {counts}" if counts else ""
+        return [*([said] if said and self.game.teams else []), *self._ranking(SHORT)]
+
+    def _ranking(self, most: int) -> list[str]:
+        return [f"{one.rank:>3}. {one.name}  {one.points}" for one in self.game.ranking()[:most]]
+
+    def key(self, key: str) -> bool:
+        """Take a key of the teacher, if answers are typed: a letter chooses a team, digits are its
+        answer. Return whether it was one.
+        """
+        if self._serving is not None or self.game.phase is not Phase.OPEN:
+            return False
+        if key in self._tokens:
+            self._take_number()
+            self._letter = key
+            return True
+        if not key.isdecimal():
+            self._take_number()
+            return False
+        if not self._letter:
+            return True
+        if self.game.ask is not None and self.game.ask.choices:
+            self._say(int(key))
+            self._letter = ""
+        else:
+            self._digits = (self._digits + key)[:12]
+        return True
+
+    def _take_number(self) -> None:
+        """Take the number that was typed, if any."""
+        if self._digits and self._letter:
+            self._say(int(self._digits))
+        self._letter = self._digits = ""
+
+    def _say(self, value: int) -> None:
+        try:
+            self.game.answer(self._tokens[self._letter], value)
+        except QuizError:
+            return  # there is no such choice: the letter and another digit
