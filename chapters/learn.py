@@ -5,7 +5,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 from rich.console import Console
@@ -118,14 +118,27 @@ def next_step(steps: Sequence[Step]) -> Step | None:
     help="The folder of your work (default: lab).",
 )
 @click.option("--go/--no-go", default=True, help="Whether to offer the key that goes there.")
-def learn(directory: Path | None, go: bool) -> None:
+@click.option(
+    "--prove",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Run the whole course by fast runs and the reference solutions; an hour or two. FILE keeps"
+    " what is proved: the same command goes on from there.",
+)
+def learn(directory: Path | None, go: bool, prove: Path | None) -> None:
     """Show your way through the course, and go to the next step with one key."""
     console = Console()
     steps = way(directory)
+    if prove is not None:
+        _prove(steps, prove, console)
     coming = next_step(steps)
     show(console, steps, coming)
     if coming is None:
         console.print("You have done everything that there is. More chapters are being written.")
+        console.print(
+            f"[bold]Last:[/] your own broker under faults: {command_line('lab capstone')}",
+            highlight=False,
+        )
         return
     if not go or not sys.stdin.isatty():
         return
@@ -133,6 +146,17 @@ def learn(directory: Path | None, go: bool) -> None:
     if click.getchar() in ("\r", "\n"):
         sys.stdout.flush()
         take(coming)
+
+
+def _prove(steps: Sequence[Step], file: Path, console: Console) -> NoReturn:
+    from .whole_course import prove
+
+    try:
+        report = prove(steps, file, console)
+    except (OSError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+    report.show(console)
+    raise click.exceptions.Exit(0 if report.holds else 1)
 
 
 def show(console: Console, steps: Sequence[Step], coming: Step | None) -> None:

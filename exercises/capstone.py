@@ -27,6 +27,7 @@ from kafka_edu.trace.events.client import LoadState
 from kafka_edu.trace.events.learner import LearnerFailed
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient
 from kafka_edu.trace.tracer import Tracer
+from kafka_edu.trace.wire_format import TraceFormatError
 
 from .capstone_judge import acts, learner_totals
 from .ch02_timing_wheel import live as wheel
@@ -60,6 +61,8 @@ PROPS: Final[Mapping[str, str]] = {
 PATIENCE_S: Final = 90.0
 CHAOS: Final = ("pause", "kill", "stop")
 LONGEST_PAUSE_S: Final = 3.0
+LAST_COUNTS_S: Final = 1.0
+"""Brokers tell twice a second how often a part was asked."""
 _LOOK_EVERY_S: Final = 0.05
 
 Happens = Callable[[LearnerBroker, Callable[[str], None]], Iterator[Step]]
@@ -127,7 +130,7 @@ class Watch:
         listened to again when it lives.
         """
         while not self._ended.is_set():
-            with suppress(OSError, ValueError):
+            with suppress(OSError, TraceFormatError):  # it is down, or just starting
                 folder = self._folder
                 file = folder.supervisor_events if number < 0 else folder.broker_events(number)
                 address = EventsAddress.read(str(file))
@@ -213,10 +216,7 @@ def play(
         say("the clients read to the end")
         state, unread = shop.close()
         took = time.monotonic() - began
-        for broker in ALL:
-            with suppress(ClusterError):
-                cluster.stop(broker)
-        time.sleep(_LOOK_EVERY_S * 4)  # the last events are on their way
+        time.sleep(LAST_COUNTS_S)
         envelopes = watch.close()
     return Played(took, steps, state, unread, envelopes)
 

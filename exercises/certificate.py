@@ -149,8 +149,8 @@ def _controllers(envelopes: Sequence[Envelope], begin: float, step: float) -> st
 def picture(made: Certificate, brokers: Sequence[int]) -> bytes:
     """Return the certificate as PNG. Raises DrawingError."""
     figure = timeline(made.envelopes, brokers)
-    words = [title_of(made), *sentences(made)]
-    rows = [f'<td border="0" align="left">{escape(one)}</td>' for one in words]
+    rows = [f'<td border="0" align="left"><b>{escape(title_of(made))}</b></td>']
+    rows += [f'<td border="0" align="left">{escape(one)}</td>' for one in sentences(made)]
     for line in made.lines:
         whose = line.whose or "ours"
         text = f"{line.name}: {whose}, asked {line.asked:,} times"

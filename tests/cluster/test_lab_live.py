@@ -39,6 +39,7 @@ from kafka_edu.trace.events.supervisor import ActionAsked, LinkChanged, LinkSnap
 from kafka_edu.trace.events.trace import RingEnds, SnapshotEnds
 from kafka_edu.trace.trace_client import EventsAddress, subscribe
 from kafka_edu.zk.apache import ApacheZooKeeperError, check_installed
+from tests.drawn import drawn
 
 EXERCISE = find_exercise("02-1")
 NO_PATIENCE_S = 10.0
@@ -73,82 +74,117 @@ def test_the_reference_answers_the_produces_of_broker_2(tmp_path: Path) -> None:
     ]
 
 
+#: exercise, a place of its reference, what stands there in a wrong answer, and the step that fails
+SERVING = [
+    (
+        "03-3",
+        "if available >= self.min_bytes:",
+        "if True:",
+        "a reader that wants 10,000 bytes gets no answer with less",
+    ),
+    (
+        "04-1",
+        '"DeletionSuccessful": frozenset({"DeletionStarted"})',
+        '"DeletionSuccessful": frozenset({"Offline"})',
+        "the topic is deleted to its end",
+    ),
+    (
+        "04-2",
+        "if broker in self.stops:",
+        "if False:",
+        "the topic is deleted to its end",
+    ),
+    (
+        "04-3",
+        "        if missing:",
+        "        if False:",
+        "no old replica was stopped before all of the target were in sync",
+    ),
+    (
+        "05-1",
+        "self.tried = epoch + 1",
+        "self.tried = epoch",
+        "/controller is deleted: one of them takes it",
+    ),
+    (
+        "05-2",
+        "if bucket > self.bucket_of[session]:",
+        "if False:",
+        "no session ends while its client is heard",
+    ),
+    (
+        "06-1",
+        'return ("wait", self.backoff_ms) if self.left else ("stop", False)',
+        'return "stop", False',
+        "the controller does not answer: broker 2 asks on",
+    ),
+    (
+        "06-2",
+        "(to_move if leader == broker else to_stop).append(name)",
+        "to_move.extend([name] * (leader == broker))",
+        "the controller moves one, stops one, and none remains",
+    ),
+    (
+        "06-3",
+        "if clean or not bases:",
+        "if not bases:",
+        "after a clean end the start reads nothing",
+    ),
+    (
+        "07-1",
+        "return able[0], [one for one in isr if one in live]",
+        "return able[0], list(isr)",
+        "each leader is the one whom the sets of that moment ask for",
+    ),
+    (
+        "07-2",
+        "return leo >= hw and leo >= epoch_start",
+        "return True",
+        "the follower joins when it has all that is committed",
+    ),
+    (
+        "07-3",
+        "return min(end, leader_end, leo), True",
+        "return leo, True",
+        "broker 2 cuts its log exactly where the two part",
+    ),
+    (
+        "08-1",
+        "if version == 0:",
+        "if version < 0:",
+        "the answers are those of a broker, and broker 1 is dead",
+    ),
+    (
+        "08-2",
+        "max(living",
+        "min(living",
+        "each client goes where it belongs when both clusters serve",
+    ),
+    (
+        "08-3",
+        '"Down": down_after',
+        '"Down": 1',
+        "Down after 4 failures in a row, Up after 3 answers",
+    ),
+    (
+        "08-4",
+        "return leader if leader in brokers else -1",
+        "self.known = getattr(self, 'known', {}); return self.known.setdefault(group, leader)",
+        "your code did it, without an error",
+    ),
+    (
+        "08-5",
+        '("is_internal", 1)',
+        '("is_internal", 4)',
+        "a client of version 2 reads the answer",
+    ),
+]
+SOME = drawn(SERVING, 10)
+"""Those that are tried: each takes a cluster twice."""
+
+
 @pytest.mark.parametrize(
-    ("exercise_id", "right", "wrong", "failed"),
-    [
-        (
-            "03-3",
-            "if available >= self.min_bytes:",
-            "if True:",
-            "a reader that wants 10,000 bytes gets no answer with less",
-        ),
-        (
-            "04-1",
-            '"DeletionSuccessful": frozenset({"DeletionStarted"})',
-            '"DeletionSuccessful": frozenset({"Offline"})',
-            "the topic is deleted to its end",
-        ),
-        (
-            "04-2",
-            "if broker in self.stops:",
-            "if False:",
-            "the topic is deleted to its end",
-        ),
-        (
-            "04-3",
-            "        if missing:",
-            "        if False:",
-            "no old replica was stopped before all of the target were in sync",
-        ),
-        (
-            "05-1",
-            "self.tried = epoch + 1",
-            "self.tried = epoch",
-            "/controller is deleted: one of them takes it",
-        ),
-        (
-            "05-2",
-            "if bucket > self.bucket_of[session]:",
-            "if False:",
-            "no session ends while its client is heard",
-        ),
-        (
-            "06-1",
-            'return ("wait", self.backoff_ms) if self.left else ("stop", False)',
-            'return "stop", False',
-            "the controller does not answer: broker 2 asks on",
-        ),
-        (
-            "06-2",
-            "(to_move if leader == broker else to_stop).append(name)",
-            "to_move.extend([name] * (leader == broker))",
-            "the controller moves one, stops one, and none remains",
-        ),
-        (
-            "06-3",
-            "if clean or not bases:",
-            "if not bases:",
-            "after a clean end the start reads nothing",
-        ),
-        (
-            "07-1",
-            "return able[0], [one for one in isr if one in live]",
-            "return able[0], list(isr)",
-            "each leader is the one whom the sets of that moment ask for",
-        ),
-        (
-            "07-2",
-            "return leo >= hw and leo >= epoch_start",
-            "return True",
-            "the follower joins when it has all that is committed",
-        ),
-        (
-            "07-3",
-            "return min(end, leader_end, leo), True",
-            "return leo, True",
-            "broker 2 cuts its log exactly where the two part",
-        ),
-    ],
+    ("exercise_id", "right", "wrong", "failed"), SOME, ids=[one[0] for one in SOME]
 )
 def test_the_reference_serves_and_a_wrong_answer_shows(
     exercise_id: str, right: str, wrong: str, failed: str, tmp_path: Path

@@ -1,0 +1,31 @@
+"""Some of many cases that take long: which ones, the commit decides. So each commit has others, and
+a run can be repeated.
+
+KAFKA_EDU_ALL=1 runs all of them.
+"""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import TypeVar
+
+T = TypeVar("T")
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def drawn(cases: Sequence[T], most: int) -> list[T]:
+    """Return that many of the cases, in their order."""
+    if os.environ.get("KAFKA_EDU_ALL") or len(cases) <= most:
+        return list(cases)
+    chosen = set(Random(commit()).sample(range(len(cases)), most))
+    return [case for number, case in enumerate(cases) if number in chosen]
+
+
+def commit() -> str:
+    """Return the commit of this checkout, or an empty text where there is none."""
+    done = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip()
