@@ -22,9 +22,9 @@ from kafka_edu.clients.load.load import Load, LoadSpec, unmodified_clients
 from kafka_edu.common.time import SystemTime
 from kafka_edu.learner.lab_partitions import LAB_TOPICS
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
-from kafka_edu.trace.event import Envelope, Source, SourceKind
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Source, SourceKind
 from kafka_edu.trace.events.client import LoadState
-from kafka_edu.trace.events.learner import LearnerFailed
+from kafka_edu.trace.events.learner import LearnerFailed, LearnerSampled
 from kafka_edu.trace.trace_client import EventsAddress, TraceClient
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.trace.wire_format import TraceFormatError
@@ -114,7 +114,6 @@ class Watch:
     def __init__(self, cluster: Cluster) -> None:
         self._folder = cluster.folder  # the cluster itself is asked by one thread alone
         self._ended = threading.Event()
-        self._seen: set[tuple[Source, int, int]] = set()
         self._lock = threading.Lock()
         self._clients: dict[int, TraceClient] = {}
         self.envelopes: list[Envelope] = []
@@ -141,10 +140,11 @@ class Watch:
             self._ended.wait(_LOOK_EVERY_S)
 
     def _keep(self, envelope: Envelope) -> None:
-        key = envelope.source, envelope.seq, envelope.mono_us
-        with self._lock:
-            if key not in self._seen:
-                self._seen.add(key)
+        """Keep an event. Of the samples only those of learners' parts count."""
+        known = EVENT_TYPES.get(envelope.name)
+        sample = known is not None and known.kind is Kind.GAUGE
+        if not sample or isinstance(envelope.event, LearnerSampled):
+            with self._lock:
                 self.envelopes.append(envelope)
 
     def close(self) -> list[Envelope]:

@@ -70,7 +70,7 @@ CLIENTS: Final[dict[str, Callable[[], Client]]] = {
     "kafkajs": kafkajs,
 }
 #: Clients that produce although the proxy lists only Metadata and ApiVersions.
-ASK_FOR_METADATA_ALONE: Final = ("confluent-kafka", "aiokafka")
+ASK_FOR_METADATA_ALONE: Final = ("confluent-kafka", "aiokafka", "sarama", "franz")
 #: Settings for a slow machine: a target that takes long to answer is not down.
 PATIENT: Final = ("--refresh-ms", "200", "--timeout-ms", "30000")
 #: The first test of each client fetches and builds that client, so the time-out is long.
@@ -162,6 +162,15 @@ def test_an_idempotent_producer_asks_its_bootstrap_server_for_a_producer_id(
         client.produce(address, topic, COUNT, "none")
     acked = fill(servers, topic, COUNT)
     assert sorted(client.consume(address, topic, COUNT)) == acked
+
+
+def test_kafkajs_judges_the_cluster_by_its_first_server(
+    servers: str, honest: tuple[RunningProxy, str]
+) -> None:
+    _, address = honest
+    topic_on(servers, address, "judged-by-kafkajs")
+    with pytest.raises(AssertionError, match="does not support the requested API version"):
+        CLIENTS["kafkajs"]().produce(address, "judged-by-kafkajs", COUNT, "none")
 
 
 def test_kafka_python_judges_the_cluster_by_its_first_server(
