@@ -8,7 +8,6 @@ from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.events.controller import ControllerElected, LeaderElected
 from kafka_edu.trace.events.learner import (
     LearnerFailed,
-    LearnerInstalled,
     LearnerSampled,
     LearnerServed,
     LearnerSnapshot,
@@ -112,14 +111,14 @@ def learner_totals(envelopes: Iterable[Envelope], exercise: str) -> tuple[int, i
     present: dict[int | None, tuple[int, int]] = {}
     for one in envelopes:
         event = one.event
-        if isinstance(event, LearnerInstalled) and event.exercise == exercise:
-            before = present.pop(one.broker, (0, 0))
-            calls, failures = calls + before[0], failures + before[1]
-        elif isinstance(event, _TOTALS) and event.exercise == exercise:
-            present[one.broker] = event.total.calls, event.total.failures
-        elif isinstance(event, LearnerFailed) and event.exercise == exercise:
+        if isinstance(event, LearnerFailed) and event.exercise == exercise:
             known = present.get(one.broker, (0, 0))
             present[one.broker] = known[0], max(known[1], event.failures)
+        elif isinstance(event, _TOTALS) and event.exercise == exercise:
+            known, total = present.get(one.broker, (0, 0)), event.total
+            if total.calls < known[0]:  # another life begins
+                calls, failures = calls + known[0], failures + known[1]
+            present[one.broker] = total.calls, total.failures
     return (
         calls + sum(one[0] for one in present.values()),
         failures + sum(one[1] for one in present.values()),

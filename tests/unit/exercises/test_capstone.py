@@ -19,7 +19,7 @@ from kafka_edu.learner.seams import BROKER, seams_of
 from kafka_edu.trace.event import Envelope, Event, Source, SourceKind
 from kafka_edu.trace.events.client import LoadState
 from kafka_edu.trace.events.controller import ControllerElected, LeaderElected
-from kafka_edu.trace.events.learner import LearnerCalls, LearnerInstalled, LearnerSampled
+from kafka_edu.trace.events.learner import LearnerCalls, LearnerSampled
 from kafka_edu.trace.events.replication import BecameLeader, HighWatermarkAdvanced
 from kafka_edu.trace.events.supervisor import (
     ProcessEnded,
@@ -145,8 +145,8 @@ def test_calls_are_counted_over_all_lives() -> None:
         total = LearnerCalls(calls=calls, failures=1)
         return told(0, at_s, LearnerSampled(exercise="02-1", total=total))
 
-    again = told(0, 3.0, LearnerInstalled(exercise="02-1", replaces="", file=""))
-    assert learner_totals([sampled(1, 5), sampled(2, 8), again, sampled(4, 3)], "02-1") == (11, 2)
+    lives = [sampled(1, 5), sampled(2, 8), sampled(3, 0), sampled(4, 3)]
+    assert learner_totals(lives, "02-1") == (11, 2)
     assert learner_totals([], "02-1") == (0, 0)
 
 
