@@ -29,6 +29,8 @@ CLIENT_PATIENCE_MS: Final = 30_000
 READ_LIMIT_S: Final = 60.0
 OTHERS_LIMIT_S: Final = 300.0
 """For what brokers and clients do by themselves."""
+CAPTURE: Final = "edu.capture.clients"
+"""`kafka-edu wire capture` sets it."""
 BEFORE: Final = "before.json"
 """In the learner's folder."""
 MOVE_ORDER: Final = "/admin/reassign_partitions"
@@ -244,6 +246,7 @@ class LabCluster:
                     *[(f"broker {number}", f"brokers/{number}") for number in cluster.broker_ids],
                 )
                 for key, value in sorted(config(f"/config/{path}").items())
+                if key != CAPTURE  # who looks at the wire changes nothing
             ]
             topic = json.loads(data)
             return TopicFacts(
