@@ -135,10 +135,7 @@ def chapter(
     if number is None:
         list_chapters()
         return
-    known = find_chapters()
-    chosen = known.get(number.zfill(2))
-    if chosen is None:
-        raise click.UsageError(f"there is no chapter '{number}'; there are: {', '.join(known)}")
+    chosen = chapter_of(number)
     if part is not None:
         chosen = _part_of(chosen, part)
     if read:
@@ -162,6 +159,15 @@ def chapter(
         _require_packages(chosen)
     with told_errors(chosen):
         _run(chosen, plain, from_start, replay, fast, record, json_file)
+
+
+def chapter_of(number: str) -> Chapter:
+    """Return the chapter of this number. Raises click's exception if there is none."""
+    known = find_chapters()
+    chosen = known.get(number.zfill(2))
+    if chosen is None:
+        raise click.UsageError(f"there is no chapter '{number}'; there are: {', '.join(known)}")
+    return chosen
 
 
 def _part_of(chosen: Chapter, name: str) -> Chapter:

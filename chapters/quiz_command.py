@@ -17,8 +17,8 @@ from kafka_edu.common.words import cause_of
 from kafka_edu.instruments.quiz.game import Game, QuizError
 from kafka_edu.instruments.quiz.host import QuizHost
 
-from .chapter import Chapter, find_chapters
-from .command import list_chapters, presenter, run_live, told_errors
+from .chapter import Chapter
+from .command import chapter_of, list_chapters, presenter, run_live, told_errors
 
 if TYPE_CHECKING:
     from kafka_edu.instruments.quiz.server import QuizServer
@@ -86,10 +86,7 @@ def quiz(
     if number is None:
         list_chapters()
         return
-    known = find_chapters()
-    chosen = known.get(number.zfill(2))
-    if chosen is None:
-        raise click.UsageError(f"there is no chapter '{number}'; there are: {', '.join(known)}")
+    chosen = chapter_of(number)
     if csv_file is not None:
         _may_write(csv_file)
     game = Game(chosen.title)

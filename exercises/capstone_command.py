@@ -11,13 +11,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from kafka_edu.cli.report import Report
-from kafka_edu.common.python_process import command_line
 
 from .exercise_id import DIRECTORY
-from .my_broker import Part, my_parts, parts_of, reference_parts
-from .my_broker_command import show_parts
-from .runner.manifest import load_manifest
-from .runner.workplace import Workplace
+from .my_broker import Part, parts_of
+from .my_broker_command import chosen_parts, require_one, show_parts
 
 if TYPE_CHECKING:
     from .capstone import Played
@@ -84,23 +81,15 @@ def capstone(
     whether each of your parts did its work in its moment. Parts that you have not written are ours.
     A run that holds ends with a certificate. Exits with 1 if something does not hold.
     """
-    exercises = list(load_manifest().values())
     console = Console()
     if wrong:
         from .capstone_wrong import prove_wrong_parts
 
         report = prove_wrong_parts(seed, console)
         _end(report, console, json_file)
-    if solutions:
-        parts = reference_parts(exercises, without)
-    else:
-        parts = my_parts([Workplace(exercise, directory) for exercise in exercises], without)
+    parts = chosen_parts(directory, solutions, without)
     show_parts(console, parts)
-    if not any(part.mine for part in parts):
-        raise click.ClickException(
-            "nothing in it would be yours: pass an exercise first, for example"
-            f" {command_line('lab start 02-1')}"
-        )
+    require_one(parts)
     ours = None if alone else parts_of([part.exercise for part in parts], {}, {}, ())
     report = _run(console, parts, ours, seed, seconds, name, folder)
     _end(report, console, json_file)

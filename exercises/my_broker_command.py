@@ -56,6 +56,20 @@ def my_broker(
     Use it with any client. It stays up until `cluster down --cluster my-broker`, and you may kill
     its brokers like those of any other. It grows with each exercise that you pass.
     """
+    parts = chosen_parts(directory, solutions, without)
+    show_parts(Console(), parts)
+    if json_file is not None and not prove:
+        _write(json_file, parts)
+    if only_list:
+        return
+    require_one(parts)
+    if prove:
+        raise click.exceptions.Exit(0 if _prove(parts, json_file) else 1)
+    _start(parts)
+
+
+def chosen_parts(directory: Path | None, solutions: bool, without: tuple[str, ...]) -> list[Part]:
+    """Return the learner's parts, or the reference solutions. Raises click's exceptions."""
     unknown = [word for word in without if word not in SEAMS]
     if unknown:
         raise click.UsageError(
@@ -66,22 +80,17 @@ def my_broker(
     if solutions:
         if not all(one.solution.is_file() for one in exercises if one.id in SEAMS):
             raise click.ClickException("this copy of the course has no solutions")
-        parts = reference_parts(exercises, without)
-    else:
-        parts = my_parts([Workplace(exercise, directory) for exercise in exercises], without)
-    show_parts(Console(), parts)
-    if json_file is not None and not prove:
-        _write(json_file, parts)
-    if only_list:
-        return
+        return reference_parts(exercises, without)
+    return my_parts([Workplace(exercise, directory) for exercise in exercises], without)
+
+
+def require_one(parts: Sequence[Part]) -> None:
+    """Raise click's exception if nothing of the learner's would serve."""
     if not any(part.mine for part in parts):
         raise click.ClickException(
             "nothing in it would be yours: pass an exercise first, for example"
             f" {command_line('lab start 02-1')}"
         )
-    if prove:
-        raise click.exceptions.Exit(0 if _prove(parts, json_file) else 1)
-    _start(parts)
 
 
 def _prove(parts: Sequence[Part], json_file: Path | None) -> bool:
