@@ -100,11 +100,11 @@ class Played(NamedTuple):
     unread: int
     """Acked records that the consumer has not read."""
     envelopes: Sequence[Envelope]
-    """What all brokers and the supervisor told, in order of time."""
+    """The events of all brokers and of the supervisor, in order of time."""
 
     @property
     def acts(self) -> dict[str, int]:
-        """What was done to brokers, and how often."""
+        """The faults of the brokers, and how often each came."""
         return acts(self.envelopes)
 
 
@@ -240,7 +240,7 @@ def _moment(
 
 @contextmanager
 def _on_topic(cluster: Cluster, topic: str, patience_s: float) -> Iterator[LearnerBroker]:
-    """Listen anew to all brokers, and make a topic that broker 2 leads. Raises ClusterError."""
+    """Listen to all brokers, and make a topic that broker 2 leads. Raises ClusterError."""
     with ExitStack() as stack:
         listeners = {each: Listener(cluster.events_address(each)) for each in ALL}
         for listener in listeners.values():

@@ -1,4 +1,4 @@
-"""What a run of the capstone is graded by."""
+"""The report of a capstone: figures and targets."""
 
 from collections.abc import Sequence
 

@@ -26,7 +26,7 @@ class Wrong(NamedTuple):
     step: str
     """The step that fails, or its beginning."""
     seen: str
-    """What it says, or a part of that."""
+    """Its text, or a part of it."""
     name: str = ""
     """Of one of the exercise's wrong answers; empty: `edit`."""
     edit: Edit = Edit("", "")

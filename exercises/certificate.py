@@ -32,7 +32,7 @@ from kafka_edu.trace.events.supervisor import (
 )
 
 SLICES: Final = 36
-"""So many cells a row: a phone shows them all."""
+"""The number of cells in a row. A phone shows all of them."""
 RUNS, STANDS, DEAD = "runs", "stands still", "is down"
 COLOURS: Final = {RUNS: GREEN, STANDS: YELLOW, DEAD: RED}
 US_A_S: Final = 1_000_000

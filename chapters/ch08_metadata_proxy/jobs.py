@@ -214,7 +214,7 @@ class ProxyJobs:
         self._tell()
 
     def _boots(self, kind: type[Client], servers: str) -> Client | None:
-        """Let a client boot, and tell what it was told. Return it, or None."""
+        """Let a client boot, and emit what it knows then. Return it, or None."""
         try:
             client = kind(servers)
             partitions = client.boot()

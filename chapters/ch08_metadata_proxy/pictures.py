@@ -113,7 +113,7 @@ def answer_size(version: int = VERSION, live: tuple[int, ...] = BROKERS) -> int:
 
 
 def three_steps() -> Picture:
-    """Show what the client asks, and what it is told."""
+    """Show the request of a client, and the answer."""
     told = Table("partition", "leader", "at", box=None)
     answer = metadata().response
     where = {one.node_id: f"{one.host}:{one.port}" for one in answer.brokers}

@@ -17,7 +17,7 @@ from .layout_rules import VERSIONS
 
 TOPIC: Final = "lab-085"
 RECORDS: Final = 20
-#: How librdkafka is told to speak as a client of those years. It asks for no versions then.
+#: These settings let librdkafka speak as a client of those years. It asks for no versions then.
 OLD: Final = {"api.version.request": "false", "broker.version.fallback": "0.9.0"}
 
 

@@ -487,7 +487,7 @@ def test_an_operator_opens_the_door_of_08_6(tmp_path: Path) -> None:
         return [step.says for step in steps if not step.passed]
 
     boots.begin(seed, tmp_path, lambda _: None, tmp_path)
-    told = f"clients are told where broker {broker} is"
+    told = f"clients receive the address of broker {broker}"
     try:
         assert failed() == [told, "a client that comes by OUTSIDE gets an order acknowledged"]
         boots.perform([["listen", broker], ["restart", broker], ["in-sync"]], tmp_path)

@@ -1,4 +1,4 @@
-"""Who else takes part in a presentation: a class that answers its questions."""
+"""The audience of a presentation: a class that answers its questions."""
 
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol

@@ -29,7 +29,7 @@ class PresenterPanel(VerticalScroll):
         super().__init__(id="presenter")
         self.presentation = presentation
         self.said: list[str] = []
-        """What the audience said on this page."""
+        """The lines of the audience on this page."""
         self._lines: list[Line] = []
         self._palette: Palette | None = None
 

@@ -88,7 +88,7 @@ class PresenterApp(DashboardApp):
         self.presentation = presentation
         self._audience = audience
         self._said: tuple[int, list[str]] = (0, [])
-        """What the audience said on a page, and which page that is."""
+        """A page, and the lines of the audience on it."""
         self.trouble = ""
         """Why a fast presentation could not go on."""
         self._bookmark = bookmark

@@ -19,11 +19,11 @@ class Facts(NamedTuple):
     pids: tuple[int, ...]
     topic: TopicFacts
     listeners: tuple[str, ...] = ()
-    """What stands in each broker's server.properties."""
+    """The value in each broker's server.properties."""
     outside: tuple[str, ...] = ()
     """Where each broker listens for clients, as host:port."""
     told: tuple[str, ...] = ()
-    """Where clients are told to find each broker; empty: nowhere."""
+    """The address of each broker that clients receive; empty: none."""
     acked: bool = False
     """Whether a client that comes by OUTSIDE got a record acknowledged."""
     why: str = ""
@@ -37,11 +37,11 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
     yield all_run("three", now.states)
     for broker, (where, told) in enumerate(zip(before.outside, now.told, strict=True)):
         yield Step(
-            f"clients are told where broker {broker} is",
+            f"clients receive the address of broker {broker}",
             reaches(told, where),
             told
             if reaches(told, where)
-            else f"they are told {told or 'nothing'}, and it is {where}",
+            else f"they receive {told or 'nothing'}, and it is {where}",
         )
     yield Step("a client that comes by OUTSIDE gets an order acknowledged", now.acked, now.why)
     same = before.listeners == now.listeners

@@ -8,7 +8,7 @@ CLUSTER: Final = "lab-08-6"
 INSIDE, OUTSIDE = "INSIDE", "OUTSIDE"
 NOBODY, ANOTHER, NO_NAME = "nobody", "another broker", "no such name"
 KINDS: Final = (NOBODY, ANOTHER, NO_NAME)
-"""What is at the address that clients are told."""
+"""Who answers at the address that clients receive."""
 
 TICKET: Final = """\
 # Ticket {number}
@@ -33,7 +33,7 @@ class Plan(NamedTuple):
 
     broker: int
     kind: str
-    """What is at the address that clients are told: one of KINDS."""
+    """Who answers at the address that clients receive: one of KINDS."""
     mixed_up_with: int
     """The broker whose address it is, if it is another broker's; else a broker that is fine."""
 

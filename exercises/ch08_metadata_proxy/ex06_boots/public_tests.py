@@ -33,7 +33,7 @@ def test_broker(learner: Learner, truth: Plan) -> None:
     if came not in (0, 1, 2) or isinstance(came, bool):
         why = "the brokers have the numbers 0, 1 and 2, and a number is asked for"
     else:
-        why = f"what clients are told of broker {came} is where it listens"
+        why = f"the address of broker {came} that clients receive is where it listens"
     raise Mismatch("report()", Words("the broker whose address is wrong"), came, why)
 
 

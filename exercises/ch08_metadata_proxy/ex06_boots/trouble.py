@@ -172,7 +172,7 @@ def look(cluster: Cluster, doors: Sequence[str] = ()) -> Facts:
 
 
 def _told(outside: Sequence[str], broker: int) -> str:
-    """Return where clients are told to find a broker, by the first that answers."""
+    """Return the address of a broker that clients receive, from the first that answers."""
     for door in outside:
         try:
             answer = metadata(door, [TOPIC], VERSION)
@@ -187,7 +187,7 @@ def _told(outside: Sequence[str], broker: int) -> str:
 def _send(outside: Sequence[str], told: Sequence[str]) -> tuple[bool, str]:
     """Send an order as the shop does. Return whether it was acknowledged, and why not.
 
-    A client that is told a wrong address would try for half a minute: that is not waited for.
+    A client with a wrong address would try for half a minute. This function does not wait for it.
     """
     wrong = [
         broker

@@ -172,7 +172,7 @@ def situations(seed: int) -> tuple[Situation, ...]:
             f"broker {mixed[1]} advertises the address of broker {wrong}; a record for"
             f" {TOPIC}-{mixed[0]}",
             wrong,
-            "the client connects where it is told; who answers there refuses the record",
+            "the client uses the address that it received; who answers there refuses the record",
         ),
         Situation(
             f"broker {old[1]} has died, and broker {old[2]} leads {TOPIC}-{old[0]} now; a client"
@@ -191,7 +191,7 @@ def situations(seed: int) -> tuple[Situation, ...]:
             f" {TOPIC}-{stale[0]}; all brokers live; the first record for it, of a client that"
             " has just booted on the proxy",
             stale[2],
-            "the client believes what it is told; that broker answers NOT_LEADER_FOR_PARTITION",
+            "the client believes the metadata; that broker answers NOT_LEADER_FOR_PARTITION",
         ),
     ]
     random.shuffle(made)

@@ -1,6 +1,6 @@
 """Exercise 08-6: the reference solution, for the trouble of seed 0."""
 
-#: What an operator does: clients are told where the broker listens for them.
+#: What an operator does: clients receive the address at which the broker listens for them.
 ACTS = [["advertise", 2, 2], ["restart", 2], ["in-sync"]]
 
 

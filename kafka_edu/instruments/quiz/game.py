@@ -20,7 +20,7 @@ SHORT: Final = 5
 
 
 class QuizError(Exception):
-    """What was asked for is not possible. The message says why, and what to do."""
+    """A request is not possible. The message says why, and what to do."""
 
 
 class Phase(StrEnum):

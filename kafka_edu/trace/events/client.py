@@ -104,14 +104,14 @@ class ClientBooted(NamedTuple):
     client: str
     servers: str
     partitions: int
-    """Of its topic, as far as it knows now; 0 if it was told nothing."""
+    """Of its topic, as far as it knows now; 0 if it received no metadata."""
     error: str
     """Why it could not boot; empty if it could."""
 
 
 @event()
 class ClientProduced(NamedTuple):
-    """A client sent records to the brokers that it was told, and has the answers."""
+    """A client sent records to the brokers that it knows, and has the answers."""
 
     client: str
     sent: int
@@ -122,7 +122,7 @@ class ClientProduced(NamedTuple):
 
 @event()
 class BytesCounted(NamedTuple):
-    """So many bytes came into sockets while clients worked."""
+    """The bytes that came into sockets while clients worked."""
 
     what: str
     """Whose sockets."""
