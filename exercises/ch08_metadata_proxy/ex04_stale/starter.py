@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 def partition_for(group: str, partitions: int) -> int:
     """Return the partition of __consumer_offsets that a group belongs to: Java's hash of its
-    name.
+    name, without its sign. The lowest hash has no positive counterpart, and counts as 0.
     """
     code = 0
     for one in group:
         code = (31 * code + ord(one)) & 0xFFFF_FFFF
     signed = code - 0x1_0000_0000 if code & 0x8000_0000 else code
-    return abs(signed) % partitions
+    return 0 if signed == -0x8000_0000 else abs(signed) % partitions
 
 
 class Coordinators:
