@@ -179,7 +179,7 @@ SERVING = [
         "a client of version 2 reads the answer",
     ),
 ]
-SOME = drawn(SERVING, 10)
+SOME = drawn(SERVING, 6)
 """Those that are tried: each takes a cluster twice."""
 
 
