@@ -1,11 +1,9 @@
 """The capstone on a real cluster: some moments, with all parts by the references."""
 
 import pytest
-from rich.console import Console
 
 from exercises.capstone import MOMENTS, play
 from exercises.capstone_report import report_of
-from exercises.capstone_wrong import prove_wrong_parts
 from exercises.my_broker import reference_parts
 from exercises.runner.manifest import load_manifest
 from tests.drawn import drawn
@@ -21,10 +19,4 @@ def test_the_references_hold_in_two_moments() -> None:
     failed = [step for steps in played.steps.values() for step in steps if not step.passed]
     assert failed == []
     report = report_of(played, parts, None, moments)
-    assert [target for target in report.targets if not target.holds] == []
-
-
-@pytest.mark.long
-def test_each_wrong_part_fails_in_its_own_moment() -> None:
-    report = prove_wrong_parts(1, Console())
     assert [target for target in report.targets if not target.holds] == []
