@@ -173,6 +173,7 @@ def test_what_was_not_done_is_not_tried(tmp_path: Path) -> None:
     assert not verdict.public_passed
 
 
+@pytest.mark.labs
 @pytest.mark.parametrize("exercise", load_manifest().values(), ids=lambda one: one.id)
 def test_the_starter_with_a_comment_fails_and_says_what_is_asked(
     tmp_path: Path, exercise: Exercise
