@@ -16,14 +16,12 @@ from kafka_edu.trace.events.replication import (
     BecameFollower,
     BecameLeader,
     HighWatermarkAdvanced,
-    ReplicaStopped,
 )
 from kafka_edu.trace.events.server import ServerStarting
 from kafka_edu.trace.events.supervisor import ProcessEnded, ProcessPaused
 
 from .runner.verdict import Step
 
-_ORDERS: Final = BecameLeader | BecameFollower | ReplicaStopped
 _TOTALS: Final = LearnerSampled | LearnerSnapshot | LearnerServed
 US_A_MS: Final = 1_000
 

@@ -5,12 +5,15 @@ an error of the learner; ours then answers.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
 
 from kafka_edu.clients.proxy.metadata_rewrite import MetadataRewrite
 from kafka_edu.common.errors import Errors
 from kafka_edu.learner.learner import LearnerObject
 from kafka_edu.learner.seams import LearnerCode, LearnerError
 from kafka_edu.protocol.messages.metadata import MetadataResponsePartition, MetadataResponseTopic
+
+_ERRORS: Final = frozenset(map(int, Errors))
 
 
 class LearnerMetadataRewrite(MetadataRewrite):
@@ -118,7 +121,7 @@ def _partition(row: object, epochs: Mapping[int, int]) -> MetadataResponsePartit
 
 
 def _is_error(code: int) -> bool:
-    return code in set(Errors)
+    return code in _ERRORS
 
 
 def adapt(code: LearnerCode) -> Callable[[], MetadataRewrite]:

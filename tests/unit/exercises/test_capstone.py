@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from exercises.capstone import MOMENTS, PROPS, Played
+from exercises.capstone import MOMENTS, PROPS, Played, only_late
 from exercises.capstone_judge import Vacancy, acts, judge, learner_totals, vacancies
 from exercises.capstone_report import lines_of, report_of, serving
 from exercises.capstone_wrong import WRONG
@@ -217,3 +217,10 @@ def test_without_a_part_of_ones_own_it_says_what_to_do(tmp_path: Path) -> None:
 
 def test_a_follower_leaves_the_isr_before_its_session_ends() -> None:
     assert int(PROPS["replica.lag.time.max.ms"]) * 1.5 < int(PROPS["zookeeper.session.timeout.ms"])
+
+
+def test_only_what_came_late_is_tried_once_more() -> None:
+    well, late = Step("a", True, ""), Step("b", False, "", late=True)
+    assert only_late([well, late])
+    assert not only_late([well])
+    assert not only_late([late, Step("c", False, "")]), "a wrong answer is wrong at once"
