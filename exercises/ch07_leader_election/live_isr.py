@@ -10,7 +10,7 @@ from typing import Final
 
 from kafka_edu.trace.events.replication import IsrExpanded, IsrShrunk
 
-from ..lab_cluster import zookeeper_of
+from ..lab_cluster import properties_of, zookeeper_of
 from ..learner_broker import BROKER, LearnerBroker, learner_broker
 from ..learner_controller import send_to_all
 from ..runner.manifest import Exercise
@@ -76,8 +76,9 @@ def _of_topic(broker: LearnerBroker, kind: type) -> list[tuple[float, IsrShrunk 
 
 
 def _leaves(broker: LearnerBroker, sleeper: int) -> Step:
-    """The follower leaves, alone, and not before its time. The check comes every 1.5 s."""
-    says = f"broker {sleeper} leaves the ISR, {LAG_MS:,} ms after it had caught up, or later"
+    """The follower leaves, alone, and not before its time. The check comes every half of that."""
+    limit_ms = int(properties_of(broker.cluster, BROKER)["replica.lag.time.max.ms"])
+    says = f"broker {sleeper} leaves the ISR, {limit_ms:,} ms after it had caught up, or later"
     began_ms = max(one.mono_us for one in list(broker.listener.envelopes)) / 1_000
     came = broker.listener.wait_for(lambda: bool(_of_topic(broker, IsrShrunk)), broker.patience_s)
     if not came:
@@ -88,7 +89,7 @@ def _leaves(broker: LearnerBroker, sleeper: int) -> Step:
         return Step(says, False, f"{', '.join(map(str, sorted(left)))} left")
     # a paused follower had caught up within the last half second
     lag_ms = at_ms - began_ms + 500
-    return Step(says, lag_ms > LAG_MS, f"{at_ms - began_ms:,.0f} ms after it stood still")
+    return Step(says, lag_ms > limit_ms, f"{at_ms - began_ms:,.0f} ms after it stood still")
 
 
 def _send_many(broker: LearnerBroker) -> Step:
