@@ -35,6 +35,12 @@ from tests.waiting import PATIENCE_S
 
 TICK_MS: Final = 500
 SESSION_MS: Final = 10_000
+#: A session that survives the restart of Apache's server on a busy machine.
+LONG_SESSION_MS: Final = 60_000
+#: How often the server is named to kazoo. An Apache ZooKeeper that is just starting may accept a
+#: connection and never answer. kazoo waits for the answer for the session's time-out divided by the
+#: number of servers that it knows, and then connects again.
+SERVER_NAMED: Final = 4
 
 
 class Server(Protocol):
@@ -45,6 +51,11 @@ class Server(Protocol):
     def start(self) -> None: ...
     def stop(self) -> None: ...
     def kill(self) -> None: ...
+
+
+def hosts(server: Server) -> str:
+    """Return the hosts string with which kazoo waits a quarter of the session for each connect."""
+    return ",".join([f"127.0.0.1:{server.port}"] * SERVER_NAMED)
 
 
 class EmbeddedServer:

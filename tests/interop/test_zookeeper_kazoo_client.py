@@ -25,7 +25,7 @@ from kafka_edu.zk.zk_client import (
     ZkError,
     ZkErrorCode,
 )
-from tests.interop.raw_zookeeper import SESSION_MS, Raw, Server, make_server
+from tests.interop.raw_zookeeper import LONG_SESSION_MS, SESSION_MS, Raw, Server, hosts, make_server
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.tools
@@ -187,12 +187,13 @@ def password_of(client: KazooZkClient) -> bytes:
 
 @pytest.mark.parametrize("kind", ["embedded", "apache"])
 def test_kazoo_client_keeps_session_and_watches_over_a_restart(kind: str, tmp_path: Path) -> None:
-    server = make_server(kind, tmp_path)
+    server = make_server(kind, tmp_path, tick_time_ms=LONG_SESSION_MS // 20)
     server.start()
 
     async def use() -> None:
         seen = Notifications()
-        client = await kazoo_client(server.port, "/kafka", seen)
+        client = KazooZkClient(f"{hosts(server)}/kafka", LONG_SESSION_MS)
+        await client.start(seen, seen, PATIENCE_S * 1000)
         before = client.session_id
         await client.create("/a", b"")
         await client.create("/e", b"", ephemeral=True)

@@ -7,30 +7,15 @@ kazoo lacks. A new version of kazoo that behaves differently fails here first.
 import queue
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import pytest
 from kazoo.client import KazooClient
 from kazoo.protocol.states import EventType, KazooState, WatchedEvent
 
-from tests.interop.raw_zookeeper import Server, make_server
+from tests.interop.raw_zookeeper import LONG_SESSION_MS, SERVER_NAMED, Server, hosts, make_server
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.tools
-
-#: A session that survives the restart of Apache's server on a busy machine.
-SESSION_S = 60.0
-
-
-#: How often the server is named to kazoo. An Apache ZooKeeper that is just starting may accept a
-#: connection and never answer. kazoo waits for the answer for the session's time-out divided by the
-#: number of servers that it knows, and then connects again.
-SERVER_NAMED: Final = 4
-
-
-def hosts(server: Server) -> str:
-    """Return the hosts string with which kazoo waits a quarter of the session for each connect."""
-    return ",".join([f"127.0.0.1:{server.port}"] * SERVER_NAMED)
 
 
 @pytest.fixture
@@ -79,10 +64,10 @@ def test_a_callback_hears_of_a_change_once_but_of_a_deletion_once_a_kind(
 
 @pytest.mark.parametrize("kind", ["embedded", "apache"])
 def test_watches_do_not_survive_a_reconnect(kind: str, tmp_path: Path) -> None:
-    server = make_server(kind, tmp_path, tick_time_ms=int(SESSION_S * 1000 / 20))
+    server = make_server(kind, tmp_path, tick_time_ms=LONG_SESSION_MS // 20)
     server.start()
     try:
-        client = KazooClient(hosts(server), timeout=SESSION_S)
+        client = KazooClient(hosts(server), timeout=LONG_SESSION_MS / 1000)
         assert len(client.hosts) == SERVER_NAMED, "kazoo divides the session by this"
         states: queue.Queue[str] = queue.Queue()
         events: queue.Queue[WatchedEvent] = queue.Queue()
