@@ -8,6 +8,8 @@ from typing import Final
 
 import click
 
+from kafka_edu.common.python_process import DEFAULT_CLUSTER
+
 #: How long to watch a live cluster before drawing its picture, counted from the first events of its
 #: processes.
 LIVE_PICTURE_AFTER_S: Final = 1.0
@@ -35,7 +37,7 @@ def _screen(_: click.Context, __: click.Parameter, name: str) -> str:
 @click.option(
     "--cluster",
     "cluster",
-    default="default",
+    default=DEFAULT_CLUSTER,
     show_default=True,
     metavar="NAME",
     help="The cluster to watch; it may come and go.",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_edu.common.python_process import program
+from kafka_edu.common.user_files import DEFAULT_STATE, state_folder
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 
@@ -60,9 +61,8 @@ class Exercise(NamedTuple):
         return bool(self.live or self.trouble)
 
     def task(self) -> str:
-        """Return what README.md says, with the commands as they are typed here."""
-        text = self.readme.read_text(encoding="utf-8")
-        return text.replace("\n    kafka-edu ", f"\n    {program()} ")
+        """Return what README.md says, with commands and folders as they are here."""
+        return _as_it_is_here(self.readme.read_text(encoding="utf-8"))
 
     @property
     def starter(self) -> Path:
@@ -73,9 +73,23 @@ class Exercise(NamedTuple):
         return self.folder / "public_tests.py"
 
     def hints(self) -> list[str]:
-        """The hints, mildest first: the sections of hints.md."""
-        text = (self.folder / "hints.md").read_text(encoding="utf-8")
+        """Return the hints, mildest first: the sections of hints.md."""
+        text = _as_it_is_here((self.folder / "hints.md").read_text(encoding="utf-8"))
         return [section.partition("\n")[2].strip() for section in text.split("\n## ")[1:]]
+
+
+def _as_it_is_here(text: str) -> str:
+    """Return the text of a page, with the program's name and its folder of clusters as this
+    learner has them.
+    """
+    for before in ("\n    ", "`"):
+        text = text.replace(f"{before}kafka-edu ", f"{before}{program()} ")
+    return text.replace(f"~/{DEFAULT_STATE}", _from_home(state_folder()))
+
+
+def _from_home(path: Path) -> str:
+    """Return the path as one types it."""
+    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 
 def load_manifest(root: Path = ROOT) -> dict[str, Exercise]:

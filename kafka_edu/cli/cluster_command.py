@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 import click
 
-from kafka_edu.common.python_process import command_line
+from kafka_edu.common.python_process import DEFAULT_CLUSTER, command_line
 from kafka_edu.supervisor.act_table import ACTS, parse_values
 from kafka_edu.supervisor.cluster import (
     Cluster,
@@ -42,11 +42,11 @@ _json_option = click.option(
 
 def _cluster_option(command: _Command) -> _Command:
     """Add `--cluster NAME`. The old spelling `--name` works too, and the help does not show it."""
-    old = click.option("--name", "name", default="default", hidden=True)
+    old = click.option("--name", "name", default=DEFAULT_CLUSTER, hidden=True)
     new = click.option(
         "--cluster",
         "name",
-        default="default",
+        default=DEFAULT_CLUSTER,
         show_default=True,
         metavar="NAME",
         help="Which cluster; several can be up at once.",
@@ -337,8 +337,7 @@ def _show_repairs(name: str, brokers: Sequence[int]) -> None:
     for line in lines:
         click.echo(f"⚠ {line}")
     if lines:
-        which = "" if name == "default" else f" --cluster {name}"
-        click.echo(f"  {command_line(f'why{which}')} lists them; broker.log warns of each")
+        click.echo(f"  {command_line('why', name)} lists them; broker.log warns of each")
 
 
 @cluster.command("act", context_settings={"ignore_unknown_options": True})

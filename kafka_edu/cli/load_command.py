@@ -14,7 +14,7 @@ import click
 
 from kafka_edu.cli.client_trace import NoClientNumber, client_number
 from kafka_edu.cli.demo_frame import json_option, rate_option
-from kafka_edu.common.python_process import command_line
+from kafka_edu.common.python_process import DEFAULT_CLUSTER, command_line
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ _CREATE_TIMEOUT_S: Final = 20.0
 
 
 @click.command()
-@click.option("--cluster", default="default", show_default=True, metavar="NAME", help="On which.")
+@click.option(
+    "--cluster", default=DEFAULT_CLUSTER, show_default=True, metavar="NAME", help="On which."
+)
 @click.option("--topic", default="load", show_default=True, help="Created if it is not there.")
 @rate_option(1_000_000, "Records a second, of all producers together.")
 @click.option(
@@ -124,9 +126,7 @@ def _bootstrap_of(folder: ClusterFolder) -> str:
         known = ", ".join(cluster_names())
         raise click.ClickException(
             f"cluster '{folder.name}' is not up; start it with: "
-            + command_line(
-                "cluster up" + (f" --cluster {folder.name}" if folder.name != "default" else "")
-            )
+            + command_line("cluster up", folder.name)
             + (f", or name one of: {known}" if known else "")
         ) from error
     assert isinstance(status, dict)
@@ -296,7 +296,7 @@ def _report(
             f"The group '{state.group}' read {state.read:,} records, and each acked one is among"
             " them."
         )
-    where = "" if folder.name == "default" else f" --cluster {folder.name}"
-    click.echo(f"Look next at the cluster's events: {command_line(f'trace tail{where}')}")
+    look = command_line("trace tail", folder.name)
+    click.echo(f"Look next at the cluster's events: {look}")
     if not report.holds:
         raise SystemExit(1)

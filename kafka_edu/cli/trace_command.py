@@ -12,7 +12,7 @@ from typing import IO, Final, NamedTuple
 
 import click
 
-from kafka_edu.common.python_process import command_line
+from kafka_edu.common.python_process import DEFAULT_CLUSTER, command_line
 from kafka_edu.instruments.event_name import event_name, short_name
 from kafka_edu.instruments.event_source import (
     cluster_folder,
@@ -87,7 +87,7 @@ def _seconds(_: click.Context, __: click.Parameter, text: str | None) -> float |
 
 
 _CLUSTER: Final = click.option(
-    "--cluster", default="default", show_default=True, metavar="NAME", help="The cluster."
+    "--cluster", default=DEFAULT_CLUSTER, show_default=True, metavar="NAME", help="The cluster."
 )
 _LEVEL: Final = click.option(
     "--level",
@@ -372,9 +372,9 @@ def _running(cluster: str) -> ClusterFolder:
     """Return the folder of a cluster of which a process serves events."""
     folder = cluster_folder(cluster)
     if not any(path.exists() for path in event_files(folder).values()):
-        up = "cluster up" if cluster == "default" else f"cluster up --cluster {cluster}"
         raise click.ClickException(
-            f"no process of cluster '{cluster}' serves events; start it with: {command_line(up)}"
+            f"no process of cluster '{cluster}' serves events; start it with:"
+            f" {command_line('cluster up', cluster)}"
         )
     return folder
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from kafka_edu.common.python_process import command_line
+from kafka_edu.common.python_process import DEFAULT_CLUSTER, command_line
 from kafka_edu.instruments.event_source import cluster_folder, styled, write_answer
 from kafka_edu.instruments.wire.capture import (
     CaptureError,
@@ -49,7 +49,7 @@ _json_option = click.option(
 _all_option = click.option("--all", "unfold", is_flag=True, help="Show lengths and counts too.")
 _docs_option = click.option("--docs", is_flag=True, help="Say what each field is for.")
 _cluster_option = click.option(
-    "--cluster", default="default", show_default=True, metavar="NAME", help="The cluster."
+    "--cluster", default=DEFAULT_CLUSTER, show_default=True, metavar="NAME", help="The cluster."
 )
 
 
@@ -181,7 +181,7 @@ def show(
     if not live and not files:
         files = tuple(cluster_folder(cluster).captures())
         if not files:
-            begin = command_line("wire capture '*,-broker-*'")
+            begin = command_line("wire capture '*,-broker-*'", cluster)
             raise click.ClickException(
                 f"no broker of cluster '{cluster}' has captured a frame; start with: {begin}"
             )
@@ -295,7 +295,7 @@ def _follow(
                         click.echo(line)
             if not index and not said:
                 said = True
-                begin = command_line("wire capture '*,-broker-*'")
+                begin = command_line("wire capture '*,-broker-*'", cluster)
                 click.echo(f"no frame is captured yet; start a capture: {begin}", err=True)
             time.sleep(_POLL_S)
     except CaptureError as error:
@@ -321,7 +321,7 @@ def capture(clients: str, cluster: str) -> None:
         raise click.ClickException(f"the capture is as it was: {error}") from error
     click.echo(str(message))
     if clients != "off":
-        click.echo(f"see them with: {command_line('wire show --live')}")
+        click.echo(f"see them with: {command_line('wire show --live', cluster)}")
 
 
 @wire.command()

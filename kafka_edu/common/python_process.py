@@ -12,6 +12,8 @@ from typing import Final
 
 #: The exit code of a program that Ctrl-C has stopped.
 EXIT_INTERRUPTED: Final = 130
+#: The cluster that a command means when it names none.
+DEFAULT_CLUSTER: Final = "default"
 BROKER_MODULE: Final = "kafka_edu.server.main"
 """The module that a broker's process runs, named here so that starting one imports no broker."""
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
@@ -31,12 +33,13 @@ def program() -> str:
     return "kafka-edu" if checkout() is None else "./kafka-edu"
 
 
-def command_line(words: str) -> str:
-    """Return the command that a reader can type here: the program's name and `words`.
+def command_line(words: str, cluster: str = DEFAULT_CLUSTER) -> str:
+    """Return the command that a reader can type here: the program's name and `words`, and the
+    cluster's name, unless it is the default one.
 
     Every message that names a command of ours uses this function.
     """
-    return f"{program()} {words}"
+    return f"{program()} {words}" + ("" if cluster == DEFAULT_CLUSTER else f" --cluster {cluster}")
 
 
 def run_to_its_end(

@@ -7,6 +7,10 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
+
+#: The folder for this program's state, from the user's home on, where nothing else is set.
+DEFAULT_STATE: Final = Path(".local", "state", "kafka-edu")
 
 
 @contextlib.contextmanager
@@ -48,4 +52,4 @@ def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
         return Path(home).expanduser().absolute()
     if state := environment.get("XDG_STATE_HOME"):
         return Path(state).absolute() / "kafka-edu"
-    return Path.home() / ".local" / "state" / "kafka-edu"
+    return Path.home() / DEFAULT_STATE

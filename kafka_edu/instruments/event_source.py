@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeVar
 
 import click
 
-from kafka_edu.common.python_process import command_line
+from kafka_edu.common.python_process import DEFAULT_CLUSTER, command_line
 from kafka_edu.common.words import duration, plural
 from kafka_edu.instruments.event_name import event_name
 from kafka_edu.instruments.look_back import look_back
@@ -35,7 +35,7 @@ BROKER_COLOURS: Final = ("cyan", "yellow", "magenta", "green", "blue", "bright_r
 def source_options(command: Command) -> Command:
     """Add `--cluster` and `--replay` to a command that reads events."""
     cluster = click.option(
-        "--cluster", default="default", show_default=True, metavar="NAME", help="The cluster."
+        "--cluster", default=DEFAULT_CLUSTER, show_default=True, metavar="NAME", help="The cluster."
     )
     replay = click.option(
         "--replay",
@@ -95,7 +95,8 @@ def cluster_folder(cluster: str) -> ClusterFolder:
     if not folder.path.is_dir():
         known = ", ".join(cluster_names())
         raise click.ClickException(
-            f"there is no cluster '{cluster}'; start one with: {command_line('cluster up')}"
+            f"there is no cluster '{cluster}'; start one with:"
+            f" {command_line('cluster up', cluster)}"
             + (f", or name one of: {known}" if known else "")
         )
     return folder
@@ -112,9 +113,9 @@ def read_events(cluster: str, replay_files: Sequence[Path], *, gauges: bool = Fa
     past = asyncio.run(look_back(folder, gauges=gauges))
     if not past.envelopes:
         why = f" ({'; '.join(past.missing)})" if past.missing else ""
-        up = "cluster up" if cluster == "default" else f"cluster up --cluster {cluster}"
         raise click.ClickException(
-            f"no process of cluster '{cluster}' answers{why}; start it with: {command_line(up)}"
+            f"no process of cluster '{cluster}' answers{why}; start it with:"
+            f" {command_line('cluster up', cluster)}"
         )
     return EventSource(past.envelopes, past.missing, folder)
 

@@ -415,8 +415,7 @@ def attach(name: str, home: Path | None = None) -> Cluster:
         spec = ClusterSpec.load(folder)
         if spec is None or not is_up(folder):
             raise ClusterError(
-                f"cluster '{name}' is not up; start it with: {command_line('cluster up')}"
-                + ("" if name == "default" else f" --cluster {name}")
+                f"cluster '{name}' is not up; start it with: {command_line('cluster up', name)}"
             )
         return Cluster(folder, spec, ActionClient(ActionAddress.read(folder.action_address)))
     except (ClusterSpecError, NoSupervisorError, ValueError) as error:

@@ -561,7 +561,8 @@ class ClusterActs:
         if self._relay_state is None:
             raise ActionRefused(
                 f"the link {link} passes no relay, so nothing can hold back what goes over it: take"
-                f" the cluster down and start it with {command_line('cluster up --with-relays')}"
+                f" the cluster down and start it with"
+                f" {command_line('cluster up --with-relays', self._folder.name)}"
             )
         if self._relay_state() is ProcessState.STOPPED:
             raise ActionRefused(

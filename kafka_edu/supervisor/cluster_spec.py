@@ -17,7 +17,7 @@ from kafka_edu.common.ports import (
     free_ports,
     is_free,
 )
-from kafka_edu.common.python_process import command_line
+from kafka_edu.common.python_process import DEFAULT_CLUSTER, command_line
 from kafka_edu.common.user_files import naming
 from kafka_edu.common.words import plural
 from kafka_edu.server.listener_settings import CLIENTS, CONTROL_PLANE_KEY, listener_settings
@@ -481,7 +481,7 @@ def plan(
     else:
         free = _free_ports(reserved)
         usual = (
-            name == "default"
+            name == DEFAULT_CLUSTER
             and remembered is None
             and all(_is_free(USUAL_BROKER_PORT + i) for i in range(count))
         )
@@ -494,7 +494,11 @@ def plan(
                 )
     if zookeeper.ours:
         zookeeper = _placed(
-            zookeeper.kind, servers, name == "default", remembered, reserved | set(ports.values())
+            zookeeper.kind,
+            servers,
+            name == DEFAULT_CLUSTER,
+            remembered,
+            reserved | set(ports.values()),
         )
     wanted = [*(ports[i] for i in range(count)), *zookeeper.ports]
     relays = _relays(wish, remembered, count, zookeeper, reserved | set(wanted))

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from kafka_edu.common.python_process import DEFAULT_CLUSTER
+
 
 @click.command()
 @click.argument(
@@ -13,7 +15,7 @@ import click
 )
 @click.option(
     "--cluster",
-    default="default",
+    default=DEFAULT_CLUSTER,
     show_default=True,
     metavar="NAME",
     help="The cluster to present on; it must be up.",

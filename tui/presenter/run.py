@@ -195,9 +195,9 @@ def _live(cluster: str) -> ClusterFolder:
     except ValueError as error:
         raise click.ClickException(str(error)) from error
     except (NoSupervisorError, ActionRefusedError) as error:
-        option = "" if cluster == "default" else f" --cluster {cluster}"
         raise click.ClickException(
-            f"cluster '{cluster}' is not up; start it with: {command_line('cluster up' + option)}"
-            ", or present on a recording with --replay RECORDING"
+            f"cluster '{cluster}' is not up; start it with:"
+            f" {command_line('cluster up', cluster)}, or present on a recording with"
+            " --replay RECORDING"
         ) from error
     return folder

@@ -50,7 +50,7 @@ def test_there(learner: Learner, truth: Plan) -> None:
 
 
 def test_answered(learner: Learner) -> None:
-    """the report names the last API to which the client got an answer"""
+    """the report names the last API to which the client got a good answer"""
     came = said(learner, "answered")
     if came == LAST:
         return

@@ -8,5 +8,5 @@ def report() -> dict[str, object]:
     return {
         "broker": None,  # the number of the broker whose address for clients is wrong
         "there": None,  # who is at that address: "nobody", "another broker" or "no such name"
-        "answered": None,  # the last API to which the shop's client got an answer, such as "Fetch"
+        "answered": None,  # the last API that its client got a good answer to, such as "Fetch"
     }

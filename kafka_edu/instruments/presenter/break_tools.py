@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from kafka_edu.common.python_process import command_line
+from kafka_edu.common.python_process import DEFAULT_CLUSTER, command_line
 from kafka_edu.instruments.presenter.presentation import Knows, UnknownTargetError, find_target
 from kafka_edu.instruments.presenter.script import Break
 
@@ -68,9 +68,8 @@ def _command(words: str, names: Mapping[str, str], knows: Knows, place: Place) -
             return UNKNOWN
 
     command, note, why = words.partition("  # ")
-    named = command.split()[0] in TAKE_CLUSTER and place.name != "default"
-    where = f" --cluster {place.name}" if named else ""
-    return command_line(_IN_BRACES.sub(value, command) + where + note + why)
+    cluster = place.name if command.split()[0] in TAKE_CLUSTER else DEFAULT_CLUSTER
+    return command_line(_IN_BRACES.sub(value, command), cluster) + note + why
 
 
 def as_lines(found: list[Idea]) -> list[str]:

@@ -64,6 +64,22 @@ def test_the_manifest_names_what_there_is() -> None:
 
 
 @pytest.mark.parametrize("exercise", load_manifest().values(), ids=lambda one: one.id)
+def test_pages_name_the_program_and_its_folder_as_they_are_here(
+    exercise: Exercise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A learner copies them. Clusters lie in ~/.local/state, and not in ~/.kafka-edu."""
+    monkeypatch.setenv("KAFKA_EDU_HOME", "/elsewhere")
+    text = "\n".join([exercise.task(), *exercise.hints()])
+    assert not re.findall(r"`kafka-edu [^`]*`", text)
+    assert set(re.findall(r"[^`\s]+/clusters/", text)) <= {"/elsewhere/clusters/"}
+    monkeypatch.delenv("KAFKA_EDU_HOME")
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    text = "\n".join([exercise.task(), *exercise.hints()])
+    assert set(re.findall(r"[^`\s]+/clusters/", text)) <= {"~/.local/state/kafka-edu/clusters/"}
+
+
+@pytest.mark.parametrize("exercise", load_manifest().values(), ids=lambda one: one.id)
 def test_the_reference_passes_the_public_tests(exercise: Exercise) -> None:
     verdict = check_public(exercise, exercise.solution, SEED)
     assert failures(verdict) == {}

@@ -46,7 +46,7 @@ def test_without_a_relay_its_acts_are_refused_with_what_to_do(tmp_path: Path, na
     end = "ZooKeeper" if name.endswith("zookeeper") else "its clients"
     said = acts.refused(name)
     assert said.startswith(f"the link between broker 0 and {end} passes no relay")
-    assert said.endswith("kafka-edu cluster up --with-relays")
+    assert said.endswith(f"kafka-edu cluster up --with-relays --cluster {tmp_path.name}")
     assert acts.changes == []
 
 
