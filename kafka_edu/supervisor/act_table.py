@@ -64,14 +64,19 @@ class Act(NamedTuple):
     """Whether it is confirmed first."""
 
     def title_with(self, values: dict[str, object]) -> str:
-        """Return the title with the values of the parameters. An act on a process may name a
-        ZooKeeper server in place of a broker: its number, or leader or follower.
+        """Return the title with the values of the parameters. A broker may be named by what it is:
+        `controller`, `leader of web-0`. An act on a process may name a ZooKeeper server in place of
+        a broker: its number, or leader or follower.
         """
         if ZOOKEEPER_KEY in values:
             server = str(values[ZOOKEEPER_KEY])
             name = f"zookeeper-{server}" if server.isdecimal() else f"ZooKeeper's {server}"
             return self.title.replace("broker {broker}", name)
-        return self.title.format(**{p.value: values.get(p.value, f"<{p}>") for p in Parameter})
+        broker = str(values.get(Parameter.BROKER.value, ""))
+        title = self.title
+        if broker[:1].isalpha():
+            title = title.replace("broker {broker}", "the {broker}")
+        return title.format(**{p.value: values.get(p.value, f"<{p}>") for p in Parameter})
 
 
 _BROKER = (Parameter.BROKER,)

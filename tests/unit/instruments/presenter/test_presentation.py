@@ -353,7 +353,7 @@ def test_another_act_than_the_one_asked_for_is_named_with_what_it_did() -> None:
     assert said.startswith(
         "✗ You did something else: kill -9 broker 1. The process is gone at once"
     )
-    assert said.splitlines()[1].startswith("This step asks for: pause broker")
+    assert said.splitlines()[1] == "This step asks for: pause the follower of web-0 (SIGSTOP)"
     at.apply(paused(2, 8_000))
     assert texts(at, Role.FAILURE) == [], "what was asked for has happened"
 
