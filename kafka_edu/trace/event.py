@@ -44,7 +44,8 @@ class Level(StrEnum):
     STATE = "state"
     """State changes: few, always kept."""
     HOPS = "hops"
-    """The hops of a request. Most are emitted only while a sink wants this level.
+    """The hops of a request, and what a broker does every few seconds. Most hops are emitted only
+    while a sink wants this level.
 
     At level `state` three kinds of requests have hops too: those of the control plane, those that
     waited longer than SLOW_MS (in an overload not all of them: Tracer.tells_slow), and those that

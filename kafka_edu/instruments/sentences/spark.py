@@ -8,7 +8,7 @@ from kafka_edu.trace.events import spark
 
 @sentence.register
 def job_started(e: spark.JobStarted) -> Sentence:
-    return Sentence(f"Spark is up, and the job {e.job} begins", loud=False)
+    return Sentence(f"the job {e.job} begins", loud=False)
 
 
 @sentence.register

@@ -341,9 +341,11 @@ class FetcherPartitionDelayed(NamedTuple):
     delay_ms: int
 
 
-@event()
+@event(level=Level.HOPS)
 class HwCheckpointed(NamedTuple):
-    """The high watermarks of one log dir were written to its replication-offset-checkpoint."""
+    """The high watermarks of one log dir were written to its replication-offset-checkpoint, as
+    every few seconds.
+    """
 
     log_dir: str
     partitions: int
