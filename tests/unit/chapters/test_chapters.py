@@ -16,6 +16,7 @@ from chapters.chapter import FOLDER, Chapter, find_chapters
 from chapters.command import MAX_RECORDING, chapter
 from chapters.figures import figures
 from chapters.page_values import page_values
+from exercises.runner.manifest import load_manifest
 from kafka_edu.cli.main import build
 from kafka_edu.instruments.drawings.figure import rendered
 from kafka_edu.instruments.presenter.break_tools import TAKE_CLUSTER
@@ -120,6 +121,21 @@ def test_there_is_a_page_for_the_teacher_with_a_timetable(one: Chapter) -> None:
     assert text.startswith(f"# Teacher's page: {one.number} ")
     for part in ("**Time**", "| minutes | what |", "**On the projector**", "uestions"):
         assert part in text, part
+
+
+@each_chapter
+def test_the_teachers_page_has_every_step_every_exercise_and_their_minutes(one: Chapter) -> None:
+    text = (one.folder / "teacher.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\|.*\| ([\d–]+) \|$", text, re.MULTILINE)
+    ranges = [[int(step) for step in row.split("–")] for row in rows]
+    shown = [step for each in ranges for step in range(each[0], each[-1] + 1)]
+    steps = len(one.script(screen_names()).steps)
+    assert shown == list(range(1, steps + 1)) or "| command |" in text
+    exercises = [each for each in load_manifest().values() if each.id.startswith(one.number)]
+    for each in exercises:
+        assert each.id in text, f"{each.id} is not on the teacher's page"
+    minutes = sum(each.minutes for each in exercises)
+    assert not minutes or f"{minutes} for the exercises" in " ".join(text.split())
 
 
 @each_chapter
