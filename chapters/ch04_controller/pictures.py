@@ -231,11 +231,10 @@ def machines() -> Picture:
         "replica_states": len(replicas),
         "replica_allowed": sum(map(len, replicas.values())),
     }
-    table = Table("may become", "from", box=None)
-    for machine in (partitions, replicas):
+    table = Table("a", "may become", "from", box=None)
+    for owner, machine in (("partition", partitions), ("replica", replicas)):
         for after, befores in machine.items():
-            table.add_row(after, ", ".join(sorted(befores)))
-        table.add_section()
+            table.add_row(owner, after, ", ".join(sorted(befores)))
     way = Text("partition t-0 went: ", "bold").append(" → ".join(partition_way()), "not bold")
     names |= {"way": " → ".join(partition_way()), "way_end": partition_way()[-1]}
     return picture(names, table, way)

@@ -277,17 +277,25 @@ def test_there_is_something_to_break_one_key_away(
     history.unlink()
 
 
+async def look_again(pilot: Pilot[None], app: PresenterApp) -> None:
+    await pilot.pause()
+    app.tick()
+    await pilot.pause()
+
+
 def test_a_long_text_is_scrolled_by_its_own_keys(tmp_path: Path) -> None:
     async def show(pilot: Pilot[None], app: PresenterApp) -> None:
         for key in ("space", "space", "space", "1", "space"):
             await press(pilot, app, key)
         assert "more text" in text(app)
+        panel = app.screen.query_one(PresenterPanel)
+        panel.scroll_home(animate=False)  # as if the panel had got its size after its text
+        await look_again(pilot, app)
+        assert panel.is_vertical_scroll_end
         assert "2/5 · Kill a leader" not in text(app)
         for _ in range(3):
             await pilot.press("pageup")
-        await pilot.pause()
-        app.tick()
-        await pilot.pause()
-        assert "2/5 · Kill a leader" in text(app)
+        await look_again(pilot, app)
+        assert "2/5 · Kill a leader" in text(app), "the learner has scrolled, so it stays"
 
     present(tmp_path, show, (80, 24))

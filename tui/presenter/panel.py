@@ -32,6 +32,8 @@ class PresenterPanel(VerticalScroll):
         """The lines of the audience on this page."""
         self._lines: list[Line] = []
         self._palette: Palette | None = None
+        self._follows = False
+        """Whether the end of the page is to be in sight: not after the learner has scrolled."""
 
     def compose(self) -> ComposeResult:
         yield Static(id="presenter-page")
@@ -49,13 +51,24 @@ class PresenterPanel(VerticalScroll):
         said = [Line(Role.COMPARED, words) for words in self.said]
         lines, palette = [*page(self.presentation), *said], palette_of(self)
         if (lines, palette) == (self._lines, self._palette):
+            if self._follows and not self.is_vertical_scroll_end:
+                self.scroll_end(animate=False)  # the panel has got its size after its text
             return
         new_step = lines[0] != (self._lines[0] if self._lines else None)
         has_picture = any(line.role is Role.PICTURE for line in lines)
         self.set_class(has_picture and self.app.size.height >= TALL, "-picture")
         self._lines, self._palette = lines, palette
         self.query_one("#presenter-page", Static).update(draw(lines, palette))
+        self._follows = not new_step
         (self.scroll_home if new_step else self.scroll_end)(animate=False)
+
+    def scroll_page(self, direction: int) -> None:
+        """Scroll a page up (-1) or down (1), as the learner wants."""
+        self._follows = False
+        (self.scroll_page_up if direction < 0 else self.scroll_page_down)(animate=False)
+
+    def on_mouse_scroll_up(self) -> None:
+        self._follows = False
 
 
 def draw(lines: list[Line], palette: Palette) -> Text:

@@ -350,8 +350,7 @@ class PresenterApp(DashboardApp):
     def action_scroll_page(self, direction: int) -> None:
         """Scroll a page of text that is longer than its panel."""
         for panel in self.screen.query(PresenterPanel):
-            scroll = panel.scroll_page_up if direction < 0 else panel.scroll_page_down
-            scroll(animate=False)
+            panel.scroll_page(direction)
 
     def action_choose(self, number: int) -> None:
         effects = self.presentation.choose(number, self.clock_us)

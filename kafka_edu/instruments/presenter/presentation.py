@@ -407,20 +407,33 @@ class Presentation:
                 self._requested is not None and self._requested.action == action
             ):
                 if ok:
-                    expected = any(self._is(act, self._requested) for act in self._acts_left)
-                    did = OtherAct(self._requested.title, ACTS[action].effect)
-                    self.instead = None if expected else did
+                    self._acted(self._requested)
                 self._requested = None
+
+    def _acted(self, requested: ActionAsked) -> None:
+        """The learner has done something: one of the acts of this step, or another one."""
+        expected = any(self._is(act, requested) for act in self._acts_left)
+        did = OtherAct(requested.title, ACTS[requested.action].effect)
+        self.instead = None if expected else did
+        self._acts_left = [
+            act
+            for act in self._acts_left
+            if act.name != requested.action or self._title(act) != requested.title
+        ]
 
     def _is(self, act: ScriptAct, requested: ActionAsked) -> bool:
         """Return whether a requested act may be this act of the script."""
+        target = filled(
+            str(act.values.get(ZOOKEEPER_KEY, act.values.get("broker", "0"))), self.names
+        )
+        same = not target.isdecimal() or self._title(act) == requested.title
+        return act.name == requested.action and same
+
+    def _title(self, act: ScriptAct) -> str:
         values: dict[str, object] = {
             key: filled(str(value), self.names) for key, value in act.values.items()
         }
-        target = values.get(ZOOKEEPER_KEY, values.get("broker", "0"))
-        by_role = not str(target).isdecimal()
-        same = by_role or ACTS[act.name].title_with(values) == requested.title
-        return act.name == requested.action and same
+        return ACTS[act.name].title_with(values)
 
     def texts(self) -> list[str]:
         """Return the texts that the step still expects on the screen."""
@@ -525,16 +538,17 @@ class Presentation:
             self._acts_left = list(step.acts)
             if not step.hands:
                 effects += [Perform(act) for act in self._acts_left[:1]]
-            if not (step.acts or step.job):
+            if step.hands or not (step.acts or step.job):
                 self._look_back()
         effects.append(Watch())
         return effects
 
     def _look_back(self) -> None:
-        """See also what has happened since the step before: the cluster did not wait meanwhile."""
+        """See also what has happened since the step before: cluster and learner did not wait."""
         if self.step:
             self.since_us = self.moments[self.step - 1] + 1
         for envelope in sorted(self._past, key=lambda past: past.mono_us):
+            self._look_at_act(envelope)
             self._look_at(envelope)
 
     def _show(self, step: int) -> list[Effect]:

@@ -397,6 +397,37 @@ def test_the_learner_acts_and_the_time_of_it_gets_a_name() -> None:
     assert at.go_on(8_000) == [Listen(Level.STATE)]
 
 
+def test_a_learner_who_acts_before_the_question_is_answered_has_acted() -> None:
+    """The page says "your turn" before it asks. Who acts at once need not act again."""
+    look, pause, end = YOURS.steps
+    start = pause._replace(acts=(ScriptAct("pause", {"broker": 2}, 1),), ask=ASK)
+    at = Presentation(YOURS._replace(steps=(look, start, end)), live=True)
+    at.begin()
+    for number in range(1, 4):
+        at.go_on(number)
+        at.after_seen(number)
+    assert (at.step, at.phase) == (1, Phase.NARRATION)
+    at.go_on(6_000)
+    acted(at, "pause", 2, 7_000)
+    at.apply(paused(2, 7_001))
+    at.choose(1, 8_000)
+    at.go_on(9_000)
+    assert (at.waits, at.your_turn, at.names["who"]) == (False, False, "2")
+
+
+def test_an_act_that_the_learner_has_done_is_not_asked_for_again() -> None:
+    _, pause, end = YOURS.steps
+    start = pause._replace(acts=(ScriptAct("pause", {"broker": 2}, 1),))
+    at = Presentation(YOURS._replace(steps=(start, end)), live=True)
+    at.begin()
+    at.go_on(1)
+    assert at.your_turn
+    acted(at, "pause", 2, 6_000)
+    assert at.waits, "the event is still to come"
+    assert not at.your_turn
+    assert texts(at, Role.HINT)[0].startswith("waits until it has happened")
+
+
 def test_the_space_key_helps_a_learner_who_does_not_act() -> None:
     at = at_your_turn()
     assert at.go_on(6) == [Perform(PAUSE)]
