@@ -69,7 +69,7 @@ class LabCluster:
                 f" `{command_line(f'lab reset {self.exercise}')}` ends it"
             )
         if folder.path.exists():
-            shutil.rmtree(folder.path)  # stopped by hand: the trouble is made anew
+            shutil.rmtree(folder.path)  # stopped by hand: the trouble is made again
         return start_cluster(self.name, wish, home)
 
     @contextmanager

@@ -156,7 +156,7 @@ def test_no_session(session: Open) -> None:
 
 
 def test_lost(session: Open) -> None:
-    """error 70: the broker does not know the session, so it begins anew"""
+    """error 70: the broker does not know the session, so it begins again"""
     one = session()
     one.fetches(THREE)
     one.gets(NAMES)

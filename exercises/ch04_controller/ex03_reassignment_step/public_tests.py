@@ -52,7 +52,7 @@ class Checked:
                 came,
                 "replicas: the target, then those of the origin that are not in it; adding: those"
                 " that are not in the origin; removing: those that are not in the target. The"
-                " origin is what it was before the first order",
+                " origin is who was there before the first order, as they stand in replicas now",
                 drawing=tuple(self.orders),
                 read="order",
             )

@@ -12,7 +12,7 @@ from ...runner.mismatch import Mismatch
 from ..election_rules import Came, ElectionWorld, Operation, RightCandidate
 
 WHY = {
-    "look": "whoever does not know who is in office looks, and that sets the watch anew",
+    "look": "whoever does not know who is in office looks, and that sets the watch again",
     "wait": "somebody else is in office, or you are: nothing is to be done before an event comes",
     "resign": "you lead, but the office is not yours any more: let go first",
     "read_epoch": "to run or to delete, you need the version that the epoch has now",

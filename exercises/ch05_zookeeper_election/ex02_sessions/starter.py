@@ -18,7 +18,7 @@ class SessionTracker:
         raise NotImplementedError("SessionTracker.add is not written yet: it returns a bucket")
 
     def touch(self, session: int, now_ms: int) -> bool:
-        """Let the session's time-out start anew. Return False if there is no such session."""
+        """Let the session's time-out start again. Return False if there is no such session."""
         raise NotImplementedError(
             "SessionTracker.touch is not written yet: it returns True or False"
         )

@@ -63,7 +63,7 @@ def judge(plan: Plan, before: Facts, now: Facts) -> Iterator[Step]:
 def _same_data(before: Facts, now: Facts) -> Step:
     says = "ZooKeeper has the data of before"
     if now.cluster_id != before.cluster_id:
-        return Step(says, False, "/cluster/id was made anew: ZooKeeper began from nothing")
+        return Step(says, False, "/cluster/id was made again: ZooKeeper began from nothing")
     if now.topic.created != before.topic.created:
         return Step(says, False, f"the topic {TOPIC} is gone, or another one")
     replicas = listed(now.topic.replicas)

@@ -37,7 +37,7 @@ class SessionTracker:
             del self.in_bucket[bucket]
 
     def touch(self, session: int, now_ms: int) -> bool:
-        """Let the session's time-out start anew. Return False if there is no such session."""
+        """Let the session's time-out start again. Return False if there is no such session."""
         if session not in self.timeouts:
             return False
         bucket = self.rounded(now_ms + self.timeouts[session])
