@@ -404,7 +404,9 @@ async def _follow(
                 told = True
                 begun()
         await asyncio.sleep(2 * DRAIN_S)
-        take(feed.drain(now_us() + 1_000_000))
+        take(feed.rest())
+        for source in feed.silent():
+            click.echo(f"nothing was heard of {short_name(source)}: it stands still", err=True)
     finally:
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)

@@ -125,9 +125,7 @@ class TraceFeed:
 
     def complete(self) -> bool:
         """Return whether every process that has published its address has sent something."""
-        return self._known and self._linked >= {
-            teller for teller, path in event_files(self._folder).items() if path.exists()
-        }
+        return self._known and self._linked >= self._waiting()
 
     def late_us(self) -> int:
         """Return how late events are handed on, in µs, of the process whose events are latest.
@@ -297,9 +295,21 @@ class TraceFeed:
         self._ask_for_snapshots(self._backlog.shed(now, self._streams))
         return self._backlog.hand_out(now - HOLD_BACK_US, most)
 
+    def rest(self) -> list[Envelope]:
+        """Return everything that is held, in order: nobody waits any longer for older events."""
+        return self._backlog.hand_out(now_us() + HOLD_BACK_US, sys.maxsize)
+
+    def silent(self) -> list[Source]:
+        """Return the processes that have published an address, take connections, and have sent
+        nothing: they stand still.
+        """
+        return sorted(self._waiting() - self._past_read - self._linked)
+
+    def _waiting(self) -> set[Source]:
+        return {teller for teller, path in event_files(self._folder).items() if path.exists()}
+
     def _past_loading(self, now: int) -> bool:
         """Return whether a ring is still being read, and nobody has waited for too long."""
         if self._since_us is None or now - self._begun_us > PAST_PATIENCE_US:
             return False
-        waiting = {teller for teller, path in event_files(self._folder).items() if path.exists()}
-        return not self._readers or not self._past_read >= waiting
+        return not self._readers or not self._past_read >= self._waiting()

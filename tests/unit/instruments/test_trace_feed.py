@@ -4,6 +4,7 @@ yet.
 
 import asyncio
 import json
+import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -211,6 +212,38 @@ def test_a_feed_with_the_past_hands_on_the_rings_of_all_processes_in_one_order(
         await asyncio.gather(reading, return_exceptions=True)
         for teller in tellers:
             teller.end()
+
+    asyncio.run(run())
+
+
+def test_at_the_end_comes_what_is_held_though_one_process_stands_still(tmp_path: Path) -> None:
+    """Its socket takes the connection, and nobody reads what it is asked."""
+
+    async def run() -> None:
+        folder = ClusterFolder(tmp_path / "c")
+        folder.path.mkdir()
+        well = Teller(folder, 0)
+        well.tracer(ActionAsked(action="kill", target=Source.of_broker(7)))
+        await well.start()
+        still = socket.create_server(("127.0.0.1", 0))
+        folder.broker_events(1).parent.mkdir()
+        folder.broker_events(1).write_text(
+            json.dumps(
+                {"host": "127.0.0.1", "port": still.getsockname()[1], "token": "t", "pid": 1}
+            )
+        )
+        feed = TraceFeed(folder, since_us=0)
+        reading = asyncio.create_task(feed.run())
+        came: list[Envelope] = []
+        async with asyncio.timeout(PATIENCE_S):
+            while not any(isinstance(e.event, ActionAsked) for e in came):
+                await asyncio.sleep(0.02)
+                came += feed.rest()
+        assert feed.silent() == [Source.of_broker(1)]
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        still.close()
+        well.end()
 
     asyncio.run(run())
 
