@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from kafka_edu.common.words import plural
-from kafka_edu.instruments.event_name import event_name, short_name
+from kafka_edu.instruments.event_name import event_name
 from kafka_edu.instruments.event_source import (
     EventSource,
     colour_of,
@@ -20,6 +20,7 @@ from kafka_edu.instruments.event_source import (
     text_width,
     write_answer,
 )
+from kafka_edu.instruments.sentences import teller
 from kafka_edu.instruments.sentences.words import micros
 from kafka_edu.instruments.stored_record import find_stored
 from kafka_edu.instruments.story import (
@@ -198,7 +199,7 @@ def _step_lines(step: Step, since_us: int | None) -> Iterator[str]:
         clock, who, name = "–", "", ""
     else:
         clock = _signed(since_us)
-        who, name = short_name(step.envelope.source), event_name(step.envelope)
+        who, name = teller(step.envelope.source), event_name(step.envelope)
     head = f"{clock:>10}  {who:<4} "
     wrapped = textwrap.wrap(
         step.text + (f"  ({name})" if name else ""), max(text_width() - len(head), 24)

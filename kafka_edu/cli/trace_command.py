@@ -13,7 +13,7 @@ from typing import IO, Final, NamedTuple
 import click
 
 from kafka_edu.common.python_process import DEFAULT_CLUSTER, command_line
-from kafka_edu.instruments.event_name import event_name, short_name
+from kafka_edu.instruments.event_name import event_name
 from kafka_edu.instruments.event_source import (
     cluster_folder,
     colour_of,
@@ -24,7 +24,7 @@ from kafka_edu.instruments.event_source import (
     text_width,
 )
 from kafka_edu.instruments.recording import Recorder
-from kafka_edu.instruments.sentences import fact_text
+from kafka_edu.instruments.sentences import fact_text, teller
 from kafka_edu.instruments.trace_feed import TraceFeed, event_files, now_us
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind, Level, Source, plain
@@ -137,9 +137,14 @@ class Columns:
             self._sources.append(source)
             self._sources.sort(key=lambda one: (one.broker is not None, one.kind, one.id))
 
+    @property
+    def _lane(self) -> int:
+        """The width of a column: the longest name and a space."""
+        return 1 + max([3, *(len(teller(source)) for source in self._sources)])
+
     def heading(self) -> str:
         names = "".join(
-            styled(f"{short_name(source):<4}", fg=colour_of(source), bold=True)
+            styled(teller(source).ljust(self._lane), fg=colour_of(source), bold=True)
             for source in self._sources
         )
         return _ROW.format("time", "fact") + names
@@ -148,16 +153,19 @@ class Columns:
         at = time.strftime("%H:%M:%S", time.localtime(envelope.wall_ms / 1000))
         clock = f"{at}.{envelope.wall_ms % 1000:03d}"
         lanes = "".join(
-            styled("●   " if source == envelope.source else "·   ", fg=colour_of(source))
+            styled(
+                ("●" if source == envelope.source else "·").ljust(self._lane), fg=colour_of(source)
+            )
             for source in self._sources
         )
-        margin = len(_ROW.format("", "")) + 4 * len(self._sources)
+        margin = len(_ROW.format("", "")) + self._lane * len(self._sources)
         width = max(text_width() - margin, 24)
         text = textwrap.wrap(fact_text(envelope.event), width, break_on_hyphens=False) or [""]
         head = _ROW.format(clock, event_name(envelope)) + lanes
         colour = colour_of(envelope.source)
         rails = " " * len(_ROW.format("", "")) + "".join(
-            styled("·   ", fg=colour_of(source), dim=True) for source in self._sources
+            styled("·".ljust(self._lane), fg=colour_of(source), dim=True)
+            for source in self._sources
         )
         return [head + styled(text[0], fg=colour)] + [
             rails + styled(part, fg=colour) for part in text[1:]
@@ -406,7 +414,7 @@ async def _follow(
         await asyncio.sleep(2 * DRAIN_S)
         take(feed.rest())
         for source in feed.silent():
-            click.echo(f"nothing was heard of {short_name(source)}: it stands still", err=True)
+            click.echo(f"nothing was heard of {teller(source)}: it stands still", err=True)
     finally:
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)

@@ -5,8 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_edu.instruments.sentences import SHORT_NAMES
-from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind, Source, SourceKind, fields_of
+from kafka_edu.instruments.sentences import SHORT_NAMES, teller
+from kafka_edu.trace.event import EVENT_TYPES, Envelope, Event, Kind, fields_of
 
 _NUMBERED: Final = re.compile(r"([a-z]+)(\d*)#(\d+)")
 _KINDS: Final = {short: kind for kind, short in SHORT_NAMES.items()}
@@ -16,15 +16,9 @@ class UnknownEventError(Exception):
     """No such event. The message says what to write instead."""
 
 
-def short_name(source: Source) -> str:
-    """Return a process in a few characters, so that two processes differ: `b1`, `zk`, `zk2`."""
-    plain = source.kind is not SourceKind.BROKER and source.id <= 1
-    return SHORT_NAMES[source.kind] + ("" if plain else str(source.id))
-
-
 def event_name(envelope: Envelope) -> str:
     """Return the name by which `find_event` finds this event: `b1#4711`."""
-    return f"{short_name(envelope.source)}#{envelope.seq}"
+    return f"{teller(envelope.source)}#{envelope.seq}"
 
 
 def find_event(envelopes: Sequence[Envelope], words: Sequence[str]) -> Envelope:
@@ -61,9 +55,9 @@ def _numbered(facts: Sequence[Envelope], short: str, number: str, seq: int) -> E
             f"'{short}{number}' is no process: b0, b1, … are brokers, zk is ZooKeeper, sup the"
             " supervisor"
         )
-    own = [e for e in facts if e.source.kind is kind and short_name(e.source) == f"{short}{number}"]
+    own = [e for e in facts if e.source.kind is kind and teller(e.source) == f"{short}{number}"]
     if not own:
-        known = ", ".join(sorted({short_name(e.source) for e in facts}))
+        known = ", ".join(sorted({teller(e.source) for e in facts}))
         raise UnknownEventError(f"no fact of {short}{number} is here, only of: {known}")
     found = [e for e in own if e.seq == seq]
     if not found:

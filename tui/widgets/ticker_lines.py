@@ -218,7 +218,7 @@ class TickerLines(Lines):
             (lanes,) = graph([self._lone(index)], len(self._lanes), self.lane_width)
         self._append_lanes(line, lanes)
         line.append(
-            f" {teller(told.source):<4}", style=f"bold {colours.broker(told.source.broker)}"
+            f" {teller(told.source):<3} ", style=f"bold {colours.broker(told.source.broker)}"
         )
         said, because = fitted(told, self.scrollable_content_region.width - line.cell_len)
         words = Text(said)

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 import graphviz
 
 from kafka_edu.instruments.chain import folded
-from kafka_edu.instruments.event_name import event_name, short_name
-from kafka_edu.instruments.sentences import fact_text
+from kafka_edu.instruments.event_name import event_name
+from kafka_edu.instruments.sentences import fact_text, teller
 from kafka_edu.instruments.session_names import with_owners
 from kafka_edu.trace.event import Envelope, Source
 from kafka_edu.trace.reader import History, TreeNode, order
@@ -84,9 +84,7 @@ def colour_of(source: Source) -> str:
 
 def legend_of(shown: Sequence[Shown]) -> list[tuple[str, str]]:
     sources = sorted({one.envelope.source for one in shown})
-    return [
-        (colour_of(source), f"{short_name(source)}: {source}") for source in sources[:MOST_NAMED]
-    ]
+    return [(colour_of(source), f"{teller(source)}: {source}") for source in sources[:MOST_NAMED]]
 
 
 _SIGNS: Final = "\u2300"

@@ -10,7 +10,7 @@ from typing import Final
 
 import graphviz
 
-from kafka_edu.instruments.event_name import short_name
+from kafka_edu.instruments.sentences import teller
 from kafka_edu.trace.event import Envelope
 from kafka_edu.trace.reader import History
 
@@ -51,9 +51,9 @@ def time_space_figure(
     xs = {source: _TIME + (at + 0.5) * _COLUMN for at, source in enumerate(sources)}
     text_x = _TIME + len(sources) * _COLUMN + _TEXT / 2 + 6
     for source, x in xs.items():
-        head, foot = f"head {short_name(source)}", f"foot {short_name(source)}"
+        head, foot = f"head {teller(source)}", f"foot {teller(source)}"
         look = {"shape": "box", "width": "0.5", "height": "0.28", "fillcolor": colour_of(source)}
-        figure.node(head, label=short_name(source), pos=f"{x},0!", **look)
+        figure.node(head, label=teller(source), pos=f"{x},0!", **look)
         figure.node(foot, pos=f"{x},{bottom}!", shape="point", width="0.02")
         figure.edge(head, foot, arrowhead="none", color="#999999")
     for one, (y, lines) in zip(shown, rows, strict=True):

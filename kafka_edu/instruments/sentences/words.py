@@ -18,9 +18,12 @@ SHORT_NAMES: Final = {
 
 
 def teller(source: Source) -> str:
-    """Return the source in three characters: `b1`, `sup`, `zk`, `cli`."""
-    name = SHORT_NAMES[source.kind]
-    return f"{name}{source.id}" if source.kind is SourceKind.BROKER else name
+    """Return the source in a few characters, so that two sources differ: `b1`, `sup`, `zk`, `zk2`,
+    `cli`, `cli1`.
+    """
+    first = 1 if source.kind is SourceKind.ZOOKEEPER else 0
+    plain = source.kind is not SourceKind.BROKER and source.id <= first
+    return SHORT_NAMES[source.kind] + ("" if plain else str(source.id))
 
 
 def quiet(

@@ -13,8 +13,8 @@ import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event ty
 from kafka_edu.instruments import link_events
 from kafka_edu.instruments.link_events import ClusterKnown, LinkLost, LinkMade
 from kafka_edu.instruments.sentence import Sentence
-from kafka_edu.instruments.sentences import fact_text, sentence
-from kafka_edu.trace.event import EVENT_TYPES, Event, Kind, Source, SourceKind
+from kafka_edu.instruments.sentences import fact_text, sentence, teller
+from kafka_edu.trace.event import EVENT_TYPES, SUPERVISOR, Event, Kind, Source, SourceKind
 from kafka_edu.trace.events.log import CheckpointWritten, LogTruncated
 from kafka_edu.trace.events.purgatory import WaitingOperationSampled
 from kafka_edu.trace.events.server import LinkFaultChanged, LinkReset, RequestFailed
@@ -289,3 +289,14 @@ def test_the_dashboards_own_observations_have_sentences() -> None:
         "sends no more events",
         "says which cluster it is: demo",
     ]
+
+
+def test_two_processes_of_one_kind_have_two_names() -> None:
+    sources = [
+        *(Source.of_broker(number) for number in range(3)),
+        *(Source(SourceKind.ZOOKEEPER, number) for number in range(1, 4)),
+        *(Source(SourceKind.CLIENT, number) for number in range(3)),
+        SUPERVISOR,
+    ]
+    names = [teller(source) for source in sources]
+    assert names == ["b0", "b1", "b2", "zk", "zk2", "zk3", "cli", "cli1", "cli2", "sup"]
