@@ -6,7 +6,6 @@ The tests and their judge are ours and run outside; only the learner's process i
 
 import hashlib
 import os
-import re
 import sys
 import tempfile
 import time
@@ -273,8 +272,8 @@ class Grader:
         with tempfile.TemporaryDirectory(prefix="kafka-edu-grade-") as folder:
             file = Path(folder) / self.exercise.file
             file.write_bytes(content)
-            if nothing := re.split(r": `|\. ", objection(self.exercise, file))[0]:
-                nothing = nothing.replace(f"{folder}{os.sep}", "")
+            if (against := objection(self.exercise, file)) is not None:
+                nothing = against.what.replace(f"{folder}{os.sep}", "")
                 return self._none_of_it(nothing), nothing
             tried = fair_attempt(
                 lambda limits: self._attempt(file, number, material, limits),

@@ -126,22 +126,33 @@ def source_lines(file: Path, line: int, *, column: int = 0) -> list[str]:
     return shown
 
 
-def objection(exercise: Exercise, file: Path) -> str:
-    """Why there is nothing to try; empty if there is."""
+class Objection(NamedTuple):
+    """Why there is nothing to try in a file."""
+
+    what: str
+    """What is wrong with the file."""
+    advice: str
+    """What a learner does then; a grade has no use for it."""
+
+    def __str__(self) -> str:
+        return self.what + self.advice
+
+
+def objection(exercise: Exercise, file: Path) -> Objection | None:
+    """Return why there is nothing to try, or None."""
     if not file.is_file():
-        return f"there is no {file}: begin with `{command_line(f'lab start {exercise.id}')}`"
+        begin = command_line(f"lab start {exercise.id}")
+        return Objection(f"there is no {file}", f": begin with `{begin}`")
     content = file.read_bytes()
     if not content.strip():
-        return (
-            f"{file} is empty: `{command_line(f'lab reset {exercise.id}')}` puts the starter there"
-            " again"
-        )
+        reset = command_line(f"lab reset {exercise.id}")
+        return Objection(f"{file} is empty", f": `{reset}` puts the starter there again")
     if content == exercise.starter.read_bytes():
-        return (
-            f"{file} is still the starter. {exercise.title}: README.md next to it says what is"
-            " asked"
+        return Objection(
+            f"{file} is still the starter",
+            f". {exercise.title}: README.md next to it says what is asked",
         )
-    return ""
+    return None
 
 
 class Attempt(NamedTuple):
@@ -167,8 +178,8 @@ def attempt(
     stop_at_failure: bool = False,
 ) -> Attempt:
     """Load a file, and run its tests (`run_public_tests`). Raises CheckError and JailError."""
-    if against := objection(exercise, file):
-        return Attempt(against)
+    if (nothing := objection(exercise, file)) is not None:
+        return Attempt(str(nothing))
     jail = grading.jail if grading is not None else None
     try:
         if against := cannot_load(exercise, file, jail, limits):

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
+from kafka_edu.common.tasks import failure_of
 from kafka_edu.common.time import Time
 from kafka_edu.controller.controller_events import Asked, ControllerEvent, detail_of
 from kafka_edu.trace.event import Event
@@ -151,7 +152,7 @@ class ControllerEventManager:
 
 
 def _report(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
+    if (error := failure_of(task)) is not None:
         task.get_loop().call_exception_handler(
             {
                 "message": "a bug has ended the controller's event task",

@@ -30,6 +30,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.files import FileSystem
+from kafka_edu.common.tasks import OnFailure, failure_of
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.turns import Steps, in_turns
@@ -127,7 +128,7 @@ class LogManager:
         max_producer_id_expiration_ms: int,
         failed_log_dirs: Mapping[str, OSError] | None = None,
         on_log_dir_failure: Callable[[str, OSError, Sequence[TopicPartition]], None] | None = None,
-        on_failure: Callable[[str, BaseException], None] | None = None,
+        on_failure: OnFailure | None = None,
         random: Random | None = None,
     ) -> None:
         """Without `random` there is no jitter of segment.jitter.ms.
@@ -600,7 +601,7 @@ class LogManager:
     def _ended(self, name: str, task: asyncio.Task[None]) -> None:
         if self._tasks.get(name) is task:
             del self._tasks[name]
-        error = None if task.cancelled() else task.exception()
+        error = failure_of(task)
         if error is not None and self._on_failure is not None:
             self._on_failure(name, error)
         elif error is not None:

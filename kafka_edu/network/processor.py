@@ -16,6 +16,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Final
 
 from kafka_edu.common.log_limiter import LogLimiter
+from kafka_edu.common.tasks import OnFailure, report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Part, Wire, part_size
 from kafka_edu.network.channel import KafkaChannel
@@ -75,7 +76,7 @@ class Processor:
         max_pipelined_requests: int,
         on_gone: Callable[[KafkaChannel], None] = lambda _: None,
         pool: MemoryPool | None = None,
-        on_failure: Callable[[str, BaseException], None] | None = None,
+        on_failure: OnFailure | None = None,
         failures_logged: LogLimiter | None = None,
         refusals_logged: LogLimiter | None = None,
         metrics: RequestMetrics | None = None,
@@ -127,17 +128,9 @@ class Processor:
 
     def _spawn(self, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work, name=f"processor-{self.index}-{name}")
-        task.add_done_callback(self._ended)
+        if self._on_failure is not None:  # otherwise requests would wait for it for ever
+            report_failure(task, self._on_failure)
         return task
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        """Report a task that a bug has ended. Otherwise requests would wait for it for ever."""
-        if (
-            not task.cancelled()
-            and self._on_failure is not None
-            and (error := task.exception()) is not None
-        ):
-            self._on_failure(task.get_name(), error)
 
     def accept(self, wire: Wire) -> KafkaChannel:
         """Take over a new connection (Kafka: configureNewConnections)."""

@@ -11,11 +11,12 @@ behind the clients' requests (KIP-291; book 001; spec C10).
 later hops are ready.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.log_limiter import LogLimiter
+from kafka_edu.common.tasks import OnFailure
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
 from kafka_edu.network.acceptor import Acceptor
@@ -74,7 +75,7 @@ class SocketServer:
         *,
         inter_broker_listener: str | None,
         control_plane: ControlPlane | None = None,
-        on_failure: Callable[[str, BaseException], None] | None = None,
+        on_failure: OnFailure | None = None,
     ) -> None:
         """`on_failure` is called with the name of a task that a bug has ended. It must stop the
         broker.

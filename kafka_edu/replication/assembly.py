@@ -2,12 +2,12 @@
 periodic work (Kafka: ReplicaManager's constructor and startup).
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.files import FileSystem
+from kafka_edu.common.tasks import OnFailure, report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
 from kafka_edu.log.log_config import LogConfig
@@ -54,7 +54,7 @@ class Replication:
         file_system: FileSystem,
         run_blocking: Callable[[Callable[[], None]], Awaitable[None]],
         topic_config: Callable[[str], LogConfig],
-        on_failure: Callable[[str, BaseException], None],
+        on_failure: OnFailure,
         trace: Tracer | None = None,
     ) -> None:
         """`topic_config` returns a topic's log settings: the broker's, overridden by
@@ -97,7 +97,7 @@ class Replication:
         changes, HW checkpoints.
         """
         for reaper in self._reapers:
-            reaper.start().add_done_callback(self._reaper_ended)
+            report_failure(reaper.start(), self._on_failure)
         config = self._config
         scheduler.schedule(
             "isr-expiration",
@@ -121,10 +121,6 @@ class Replication:
         """Set num.replica.fetchers."""
         followed = [partition for partition in self._partitions if not partition.is_leader]
         self.fetchers.resize(num_replica_fetchers, followed)
-
-    def _reaper_ended(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._on_failure(task.get_name(), error)
 
     async def _propagate_isr_changes(self) -> None:
         told = await self._isr_writer.propagate(self._time.hi_res_clock_ms())

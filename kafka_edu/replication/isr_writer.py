@@ -6,9 +6,9 @@ are on their way at once (spec Z6).
 """
 
 import asyncio
-from collections.abc import Callable
 from typing import Final
 
+from kafka_edu.common.tasks import OnFailure, report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.replication.isr_store import IsrProposal, IsrStore
@@ -27,7 +27,7 @@ class IsrWriter:
         store: IsrStore,
         updates: IsrUpdates,
         time: Time,
-        on_failure: Callable[[str, BaseException], None],
+        on_failure: OnFailure,
     ) -> None:
         """`on_failure` is called with the name of a task that died of a bug, and with the bug."""
         self._store = store
@@ -42,12 +42,8 @@ class IsrWriter:
             self._write(proposal), name=f"isr-write-{proposal.topic_partition}"
         )
         self._tasks[task] = None
-        task.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(task, None)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._on_failure(task.get_name(), error)
+        task.add_done_callback(lambda done: self._tasks.pop(done, None))
+        report_failure(task, self._on_failure)
 
     async def _write(self, proposal: IsrProposal) -> None:
         """Write until there is an answer, or the controller has sent a newer ISR. After a lost

@@ -3,11 +3,12 @@ ReplicaFetcherManager.scala).
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_edu.cluster.leader_and_isr import NO_LEADER
 from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.tasks import OnFailure, report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
@@ -47,7 +48,7 @@ class ReplicaFetcherManager:
         logs: TruncatesLogs,
         partitions: Partitions,
         metadata_cache: MetadataCache,
-        on_failure: Callable[[str, BaseException], None],
+        on_failure: OnFailure,
         trace: Tracer | None = None,
     ) -> None:
         self._config = config
@@ -154,7 +155,8 @@ class ReplicaFetcherManager:
         task = asyncio.get_running_loop().create_task(
             thread.run(), name=f"ReplicaFetcherThread-{key.fetcher_id}-{key.leader}"
         )
-        task.add_done_callback(self._ended)
+        task.add_done_callback(lambda done: self._stopping.pop(done, None))
+        report_failure(task, self._on_failure)
         if self._trace:
             self._trace(FetcherStarted(leader=key.leader, fetcher_id=key.fetcher_id))
         return _Running(thread, task)
@@ -165,11 +167,6 @@ class ReplicaFetcherManager:
         running.task.cancel()
         if self._trace:
             self._trace(FetcherStopped(leader=key.leader, fetcher_id=key.fetcher_id))
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._stopping.pop(task, None)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._on_failure(task.get_name(), error)
 
     async def shutdown(self) -> None:
         """Stop all fetchers, and return when they have stopped."""

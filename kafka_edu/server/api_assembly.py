@@ -6,10 +6,10 @@ registers its handlers in the table. `_purgatory` creates the purgatory of a fam
 time-outs. `shutdown` stops all of them.
 """
 
-import asyncio
 from collections.abc import Sequence
 from typing import TypeVar
 
+from kafka_edu.common.tasks import report_failure
 from kafka_edu.coordinator.coordinator_type import INTERNAL_TOPIC, CoordinatorType
 from kafka_edu.coordinator.group.delayed_heartbeat import DelayedHeartbeat
 from kafka_edu.protocol.api_versions_table import API_LEVELS
@@ -114,7 +114,7 @@ class ApiAssembly:
         await self._settle_internal_partitions()
         self._groups.startup()
         for reaper in self._reapers:
-            reaper.start().add_done_callback(self._reaper_ended)
+            report_failure(reaper.start(), self._parts.on_failure)
         self._transactions.startup()
         self.handlers.start()
         if self._control_plane_handlers is not None:
@@ -169,10 +169,6 @@ class ApiAssembly:
         )
         self._reapers.append(ExpiredOperationReaper(purgatory, self._parts.time))
         return purgatory
-
-    def _reaper_ended(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._parts.on_failure(task.get_name(), error)
 
     def _serve_metadata(self, admin: AdminManager) -> None:
         parts = self._parts

@@ -2,11 +2,11 @@
 need.
 """
 
-from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
+from kafka_edu.common.tasks import OnFailure
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
 from kafka_edu.controller.kafka_controller import KafkaController
@@ -40,5 +40,5 @@ class BrokerParts(NamedTuple):
     topic_configs: TopicConfigs
     dynamic_config: DynamicBrokerConfig
     features: FinalizedFeatures
-    on_failure: Callable[[str, BaseException], None]
+    on_failure: OnFailure
     """Called with the name and the exception of a background task that died of a bug."""

@@ -11,6 +11,7 @@ RequestChannel. Next hop: KafkaApis.
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from kafka_edu.common.tasks import OnFailure, report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.network.request_channel import Request, RequestChannel
 from kafka_edu.trace.events.server import HandlerPoolResized, RequestDequeued, RequestHandled
@@ -32,7 +33,7 @@ class KafkaRequestHandlerPool:
         trace: Tracer | None,
         *,
         num_io_threads: int,
-        on_failure: Callable[[str, BaseException], None],
+        on_failure: OnFailure,
         name: str = "kafka-request-handler",
     ) -> None:
         self._channel = channel
@@ -57,6 +58,7 @@ class KafkaRequestHandlerPool:
             if index not in self._tasks:
                 task = loop.create_task(self._run(index), name=f"{self._name}-{index}")
                 task.add_done_callback(lambda done, index=index: self._ended(index, done))  # type: ignore[misc]
+                report_failure(task, self._on_failure)
                 self._tasks[index] = task
 
     def resize(self, num_io_threads: int) -> None:
@@ -136,8 +138,6 @@ class KafkaRequestHandlerPool:
     def _ended(self, index: int, task: asyncio.Task[None]) -> None:
         if self._tasks.get(index) is task:
             del self._tasks[index]
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._on_failure(task.get_name(), error)
 
     def crash(self) -> None:
         """Drop all handlers at once."""

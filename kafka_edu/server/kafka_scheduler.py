@@ -12,6 +12,7 @@ ISR expiration, for example, a broker would acknowledge records that it must not
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from kafka_edu.common.tasks import OnFailure, report_failure
 from kafka_edu.common.time import Time
 
 
@@ -20,7 +21,7 @@ class KafkaScheduler:
     It must stop the broker.
     """
 
-    def __init__(self, time: Time, on_failure: Callable[[str, BaseException], None]) -> None:
+    def __init__(self, time: Time, on_failure: OnFailure) -> None:
         self._time = time
         self._on_failure = on_failure
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -45,7 +46,8 @@ class KafkaScheduler:
             self._run(work, delay_ms, period_ms), name=name
         )
         self._tasks[name] = task
-        task.add_done_callback(lambda done: self._ended(name, done))
+        task.add_done_callback(lambda _: self._tasks.pop(name, None))
+        report_failure(task, self._on_failure)
 
     async def _run(
         self, work: Callable[[], Awaitable[object] | None], delay_ms: int, period_ms: int
@@ -58,14 +60,6 @@ class KafkaScheduler:
             if period_ms < 0:
                 return
             await self._time.sleep(period_ms)
-
-    def _ended(self, name: str, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(name, None)
-        if task.cancelled():
-            return
-        error = task.exception()
-        if error is not None:
-            self._on_failure(name, error)
 
     def cancel(self, name: str) -> None:
         """Cancel the work of that name. Do nothing if it is over."""

@@ -20,6 +20,7 @@ from typing import Final, Protocol, TypeVar
 from kafka_edu.cluster.broker import Broker
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.files import FileSystem
+from kafka_edu.common.tasks import report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
@@ -601,11 +602,7 @@ class KafkaServer:
         self._watch_task(task)
 
     def _watch_task(self, task: asyncio.Task[None]) -> None:
-        def ended(done: asyncio.Task[None]) -> None:
-            if not done.cancelled() and (error := done.exception()) is not None:
-                self.on_failure(done.get_name(), error)
-
-        task.add_done_callback(ended)
+        report_failure(task, lambda name, error: self.on_failure(name, error))
 
     async def shutdown(self, reason: str) -> None:
         """Stop in order, from any state. Acknowledged records are then on disk, and the next start

@@ -20,6 +20,7 @@ from kafka_edu.clients.proxy.metadata_proxy import MetadataProxy, Refusal
 from kafka_edu.clients.proxy.target import Address
 from kafka_edu.clients.proxy.target_copier import TargetCopier
 from kafka_edu.cluster.broker import EndPoint
+from kafka_edu.common.tasks import report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
 from kafka_edu.network.request_channel import Request, RequestChannel
@@ -167,13 +168,12 @@ class ProxyServer:
 
     def _spawn(self, name: str, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work, name=name)
-        task.add_done_callback(self._on_end)
+        report_failure(task, self._on_failure)
         self._tasks.append(task)
 
-    def _on_end(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self.failure = self.failure or error
-            self.failed.set()
+    def _on_failure(self, _: str, error: BaseException) -> None:
+        self.failure = self.failure or error
+        self.failed.set()
 
     async def shutdown(self, reason: str) -> None:
         """Close everything. Requests without an answer are dropped, because the client asks its

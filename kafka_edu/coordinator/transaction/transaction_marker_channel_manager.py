@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors
+from kafka_edu.common.tasks import OnFailure, report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
@@ -110,7 +111,7 @@ class TransactionMarkerChannelManager:
         exists: Callable[[TopicPartition], Awaitable[bool]],
         transport: Transport,
         time: Time,
-        on_failure: Callable[[str, BaseException], None],
+        on_failure: OnFailure,
         trace: Tracer | None,
     ) -> None:
         """Start without pending transactions.
@@ -270,13 +271,9 @@ class TransactionMarkerChannelManager:
     def _spawn(self, name: str, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.append(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._tasks.remove)
+        report_failure(task, self._on_failure)
         return task
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.remove(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._on_failure(task.get_name(), error)
 
     def _look_again(
         self, pending: PendingCompleteTxn, partitions: Iterable[TopicPartition]

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from kafka_edu.common.errors import Errors, KafkaException
+from kafka_edu.common.tasks import OnFailure, report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic import TRANSACTION_STATE_TOPIC_NAME
 from kafka_edu.common.topic_partition import TopicPartition
@@ -124,7 +125,7 @@ class TransactionStateManager:
         append: Append,
         time: Time,
         partitions: Callable[[], int],
-        on_failure: Callable[[str, BaseException], None],
+        on_failure: OnFailure,
         trace: Tracer | None,
     ) -> None:
         """Start without partitions.
@@ -278,12 +279,8 @@ class TransactionStateManager:
             name=f"load {TRANSACTION_STATE_TOPIC_NAME}-{partition}",
         )
         self._tasks.add(task)
-        task.add_done_callback(self._load_ended)
-
-    def _load_ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._on_failure(task.get_name(), error)
+        task.add_done_callback(self._tasks.discard)
+        report_failure(task, self._on_failure)
 
     async def _load(self, partition: int, coordinator_epoch: int, on_loaded: OnLoaded) -> None:
         began_ms = self._time.hi_res_clock_ms()

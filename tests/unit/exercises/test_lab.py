@@ -179,11 +179,11 @@ def test_a_copy_of_the_shipped_class_fails(tmp_path: Path) -> None:
 
 def test_what_was_not_done_is_not_tried(tmp_path: Path) -> None:
     file = tmp_path / "timing_wheel.py"
-    assert "lab start 02-1" in objection(EXERCISE, file)
+    assert "lab start 02-1" in str(objection(EXERCISE, file))
     file.write_text(" \n")
-    assert "is empty" in objection(EXERCISE, file)
+    assert "is empty" in str(objection(EXERCISE, file))
     file.write_bytes(EXERCISE.starter.read_bytes())
-    assert "still the starter" in objection(EXERCISE, file)
+    assert "still the starter" in str(objection(EXERCISE, file))
     verdict = check_public(EXERCISE, file)
     assert verdict.public == ()
     assert not verdict.public_passed
