@@ -66,6 +66,7 @@ def status_codes(
     from rich.table import Table
 
     from kafka_edu.cli.report import Report
+    from kafka_edu.spark.log_topic import require_brokers
     from kafka_edu.spark.status_codes import count_status_codes
     from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic, fill_topic
     from kafka_edu.supervisor.cluster import running_cluster
@@ -76,6 +77,7 @@ def status_codes(
             with console.status("starting three brokers"):
                 bootstrap_server = stack.enter_context(running_cluster("spark")).bootstrap_servers
         try:
+            require_brokers(bootstrap_server)
             with console.status(f"writing {lines:,} lines to topic {topic}"):
                 create_topic(bootstrap_server, topic, 6, 3)
                 truth = {

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from kafka_edu.clients.admin import BootstrapAddressError
+from kafka_edu.clients.admin.brokers import parse_addresses
 from kafka_edu.spark.web_log_topic import TopicNotFilled
 
 if TYPE_CHECKING:
@@ -41,6 +43,10 @@ def require_brokers(bootstrap_servers: str) -> None:
 
 def brokers_up(bootstrap_servers: str) -> int:
     """Return how many brokers the cluster has. Raises TopicNotFilled if none answers."""
+    try:
+        parse_addresses(bootstrap_servers)
+    except BootstrapAddressError as error:
+        raise TopicNotFilled(f"{error}. An address is HOST:PORT, and commas part them.") from error
     admin = AdminClient({"bootstrap.servers": bootstrap_servers, **QUIET})
     try:
         return len(admin.list_topics(timeout=ANSWER_S).brokers)

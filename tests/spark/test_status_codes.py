@@ -5,7 +5,9 @@ generator's true counts.
 from collections.abc import Iterator
 
 import pytest
+from click.testing import CliRunner
 
+from kafka_edu.cli.spark_command import status_codes
 from kafka_edu.clients.web_log import WebLog
 from kafka_edu.spark.web_log_topic import create_topic, fill_topic
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
@@ -36,3 +38,20 @@ def test_spark_counts_what_was_written(cluster: Cluster) -> None:
     assert count_status_codes(cluster.bootstrap_servers, "web", "local[2]") == {
         str(status): n for status, n in truth.by_status.items()
     }
+
+
+@pytest.mark.parametrize(
+    ("servers", "message"),
+    [
+        ("nohost", "Invalid url in bootstrap.servers: nohost. An address is HOST:PORT"),
+        ("127.0.0.1:1", "no broker answers at 127.0.0.1:1"),
+    ],
+)
+def test_a_wrong_address_is_one_line_at_once(
+    servers: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kafka_edu.spark.log_topic.ANSWER_S", 0.2)
+    run = CliRunner().invoke(status_codes, ["--bootstrap-server", servers])
+    assert run.exit_code != 0
+    assert message in run.output
+    assert "Traceback" not in run.output
