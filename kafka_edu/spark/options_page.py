@@ -58,6 +58,7 @@ Install the extra `spark` of this package into your environment. It brings PySpa
 and a JRE. Then `register(spark)` makes the formats known to your session.
 
 ```sh no-check: it is for an environment of your own, outside of the checkout
+./kafka-edu setup dev            # it brings hatchling, which builds the wheel
 .venv/bin/python -m hatchling build -t wheel -d dist
 pip install "kafka-edu[spark] @ file://$PWD/dist/kafka_edu-0.1.0-py3-none-any.whl"
 ```

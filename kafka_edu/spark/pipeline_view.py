@@ -244,7 +244,8 @@ class PipelineView:
     @property
     def headline(self) -> Headline:
         """Return the answer first: does the pipeline keep up?"""
-        behind = f"{self.behind:,} lines behind"
+        clock = self.clock_s is not None and self.behind > 0  # its record is no line of the log
+        behind = f"{self.behind - clock:,} lines behind"
         if self.dropped:
             return Headline(
                 "Drops lines",

@@ -155,10 +155,12 @@ def test_the_headline_says_whether_the_pipeline_keeps_up() -> None:
     shown.fed(60_000, {0: 60_000}, 12.0)
     assert (shown.headline.word, shown.headline.is_well) == ("Falls behind", False)
     shown.fed(100_000, {0: 100_000}, 20.0)
-    assert shown.headline.word == "Catches up"
-    for name in QUERIES:
-        shown.batch(name, progress(1, rows=92_000, end='{"web": {"0": 100000}}'))
+    shown.fed(100_000, {0: 100_001}, 20.1)
     shown.clock(TIME_S)
+    assert shown.headline.word == "Catches up"
+    assert shown.headline.text == "every line is sent; 92,000 lines behind"
+    for name in QUERIES:
+        shown.batch(name, progress(1, rows=92_000, end='{"web": {"0": 100001}}'))
     assert shown.headline.word == "Closes"
 
 
