@@ -25,8 +25,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NoReturn
 
 #: Groups beyond `main`: the optional dependencies in pyproject.toml.
@@ -47,7 +49,12 @@ Install one of them and start again:
 ADVICE_NOT_INSTALLED: Final = """\
 could not install the packages of '{group}'; the lines above say why.
 If the package index cannot be reached, set HTTPS_PROXY for a proxy, or PIP_INDEX_URL for a mirror.
-Fetched packages are kept. Start again to continue."""
+Packages that were fetched whole are kept. Start again to continue."""
+
+SAY_EVERY_S: Final = 1.0
+"""How often a terminal sees how much was fetched."""
+WRITE_EVERY_S: Final = 30.0
+"""How often a file does, such as the log of a CI run."""
 
 
 class SetupError(Exception):
@@ -193,7 +200,8 @@ def _install(venv: Path, group: str, again: bool) -> None:
     for find in (_own_pip, _ensured_pip, _debian_pip):
         pip = find(venv)
         if pip is not None:
-            if _run([*pip, *lock, *(["--force-reinstall"] if again else [])]) == 0:
+            forced = ["--force-reinstall"] if again else []
+            if _run_pip([*pip, *lock, *forced], download_size_mb(group)) == 0:
                 return
             break
     else:
@@ -274,13 +282,72 @@ def _runs(*command: str) -> bool:
         return False
 
 
-def _run(command: list[str], output: int | None = None, cwd: str | None = None) -> int:
-    """Run a command with its output on standard error, and return its exit code.
+def _run_pip(command: list[str], most_mb: int) -> int:
+    """Run pip, say meanwhile how much it has fetched, and return its exit code.
+
+    pip keeps what it fetches below its temporary folder until it ends, in `pip-unpack-*`.
+    """
+    with tempfile.TemporaryDirectory(prefix="kafka-edu-fetch-") as folder:
+        fetched = _Fetched(Path(folder), most_mb)
+        environment = {"TMPDIR": folder, "PIP_RESUME_RETRIES": "5"}  # pip before 25.1 ignores it
+        try:
+            return _run(command, environment=environment, meanwhile=fetched.look)
+        finally:
+            fetched.end()
+
+
+class _Fetched:
+    """Says how much pip has fetched: on one line of a terminal, or now and then in a file."""
+
+    def __init__(self, folder: Path, most_mb: int) -> None:
+        self._folder = folder
+        self._most_mb = most_mb
+        self._on_terminal = sys.stderr.isatty()
+        self._began_s = self._said_s = time.monotonic()
+        self._shown = ""
+        self._most_seen = 0
+
+    def look(self) -> None:
+        """Say it, if it is time to."""
+        now_s = time.monotonic()
+        if now_s - self._said_s < (SAY_EVERY_S if self._on_terminal else WRITE_EVERY_S):
+            return
+        self._said_s = now_s
+        size = 0
+        for path in self._folder.glob("pip-unpack-*/*"):
+            with contextlib.suppress(OSError):  # it was just moved
+                size += path.stat().st_size
+        self._most_seen = size = max(size, self._most_seen)  # pip tidies up before it ends
+        words = (
+            f"{size / 1e6:,.0f} of at most {self._most_mb} MB after {now_s - self._began_s:,.0f} s"
+        )
+        if self._on_terminal:
+            self._shown = f"\rkafka-edu: {words}".ljust(len(self._shown))
+            print(self._shown, end="", file=sys.stderr, flush=True)
+        else:
+            say(words)
+
+    def end(self) -> None:
+        """End the line on a terminal."""
+        if self._shown:
+            print(file=sys.stderr, flush=True)
+
+
+def _run(
+    command: list[str],
+    output: int | None = None,
+    cwd: str | None = None,
+    *,
+    environment: Mapping[str, str] = MappingProxyType({}),
+    meanwhile: Callable[[], None] = lambda: None,
+) -> int:
+    """Run a command with its output on standard error, and return its exit code. `meanwhile` is
+    called ten times a second.
 
     It runs in a process group of its own, so a Ctrl-C at the terminal does not reach it and it
     prints nothing. When this process is stopped, it stops the command.
     """
-    environment = os.environ | {"PIP_ROOT_USER_ACTION": "ignore"}
+    environment = os.environ | {"PIP_ROOT_USER_ACTION": "ignore"} | dict(environment)
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -291,7 +358,11 @@ def _run(command: list[str], output: int | None = None, cwd: str | None = None) 
         process_group=0,
     ) as process:
         try:
-            return process.wait()
+            while True:
+                try:
+                    return process.wait(0.1)
+                except subprocess.TimeoutExpired:
+                    meanwhile()
         finally:
             if process.poll() is None:
                 with contextlib.suppress(ProcessLookupError):

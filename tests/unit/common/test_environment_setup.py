@@ -177,3 +177,36 @@ def test_each_group_has_a_lock_and_a_size() -> None:
     locks = {path.stem for path in (root / "requirements").glob("*.txt")}
     assert locks == {"main", *GROUPS}
     assert all(download_size_mb(group) > 0 for group in locks)
+
+
+@pytest.mark.parametrize("on_terminal", [True, False])
+def test_it_says_how_much_was_fetched(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    on_terminal: bool,
+) -> None:
+    monkeypatch.setattr(environment_setup, "SAY_EVERY_S", 0.0)
+    monkeypatch.setattr(environment_setup, "WRITE_EVERY_S", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: on_terminal)
+    fetched = environment_setup._Fetched(tmp_path, 590)
+    for name, megabytes in (("pip-unpack-a", 2), ("pip-unpack-b", 3), ("pip-build-env", 9)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.whl").write_bytes(bytes(megabytes * 1_000_000))
+    fetched.look()
+    fetched.look()
+    fetched.end()
+    said = capsys.readouterr().err
+    line = "kafka-edu: 5 of at most 590 MB after 0 s"
+    assert said == (f"\r{line}\r{line}\n" if on_terminal else f"{line}\n{line}\n")
+
+
+def test_what_pip_fetches_lies_in_one_folder_that_goes_with_it(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    script = f'echo "$TMPDIR $PIP_RESUME_RETRIES" >{seen}; touch "$TMPDIR/left"; exit 7'
+    assert environment_setup._run_pip(["/bin/sh", "-c", script], 1) == 7
+    folder, retries = seen.read_text().split()
+    assert Path(folder).name.startswith("kafka-edu-fetch-")
+    assert not Path(folder).exists()
+    assert retries == "5"
