@@ -29,10 +29,11 @@ look at something else. A
 of the same thing share one **value** type. A gauge begins with the fields that name what is
 sampled: "one for each" says which. A reader that is late keeps the newest sample of each thing.
 
-Facts of level `state` are always emitted. Facts of level `hops` (the hops of a request) and `all`
-(each timer task) are emitted while a subscriber wants them, and only such subscribers get them. At
-level `state` the hops of three kinds of requests are facts too: those of the control plane, those
-that waited longer than 100 ms, and those that another fact completes.
+Facts of level `state` are always emitted. Facts of level `hops` (the hops of a request, and what a
+broker does every few seconds) and `all` (each timer task) are emitted while a subscriber wants
+them, and only such subscribers get them. At level `state` the hops of three kinds of requests are
+facts too: those of the control plane, those that waited longer than 100 ms, and those that another
+fact completes.
 
 Each event has a **source**, a kind and an id: `["broker", 1]`, `["zookeeper", 2]`,
 `["supervisor", 0]`, `["client", 0]` or `["proxy", 0]`. On a socket and in a recording an event is a
