@@ -130,9 +130,9 @@ class Objection(NamedTuple):
     """Why there is nothing to try in a file."""
 
     what: str
-    """What is wrong with the file."""
+    """The fault of the file."""
     advice: str
-    """What a learner does then; a grade has no use for it."""
+    """The learner's next step. A grade has no use for it."""
 
     def __str__(self) -> str:
         return self.what + self.advice
