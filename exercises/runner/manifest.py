@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafka_edu.common.python_process import program
+from kafka_edu.common.python_process import as_typed_here
 from kafka_edu.common.user_files import DEFAULT_STATE, state_folder
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -82,9 +82,7 @@ def _as_it_is_here(text: str) -> str:
     """Return the text of a page, with the program's name and its folder of clusters as this
     learner has them.
     """
-    for before in ("\n    ", "`"):
-        text = text.replace(f"{before}kafka-edu ", f"{before}{program()} ")
-    return text.replace(f"~/{DEFAULT_STATE}", _from_home(state_folder()))
+    return as_typed_here(text).replace(f"~/{DEFAULT_STATE}", _from_home(state_folder()))
 
 
 def _from_home(path: Path) -> str:

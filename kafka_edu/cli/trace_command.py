@@ -414,7 +414,7 @@ async def _follow(
         await asyncio.sleep(2 * DRAIN_S)
         take(feed.rest())
         for source in feed.silent():
-            click.echo(f"nothing was heard of {teller(source)}: it stands still", err=True)
+            click.echo(f"{teller(source)} has sent nothing so far: it may stand still", err=True)
     finally:
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)

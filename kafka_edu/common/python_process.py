@@ -42,6 +42,15 @@ def command_line(words: str, cluster: str = DEFAULT_CLUSTER) -> str:
     return f"{program()} {words}" + ("" if cluster == DEFAULT_CLUSTER else f" --cluster {cluster}")
 
 
+def as_typed_here(text: str) -> str:
+    """Return a text with the program's name as `program` has it, in code within a line and in
+    blocks that are indented by four.
+    """
+    for before in ("\n    ", "`"):
+        text = text.replace(f"{before}kafka-edu ", f"{before}{program()} ")
+    return text
+
+
 def run_to_its_end(
     command: Sequence[str],
     *,

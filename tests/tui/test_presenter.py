@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 from textual.pilot import Pilot
+from textual.scrollbar import ScrollTo
 
 from kafka_edu.instruments.presenter.bookmark import Bookmark
 from kafka_edu.instruments.presenter.break_tools import Idea
@@ -297,5 +298,11 @@ def test_a_long_text_is_scrolled_by_its_own_keys(tmp_path: Path) -> None:
             await pilot.press("pageup")
         await look_again(pilot, app)
         assert "2/5 · Kill a leader" in text(app), "the learner has scrolled, so it stays"
+        panel.scroll_end(animate=False)
+        panel._follows = True
+        panel.post_message(ScrollTo(y=0, animate=False))
+        await look_again(pilot, app)
+        await look_again(pilot, app)
+        assert "2/5 · Kill a leader" in text(app), "by the scroll bar too"
 
     present(tmp_path, show, (80, 24))

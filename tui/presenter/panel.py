@@ -70,6 +70,14 @@ class PresenterPanel(VerticalScroll):
     def on_mouse_scroll_up(self) -> None:
         self._follows = False
 
+    def on_scroll_to(self) -> None:
+        """The learner has taken hold of the scroll bar."""
+        self._follows = False
+
+    def on_scroll_up(self) -> None:
+        """The learner has clicked above the scroll bar's handle."""
+        self._follows = False
+
 
 def draw(lines: list[Line], palette: Palette) -> Text:
     """Return the page with colours. Each line also has its own sign, so none depends on colour."""

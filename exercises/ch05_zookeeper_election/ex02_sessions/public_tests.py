@@ -14,7 +14,7 @@ from ..session_rules import RightTracker
 
 WHY = {
     "add": "now and the time-out together, rounded up to the end of a tick",
-    "touch": "the time-out starts again, for a session that is there",
+    "touch": "the time-out of a session that is there starts again",
     "remove": "it returns nothing",
     "poll": (
         "all sessions of the ticks that have ended, the oldest tick first, each in the order in"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NoReturn, get_type_hints
 
 import kafka_edu.trace.events.all  # noqa: F401 - fills the registry of event types
-from kafka_edu.common.python_process import program
+from kafka_edu.common.python_process import as_typed_here
 from kafka_edu.instruments.presenter.break_tools import SERVERS, ZOOKEEPER, in_braces
 from kafka_edu.instruments.presenter.line_index import LineIndex
 from kafka_edu.instruments.presenter.line_index import Path as Place
@@ -147,7 +147,7 @@ class _Table:
             self.fail(f"'{key}' is a text in quotes", key)
         if needed and not value.strip():
             self.fail(f"'{key}' is missing", key)
-        return _flowing(value).replace("`kafka-edu ", f"`{program()} ")
+        return as_typed_here(_flowing(value))
 
     def number(self, key: str, most: int) -> int:
         value = self.values.get(key, 0)

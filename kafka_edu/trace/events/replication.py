@@ -343,8 +343,8 @@ class FetcherPartitionDelayed(NamedTuple):
 
 @event(level=Level.HOPS)
 class HwCheckpointed(NamedTuple):
-    """The high watermarks of one log dir were written to its replication-offset-checkpoint, as
-    every few seconds.
+    """The high watermarks of one log dir were written to its replication-offset-checkpoint. That
+    comes every few seconds.
     """
 
     log_dir: str

@@ -130,7 +130,8 @@ def test_the_teachers_page_has_every_step_every_exercise_and_their_minutes(one: 
     ranges = [[int(step) for step in row.split("–")] for row in rows]
     shown = [step for each in ranges for step in range(each[0], each[-1] + 1)]
     steps = len(one.script(screen_names()).steps)
-    assert shown == list(range(1, steps + 1)) or "| command |" in text
+    if one.number != "00":  # its timetable has commands
+        assert shown == list(range(1, steps + 1))
     exercises = [each for each in load_manifest().values() if each.id.startswith(one.number)]
     for each in exercises:
         assert each.id in text, f"{each.id} is not on the teacher's page"

@@ -24,7 +24,7 @@ def test_a_bug_is_reported_with_the_tasks_name_and_no_other_end_is() -> None:
             for name, work in (
                 ("well", well()),
                 ("dies", dies()),
-                ("stays", asyncio.Event().wait()),
+                ("stays", stays()),
             )
         ]
         for task in tasks:
