@@ -496,9 +496,14 @@ class ControllerView:
             case ControllerResigned() as e:
                 self._end_term(source.id, envelope.mono_us, e.reason)
             case ActiveControllerChanged(controller_id=-1) if (
-                self.term is not None and record is not None and record.name in _LOOKS
-            ):  # a broker whose own session has expired says the same, and knows nothing
-                self._end_term(self.term.broker, envelope.mono_us, "/controller is gone")
+                (term := self.term) is not None
+                and record is not None
+                and record.name in _LOOKS
+                and record.envelope.mono_us > term.from_us
+            ):
+                # Not if it is said because the broker's own session has expired, and not of a look
+                # that may be older than the election.
+                self._end_term(term.broker, envelope.mono_us, "/controller is gone")
             case _:
                 pass
         if isinstance(event, PartitionStateChanged) and source == self.controller:

@@ -289,6 +289,17 @@ def test_a_broker_whose_own_session_expired_does_not_unseat_the_controller() -> 
     assert view.terms[-1].ended == "/controller is gone"
 
 
+def test_a_look_that_began_before_the_election_does_not_unseat_who_won_it() -> None:
+    story = Story()
+    begun = event_of(story, "Reelect", broker=2)
+    story.tell(1, ControllerElected(epoch=4, epoch_zk_version=4))
+    story.tell(2, ActiveControllerChanged(controller_id=-1), cause=begun)
+    story.tell(2, ActiveControllerChanged(controller_id=1), cause=begun)
+    view = applied(story)
+    assert view.term is not None
+    assert (view.term.broker, view.term.epoch) == (1, 4)
+
+
 def test_the_supervisor_says_first_that_the_controller_was_killed() -> None:
     story = Story()
     story.tell(1, ControllerElected(epoch=4, epoch_zk_version=4))
