@@ -96,7 +96,7 @@ PARTITIONS = Subject(
     PARTITION_EVENTS,
     (
         Source("replication.partition", "Partition"),
-        Source("replication.isr_state", "IsrState"),
+        Source("replication.isr", "IsrState"),
         Source("controller.zk_partition_state_machine", "ZkPartitionStateMachine"),
         Source("replication.partitions", "Partitions"),
     ),
@@ -163,7 +163,7 @@ TROUBLE = Subject(
     (
         Source("replication.partition", "Partition"),
         Source("replication.partitions", "Partitions"),
-        Source("replication.isr_updates", "IsrUpdates"),
+        Source("replication.isr_writer", "IsrUpdates"),
     ),
 )
 REPLICAS = Subject(
@@ -181,7 +181,7 @@ REPLICAS = Subject(
         Source("replication.partition", "Partition"),
         Source("replication.replica", "Replica"),
         Source("replication.replica_fetcher", "ReplicaFetcher"),
-        Source("replication.isr_state", "IsrState"),
+        Source("replication.isr", "IsrState"),
         Source("log.leader_epoch_file_cache", "LeaderEpochFileCache"),
     ),
 )
@@ -201,7 +201,7 @@ PURGATORY = Subject(
         Source("replication.delayed_fetch", "DelayedFetch"),
         Source("coordinator.group.delayed_join", "DelayedJoin"),
         Source("coordinator.group.delayed_heartbeat", "DelayedHeartbeat"),
-        Source("replication.isr_updates", "IsrUpdates"),
+        Source("replication.isr_writer", "IsrUpdates"),
     ),
 )
 ENDED = Subject(

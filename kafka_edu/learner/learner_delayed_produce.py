@@ -134,7 +134,7 @@ class LearnerDelayedProduce(DelayedProduce):
             "online": True,
             "leader": replica.is_leader,
             "leader_epoch": replica.leader_epoch,
-            "hw": replica.high_watermark.message_offset,
+            "hw": replica.high_watermark.offset,
             "isr": list(replica.isr),
             "min_isr": log.config.min_insync_replicas,
         }

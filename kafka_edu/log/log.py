@@ -129,8 +129,10 @@ class Log:
         """How much earlier than segment.ms the active segment rolls; less than segment.jitter.ms.
         """
         self._on_disk_failure: Callable[[str, OSError], None] | None = None
-        self.high_watermark = log_start_offset
-        """The partition's HW. Retention deletes nothing at or above it."""
+        self.high_watermark_metadata = LogOffsetMetadata(log_start_offset)
+        """The replica's HW, with its place in the segments where that is known. Retention deletes
+        nothing at or above it.
+        """
         self.last_stable_offset = log_start_offset
         self.leader_epoch_cache = leader_epoch_cache
         self.producer_state_manager = producer_state_manager
@@ -702,18 +704,39 @@ class Log:
         """
         return self.leader_epoch_cache.end_offset_for(leader_epoch, self.log_end_offset)
 
-    def on_high_watermark_incremented(self, high_watermark: int) -> None:
-        """Take the partition's new HW. Retention may delete below it. Also called after truncation,
-        when the HW moves back.
-        """
-        assert self.log_start_offset <= high_watermark <= self.log_end_offset, (
-            high_watermark,
+    @property
+    def high_watermark(self) -> int:
+        return self.high_watermark_metadata.message_offset
+
+    def update_high_watermark(self, offset: int) -> None:
+        """Set the HW to an offset whose place is not known yet."""
+        self.update_high_watermark_metadata(LogOffsetMetadata(offset))
+
+    def update_high_watermark_metadata(self, new: LogOffsetMetadata) -> None:
+        """Set the HW. Every change of its offset passes here. Retention may delete below it."""
+        assert self.log_start_offset <= new.message_offset <= self.log_end_offset, (
+            new,
             self._offsets(),
         )
-        self.high_watermark = high_watermark
+        self.high_watermark_metadata = new
         self.version.value += 1
-        self.producer_state_manager.on_high_watermark_updated(high_watermark)
+        self.producer_state_manager.on_high_watermark_updated(new.message_offset)
         self._update_last_stable_offset()
+
+    def locate_high_watermark(self) -> LogOffsetMetadata:
+        """Look up the place of the HW in the segments, keep it, and return both."""
+        self.high_watermark_metadata = self.convert_to_offset_metadata(self.high_watermark)
+        return self.high_watermark_metadata
+
+    def _keep_high_watermark_within(self, start: int, end: int) -> None:
+        """Move the HW into start..end, which the log's ends have become. The LSO follows in any
+        case, because it depends on them too.
+        """
+        hw = self.high_watermark_metadata
+        within = max(min(hw.message_offset, end), start)
+        self.update_high_watermark_metadata(
+            hw if within == hw.message_offset else LogOffsetMetadata(within)
+        )
 
     def _update_last_stable_offset(self) -> None:
         """Move the LSO, which follows the HW, the oldest unsettled transaction, and the log's
@@ -833,7 +856,7 @@ class Log:
         if new_start <= before:
             return False
         self.log_start_offset = new_start
-        self.on_high_watermark_incremented(max(self.high_watermark, new_start))
+        self._keep_high_watermark_within(new_start, self.log_end_offset)
         self.recovery_point = self._rule.after_deletion(self.recovery_point, new_start)
         with self.storage():
             self.leader_epoch_cache.truncate_from_start(new_start, later=self._note is not None)
@@ -892,7 +915,7 @@ class Log:
         with self.storage():
             self.leader_epoch_cache.clear_and_flush()
             self.producer_state_manager.truncate_fully_and_start_at(offset)
-        self.on_high_watermark_incremented(offset)
+        self.update_high_watermark(offset)
         self._check_offsets()
         self._tell_truncated(before, size, True)
 
@@ -912,9 +935,7 @@ class Log:
                 self.producer_state_manager, self._segments, self.log_start_offset, end, now_ms
             )
         self._tell_dropped_snapshots()
-        self.on_high_watermark_incremented(
-            max(min(self.high_watermark, end), self.log_start_offset)
-        )
+        self._keep_high_watermark_within(self.log_start_offset, end)
         self._check_offsets()
 
     def _tell_dropped_snapshots(self) -> None:

@@ -14,10 +14,12 @@ from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
 from kafka_edu.replication.high_watermark_checkpoints import HighWatermarkCheckpoints
-from kafka_edu.replication.isr_change_propagation import ISR_CHANGE_PROPAGATION_PERIOD_MS
-from kafka_edu.replication.isr_store import IsrStore
-from kafka_edu.replication.isr_updates import IsrUpdates
-from kafka_edu.replication.isr_writer import IsrWriter
+from kafka_edu.replication.isr_writer import (
+    ISR_CHANGE_PROPAGATION_PERIOD_MS,
+    IsrStore,
+    IsrUpdates,
+    IsrWriter,
+)
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.replica_fetcher_manager import ReplicaFetcherManager
 from kafka_edu.replication.replica_manager import ReplicaManager

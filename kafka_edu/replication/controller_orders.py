@@ -179,7 +179,7 @@ class ControllerOrders:
             yield
         elected = self._online(elected)
         if elected:
-            with because(self._trace, elected[-1].role_told):
+            with because(self._trace, elected[-1].role_event):
                 self._leads_more(elected)
         changed: list[Partition] = []
         for partition, state in to_follow:

@@ -170,7 +170,7 @@ class DelayedProduce(DelayedOperation):
                 if status.error is not Errors.NONE:
                     return ERRORS_IN_WORDS.get(status.error, status.error.name)
                 partition = self._partitions.get(tp)
-                return partition.why_high_watermark_moved() if partition is not None else by.value
+                return partition.high_watermark.why() if partition is not None else by.value
         return by.value
 
     def is_news(self) -> bool:
@@ -186,7 +186,7 @@ class DelayedProduce(DelayedOperation):
             if partition is not None and status.error is Errors.NONE:
                 partition.first_ack_pending = False
                 if key is None or key == tp:
-                    told = partition.tell_high_watermark(level) or told
+                    told = partition.emit_high_watermark(level) or told
         return told
 
     def on_complete(self) -> None:

@@ -59,7 +59,7 @@ class HighWatermarkCheckpoints:
         for partition in partitions:
             if partition.log is not None:
                 by_log_dir.setdefault(partition.log.log_dir, {})[partition.topic_partition] = (
-                    partition.high_watermark.message_offset
+                    partition.high_watermark.offset
                 )
         for log_dir, offsets in by_log_dir.items():
             try:

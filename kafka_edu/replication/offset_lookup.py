@@ -55,7 +55,7 @@ class OffsetLookup:
         partition = self._partitions.get_or_raise(topic_partition)
         log = partition.log_for_request(-1, replica_id != DEBUGGING_REPLICA_ID)
         high_watermark = (
-            partition.high_watermark.message_offset if replica_id == CONSUMER_REPLICA_ID else None
+            partition.high_watermark.offset if replica_id == CONSUMER_REPLICA_ID else None
         )
         with log.storage():
             return legacy_offsets_before(

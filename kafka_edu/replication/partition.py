@@ -6,8 +6,8 @@ leader epoch).
                         | by consumers      | not yet  |
                         |                   | committed|
 
-Invariant, asserted where it is written: log_start ≤ HW ≤ LEO. On a leader the high watermark never
-falls within an epoch.
+Invariant, asserted by the log, which holds all three: log_start ≤ HW ≤ LEO. On a leader the high
+watermark never falls within an epoch.
 
 The leader learns its followers' LEOs from their fetches. It moves the HW when the slowest follower
 that counts has moved. A follower gets the HW in the response to its fetch, so it knows the HW one
@@ -45,9 +45,8 @@ from kafka_edu.protocol.messages.leader_and_isr import LeaderAndIsrPartitionStat
 from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_edu.replication.delayed_operations import DelayedOperations, WaitingSession
 from kafka_edu.replication.fetch_params import NO_LEADER_EPOCH, FetchIsolation
-from kafka_edu.replication.isr import IsrRule, follower_high_watermark, leader_high_watermark
-from kafka_edu.replication.isr_state import IsrState
-from kafka_edu.replication.isr_store import IsrProposal
+from kafka_edu.replication.high_watermark import HighWatermark
+from kafka_edu.replication.isr import IsrProposal, IsrRule, IsrState
 from kafka_edu.replication.log_read_result import (
     EMPTY_RECORDS,
     NO_VERSION,
@@ -61,8 +60,6 @@ from kafka_edu.trace.events.purgatory import ReplicaProgress, Requirement
 from kafka_edu.trace.events.replication import (
     BecameFollower,
     BecameLeader,
-    FollowerFetched,
-    HighWatermarkAdvanced,
     ProduceAppended,
 )
 from kafka_edu.trace.tracer import Tracer, because
@@ -72,8 +69,8 @@ DELETE_TO_HIGH_WATERMARK: Final = -1
 
 
 class Partition:
-    """One partition, as its leader or as a follower. Owner of its HW, its ISR and its Replicas. The
-    log owns LEO and log start.
+    """One partition, as its leader or as a follower. Owner of its ISR and its Replicas. The log
+    owns HW, LEO and log start; `HighWatermark` moves the HW.
     """
 
     def __init__(
@@ -91,16 +88,13 @@ class Partition:
         self.version = VersionCounter()
         """Incremented by each change that a reader could notice."""
         self.log: Log | None = None
-        self.high_watermark = LogOffsetMetadata(0)
+        self.high_watermark = HighWatermark(topic_partition, trace)
         self.leader = NO_LEADER
         self.leader_epoch = -1
-        self.role_told = 0
+        self.role_event = 0
         """The number of the BecameLeader or BecameFollower that gave it its role, 0 without a
         tracer.
         """
-        self.high_watermark_told = 0
-        """The number of the last HighWatermarkAdvanced, 0 if the last move was not emitted."""
-        self.high_watermark_before = 0
         self.leader_epoch_start_offset = -1
         """The leader's LEO when its epoch began; -1 on a follower."""
         self._max_lag_ms = max_lag_ms
@@ -127,11 +121,6 @@ class Partition:
         """The end of all that was committed, as this replica knows it, when it ceased to be the
         only ISR member and leader; -1: it does not know.
         """
-        self._moved_by = -1
-        self._moved_at = -1
-        """The follower whose fetch moved the HW last, and its fetch offset; -1: no fetch did."""
-        self._moved_because = ""
-        """The other cause that moved the HW last, in words."""
         self._isr_checked_ms = 0
         """When `maybe_shrink_isr` was last called; 0: never."""
 
@@ -175,11 +164,7 @@ class Partition:
         """
         self.log = log
         log.version = self.version
-        high_watermark = max(
-            log.log_start_offset, min(checkpointed_high_watermark, log.log_end_offset)
-        )
-        self.high_watermark = LogOffsetMetadata(high_watermark)
-        log.on_high_watermark_incremented(high_watermark)
+        self.high_watermark.attach(log, checkpointed_high_watermark)
 
     @property
     def isr(self) -> tuple[int, ...]:
@@ -204,7 +189,7 @@ class Partition:
         log = self.local_log()
         was_leader = self.is_leader
         self._take_over(state, controller_epoch)
-        self.isr_state.told(tuple(state.isr), state.zk_version)
+        self.isr_state.take(tuple(state.isr), state.zk_version)
         self.leader_epoch_start_offset = end_offset = log.log_end_offset
         log.maybe_assign_epoch_start_offset(state.leader_epoch, end_offset, begins=True)
         self._followers = {
@@ -217,10 +202,10 @@ class Partition:
             if not was_leader:
                 follower.forget_offsets()
         if not was_leader:
-            self.high_watermark = log.convert_to_offset_metadata(self.high_watermark.message_offset)
+            log.locate_high_watermark()
         if self._trace:
-            tp, hw = self.topic_partition, self.high_watermark.message_offset
-            self.role_told = self._trace(
+            tp, hw = self.topic_partition, log.high_watermark
+            self.role_event = self._trace(
                 BecameLeader(
                     topic=tp.topic,
                     partition=tp.partition,
@@ -235,9 +220,9 @@ class Partition:
                 )
             )
         self.first_ack_pending = True
-        self.committed_alone = self._moved_by = -1
-        self._moved_because = "new leader epoch"
-        with because(self._trace, self.role_told):
+        self.committed_alone = -1
+        self.high_watermark.moved_because("new leader epoch")
+        with because(self._trace, self.role_event):
             if self._maybe_increment_leader_hw(log, now_ms):
                 self._check_and_complete_all()
             else:
@@ -251,16 +236,16 @@ class Partition:
         changed = self.leader != state.leader or self.leader_epoch != state.leader_epoch
         if self.is_leader:
             alone = self.isr_state.expected == (self.broker_id,)
-            self.committed_alone = self.high_watermark.message_offset if alone else -1
+            self.committed_alone = self.high_watermark.offset if alone else -1
         self.first_append_pending = True
         self.first_ack_pending = False
         self._take_over(state, controller_epoch)
-        self.isr_state.told((), state.zk_version)
+        self.isr_state.take((), state.zk_version)
         self.leader_epoch_start_offset = -1
         self._followers = {}
         if self._trace:
             tp = self.topic_partition
-            self.role_told = self._trace(
+            self.role_event = self._trace(
                 BecameFollower(
                     topic=tp.topic,
                     partition=tp.partition,
@@ -268,7 +253,7 @@ class Partition:
                     leader_epoch=self.leader_epoch,
                     controller_epoch=controller_epoch,
                     log_end_offset=self.log.log_end_offset if self.log else -1,
-                    high_watermark=self.high_watermark.message_offset,
+                    high_watermark=self.high_watermark.offset,
                     replicas=self.assigned_replicas,
                 )
             )
@@ -288,39 +273,22 @@ class Partition:
         Waiting requests are woken and find no leader.
         """
         self.log = None
+        self.high_watermark.detach()
         self.leader = NO_LEADER
-        self.isr_state.told((), -1)
+        self.isr_state.take((), -1)
         self._followers = {}
         self.version.value += 1
         self._delayed.check_and_complete_all()
 
     def _maybe_increment_leader_hw(self, log: Log, now_ms: int) -> bool:
-        """Set the HW to max(HW, candidate). The same offset on a newer segment counts as a move,
-        because DelayedFetch needs the right place.
-
-        O(1) if the HW is at the log's end and its place is known, as for an idle partition in each
-        fetch of a session; else O(replicas).
-        """
-        if (
-            self.high_watermark.message_offset == log.log_end_offset
-            and self.high_watermark.segment_base_offset == log.active_segment.base_offset
-        ):
-            return False
-        candidate = leader_high_watermark(
-            log.log_end_offset_metadata,
+        return self.high_watermark.maybe_increment(
+            log,
             self.isr_state.expected,
             self._followers.values(),
             now_ms,
             self._max_lag_ms,
+            self.leader_epoch,
         )
-        current = self.high_watermark
-        if current.message_offset < candidate.message_offset or (
-            current.message_offset == candidate.message_offset
-            and current.on_older_segment(candidate)
-        ):
-            self._set_high_watermark(log, candidate)
-            return True
-        return False
 
     def low_watermark(self, live_brokers: Iterable[int]) -> int:
         """Return the least log start offset of the leader and its live followers. Below it, records
@@ -338,9 +306,7 @@ class Partition:
         OFFSET_OUT_OF_RANGE (negative, or above the HW).
         """
         log = self.log_for_request(-1, True)
-        wanted = (
-            self.high_watermark.message_offset if offset == DELETE_TO_HIGH_WATERMARK else offset
-        )
+        wanted = log.high_watermark if offset == DELETE_TO_HIGH_WATERMARK else offset
         if wanted < 0:
             raise KafkaException(
                 Errors.OFFSET_OUT_OF_RANGE, f"there is no offset {wanted} in {self.topic_partition}"
@@ -380,11 +346,10 @@ class Partition:
         info = log.append_as_leader(records, self.leader_epoch, wall_ms, origin=origin)
         advanced = self._maybe_increment_leader_hw(log, now_ms)
         if advanced:
-            self._moved_by = -1
-            self._moved_because = "leader alone in ISR"
+            self.high_watermark.moved_because("leader alone in ISR")
         trace = self._trace
         if trace is not None and trace.hops:
-            tp, hw = self.topic_partition, self.high_watermark.message_offset
+            tp, hw = self.topic_partition, log.high_watermark
             trace(
                 ProduceAppended(
                     topic=tp.topic,
@@ -414,7 +379,7 @@ class Partition:
         log = self.log
         if log is None or self.leader != self.broker_id:
             return True, Errors.NOT_LEADER_OR_FOLLOWER
-        if self.high_watermark.message_offset < required_offset:
+        if log.high_watermark < required_offset:
             return False, Errors.NONE
         if len(self.isr) < log.config.min_insync_replicas:
             return True, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
@@ -461,97 +426,47 @@ class Partition:
             self._maybe_expand_isr(follower, now_ms)
         trace = self._trace
         if trace is not None and trace.hops:
-            fetched = self._tell_fetched(
+            fetched = self.high_watermark.emit_fetch(
                 trace,
                 follower_id,
                 read.fetch_offset_metadata.message_offset,
                 read.log_end_offset,
-                self.high_watermark.message_offset,
-                Level.HOPS,
+                high_watermark=log.high_watermark,
+                leader_epoch=self.leader_epoch,
+                level=Level.HOPS,
             )
             with trace.because(fetched):
                 advanced = self._maybe_increment_leader_hw(log, now_ms)
         else:
             advanced = self._maybe_increment_leader_hw(log, now_ms)
         if advanced:
-            self._moved_by, self._moved_at = follower_id, read.fetch_offset_metadata.message_offset
+            self.high_watermark.moved_by(follower_id, read.fetch_offset_metadata.message_offset)
             self._check_and_complete_all()
         elif start_moved:
             self._delayed.check_and_complete_delete_records()
         return True
 
-    def _tell_fetched(
-        self,
-        trace: Tracer,
-        follower_id: int,
-        fetch_offset: int,
-        log_end_offset: int,
-        high_watermark: int,
-        level: Level,
-    ) -> int:
-        tp = self.topic_partition
-        return trace(
-            FollowerFetched(
-                topic=tp.topic,
-                partition=tp.partition,
-                follower=follower_id,
-                fetch_offset=fetch_offset,
-                leader_log_end_offset=log_end_offset,
-                high_watermark=high_watermark,
-                leader_epoch=self.leader_epoch,
-            ),
-            level,
-        )
-
-    def tell_high_watermark(self, level: Level) -> int:
-        """Emit the last move of the HW and the fetch that caused it, unless both are emitted
-        already. Return the number of the move, or 0.
-
-        At level `state` a move is not emitted when it happens. It is emitted when it completes a
-        produce that waited long, or the first one of an epoch. This happens within the same call.
+    def emit_high_watermark(self, level: Level) -> int:
+        """Emit the last move of the HW, if this broker leads and it is not emitted yet. Return its
+        number, or 0.
         """
-        trace = self._trace
-        if (
-            trace is None
-            or self._high_watermark_told_at(trace, level)
-            or not self.is_leader
-            or self.high_watermark.message_offset <= self.high_watermark_before
-        ):
-            return self.high_watermark_told
-        with trace.because(self.role_told):
-            fetched = 0
-            if self._moved_by >= 0:
-                fetched = self._tell_fetched(
-                    trace,
-                    self._moved_by,
-                    self._moved_at,
-                    self.local_log().log_end_offset,
-                    self.high_watermark_before,
-                    level,
-                )
-            with trace.because(fetched or self.role_told):
-                self._tell_high_watermark(trace, level)
-        return self.high_watermark_told
-
-    def _high_watermark_told_at(self, trace: Tracer, level: Level) -> bool:
-        """Return whether the last move of the HW is a fact for sinks of that level. A move emitted
-        at HOPS is none for sinks of STATE; they get it once it completes a produce at that level.
-        """
-        told = self.high_watermark_told
-        return told != 0 and (level is not Level.STATE or trace.level_of(told) is Level.STATE)
+        hw = self.high_watermark
+        if not self.is_leader:
+            return hw.event
+        return hw.emit_last_move(level, self.leader_epoch, self.role_event)
 
     def _check_and_complete_all(self) -> None:
         """Let requests that wait for the HW check again, with its move as the cause."""
-        told = self.high_watermark_told
-        if not told:  # as for nearly every move: a context costs 0.5 µs
+        move = self.high_watermark.event
+        if not move:  # as for nearly every move: a context costs 0.5 µs
             self._delayed.check_and_complete_all()
             return
-        with because(self._trace, told):
+        with because(self._trace, move):
             self._delayed.check_and_complete_all()
 
     def _maybe_expand_isr(self, follower: Replica, now_ms: int) -> None:
         if self.isr_state.may_propose:
-            leo, hw = follower.log_end_offset.message_offset, self.high_watermark.message_offset
+            leo, hw = follower.log_end_offset.message_offset, self.high_watermark.offset
             if self._isr_rule.may_join(leo, hw, self.leader_epoch_start_offset):
                 self._propose_isr(
                     (*self.isr, follower.broker_id),
@@ -587,9 +502,9 @@ class Partition:
         if not self.isr_state.written(proposal, zk_version):
             return False
         self.version.value += 1
-        with because(self._trace, self.isr_state.change_told):
+        with because(self._trace, self.isr_state.change_event):
             if self.log is not None and self._maybe_increment_leader_hw(self.log, now_ms):
-                self._moved_by, self._moved_because = -1, "the ISR changed"
+                self.high_watermark.moved_because("the ISR changed")
                 self._check_and_complete_all()
             # without a move of the HW an acks=all request may still fail, for want of replicas
             else:
@@ -614,28 +529,22 @@ class Partition:
     ) -> None:
         """Take the leader's HW, as far as our log reaches, and its log start."""
         log = self.local_log()
-        high_watermark = max(
-            follower_high_watermark(leader_high_watermark, log.log_end_offset), log.log_start_offset
-        )
-        if high_watermark != self.high_watermark.message_offset:
-            self._set_high_watermark(log, LogOffsetMetadata(high_watermark))
+        high_watermark = self.high_watermark.follow(log, leader_high_watermark, self.leader_epoch)
         if log.log_start_offset < leader_log_start_offset <= high_watermark:
             log.maybe_increment_log_start_offset(leader_log_start_offset)
 
     def truncate_to(self, offset: int, logs: TruncatesLogs) -> None:
-        """Cut the log back to `offset` (or to the start of the batch that holds it), and lower the
-        HW with it.
+        """Cut the log back to `offset` (or to the start of the batch that holds it). The HW falls
+        with it.
 
         Call it even if there is nothing to cut: it removes an epoch that began at the end and wrote
         nothing.
         """
-        log = self.local_log()
         try:
             logs.truncate_to({self.topic_partition: offset})
         except OSError as error:
             raise KafkaException(Errors.KAFKA_STORAGE_ERROR, str(error)) from error
-        if self.high_watermark.message_offset > log.log_end_offset:
-            self._set_high_watermark(log, LogOffsetMetadata(log.log_end_offset))
+        self.high_watermark.truncated()
 
     def truncate_fully_and_start_at(self, offset: int, logs: TruncatesLogs) -> None:
         """Drop all records. The log then starts and ends at `offset`."""
@@ -643,7 +552,7 @@ class Partition:
             logs.truncate_fully_and_start_at(self.topic_partition, offset)
         except OSError as error:
             raise KafkaException(Errors.KAFKA_STORAGE_ERROR, str(error)) from error
-        self._set_high_watermark(self.local_log(), LogOffsetMetadata(offset))
+        self.high_watermark.truncated()
 
     def wake_all(self) -> None:
         """Let all requests that wait for this partition check again: its role has changed."""
@@ -664,19 +573,13 @@ class Partition:
             subject=str(self.topic_partition),
             needs="high watermark",
             at_least=required_offset,
-            have=self.high_watermark.message_offset,
+            have=self.high_watermark.offset,
             holders=holders,
             replicas=tuple(r for r in self.remote_progress() if r.broker in members),
             isr_check_ms=checked_ms + self._max_lag_ms // 2 if checked_ms else 0,
             max_lag_ms=self._max_lag_ms,
             min_isr=self.log.config.min_insync_replicas if self.log is not None else 0,
         )
-
-    def why_high_watermark_moved(self) -> str:
-        """Return in words what moved the HW last: a follower's fetch, or something else."""
-        if self._moved_by >= 0:
-            return f"HW moved: broker {self._moved_by} fetched"
-        return f"HW moved: {self._moved_because}" if self._moved_because else "HW moved"
 
     @property
     def has_followers(self) -> bool:
@@ -701,49 +604,6 @@ class Partition:
             (f.broker_id, f.log_end_offset.message_offset) for f in self._followers.values()
         )
 
-    def _set_high_watermark(self, log: Log, new: LogOffsetMetadata) -> None:
-        """Set the high watermark. Every move of it goes through here."""
-        before, offset = self.high_watermark.message_offset, new.message_offset
-        assert log.log_start_offset <= offset <= log.log_end_offset, (
-            self.topic_partition,
-            log.log_start_offset,
-            offset,
-            log.log_end_offset,
-        )
-        self.high_watermark = new
-        log.on_high_watermark_incremented(offset)
-        self.high_watermark_before = before
-        self.high_watermark_told = 0
-        trace = self._trace
-        if trace is not None and (trace.hops or trace.cause) and offset > before:
-            self._tell_high_watermark(trace, trace.level_of_cause)
-
-    def _tell_high_watermark(self, trace: Tracer, level: Level) -> None:
-        tp, log = self.topic_partition, self.local_log()
-        self.high_watermark_told = trace(
-            HighWatermarkAdvanced(
-                topic=tp.topic,
-                partition=tp.partition,
-                leader_epoch=self.leader_epoch,
-                before=self.high_watermark_before,
-                after=self.high_watermark.message_offset,
-                log_end_offset=log.log_end_offset,
-                is_leader=self.is_leader,
-            ),
-            level,
-        )
-
-    def high_watermark_metadata(self) -> LogOffsetMetadata:
-        """Return the HW with its place in the segments.
-
-        The place is looked up now if it is not known: a follower receives only the offset.
-        """
-        if self.high_watermark.segment_base_offset < 0:
-            self.high_watermark = self.local_log().convert_to_offset_metadata(
-                self.high_watermark.message_offset
-            )
-        return self.high_watermark
-
     def end_for(self, isolation: FetchIsolation) -> LogOffsetMetadata:
         """Return the end up to which a reader may read, with its place in the segments.
 
@@ -754,10 +614,13 @@ class Partition:
             return log.log_end_offset_metadata
         if (
             isolation is FetchIsolation.TXN_COMMITTED
-            and log.last_stable_offset < self.high_watermark.message_offset
+            and log.last_stable_offset < log.high_watermark
         ):
             return log.convert_to_offset_metadata(log.last_stable_offset)
-        return self.high_watermark_metadata()
+        high_watermark = log.high_watermark_metadata
+        if high_watermark.message_offset_only:  # a follower receives only the offset
+            return log.locate_high_watermark()
+        return high_watermark
 
     def read_records(
         self,
@@ -779,7 +642,7 @@ class Partition:
         `log_for_request`, and OFFSET_OUT_OF_RANGE.
         """
         log = self.log_for_request(current_leader_epoch, only_from_leader)
-        high_watermark = self.high_watermark.message_offset
+        high_watermark = log.high_watermark
         log_start, log_end, stable = (
             log.log_start_offset,
             log.log_end_offset,
@@ -871,11 +734,7 @@ class Partition:
         offset = start.message_offset
         if (
             offset
-            == (
-                log.log_end_offset
-                if isolation is FetchIsolation.LOG_END
-                else self.high_watermark.message_offset
-            )
+            == (log.log_end_offset if isolation is FetchIsolation.LOG_END else log.high_watermark)
             or offset < 0
         ):
             return 0
@@ -912,9 +771,7 @@ class Partition:
         last_fetchable = self.end_for(isolation).message_offset
         asks_consumer = isolation is not FetchIsolation.LOG_END
         behind = (
-            asks_consumer
-            and self.is_leader
-            and self.leader_epoch_start_offset > self.high_watermark.message_offset
+            asks_consumer and self.is_leader and self.leader_epoch_start_offset > log.high_watermark
         )
         if timestamp == LATEST_TIMESTAMP:
             if behind:

@@ -21,7 +21,7 @@ def partition_progress(partition: Partition) -> PartitionProgress | None:
     log = partition.log
     if log is None:
         return None
-    high_watermark = partition.high_watermark.message_offset
+    high_watermark = partition.high_watermark.offset
     return PartitionProgress(
         log_start=log.log_start_offset,
         hw=high_watermark,

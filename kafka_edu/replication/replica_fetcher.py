@@ -272,7 +272,7 @@ class ReplicaFetcher:
         """
         log = partition.local_log()
         before = log.log_end_offset
-        hw = partition.high_watermark.message_offset
+        hw = partition.high_watermark.offset
         offset, complete = offset_truncation_state(
             leader_epoch, leader_end_offset, hw, before, log.leader_epoch_cache.entries
         )
@@ -425,7 +425,7 @@ class ReplicaFetcher:
                 if partition.first_append_pending:
                     level = Level.STATE
                 partition.first_append_pending = False
-            with trace.because(partition.role_told):
+            with trace.because(partition.role_event):
                 trace(
                     FollowerAppended(
                         topic=tp.topic,
@@ -433,7 +433,7 @@ class ReplicaFetcher:
                         follower=partition.broker_id,
                         fetch_offset=asked.fetch_offset,
                         log_end_offset=log.log_end_offset,
-                        high_watermark=partition.high_watermark.message_offset,
+                        high_watermark=partition.high_watermark.offset,
                         leader=self.leader,
                         leader_epoch=partition.leader_epoch,
                     ),
@@ -470,7 +470,7 @@ class ReplicaFetcher:
         Return False if it does not; then the leader's start must be looked up.
         """
         log = state.partition.local_log()
-        before, hw = log.log_end_offset, state.partition.high_watermark.message_offset
+        before, hw = log.log_end_offset, state.partition.high_watermark.offset
         if leader_end_offset >= before:
             return False
         state.partition.truncate_to(leader_end_offset, self._logs)

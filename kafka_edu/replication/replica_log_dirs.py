@@ -50,9 +50,7 @@ class ReplicaLogDirs:
             if wanted is None or tp in wanted:
                 partition = self._partitions.get(tp)
                 high_watermark = (
-                    partition.high_watermark.message_offset
-                    if partition is not None
-                    else log.log_end_offset
+                    partition.high_watermark.offset if partition is not None else log.log_end_offset
                 )
                 replicas.append(
                     ReplicaInfo(tp.partition, log.size, max(high_watermark - log.log_end_offset, 0))

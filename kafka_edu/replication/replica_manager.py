@@ -30,8 +30,8 @@ from kafka_edu.replication.delayed_produce import DelayedProduce
 from kafka_edu.replication.delete_records import DeleteRecords
 from kafka_edu.replication.fetch import Fetch
 from kafka_edu.replication.high_watermark_checkpoints import HighWatermarkCheckpoints
-from kafka_edu.replication.isr_store import IsrProposal
-from kafka_edu.replication.isr_updates import IsrUpdates
+from kafka_edu.replication.isr import IsrProposal
+from kafka_edu.replication.isr_writer import IsrUpdates
 from kafka_edu.replication.leadership import Leadership
 from kafka_edu.replication.offset_lookup import OffsetLookup
 from kafka_edu.replication.partition import Partition

@@ -48,8 +48,8 @@ from kafka_edu.replication.high_watermark_checkpoints import (
     HIGH_WATERMARK_FILENAME,
     HighWatermarkCheckpoints,
 )
-from kafka_edu.replication.isr_store import IsrProposal
-from kafka_edu.replication.isr_updates import IsrUpdates
+from kafka_edu.replication.isr import IsrProposal
+from kafka_edu.replication.isr_writer import IsrUpdates
 from kafka_edu.replication.log_read_result import LogReadResult
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
@@ -231,7 +231,7 @@ class ModelBroker:
 
     @property
     def hw(self) -> int:
-        return self.partition.high_watermark.message_offset
+        return self.partition.high_watermark.offset
 
     @property
     def leo(self) -> int:

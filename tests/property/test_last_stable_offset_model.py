@@ -190,7 +190,7 @@ def test_log_and_reader_agree(steps: list[tuple[str, int, int]], size: int) -> N
                     sequences[entry.producer] = (
                         sequences.get(entry.producer, 0) + entry.last - entry.first + 1
                     )
-        log.on_high_watermark_incremented(high_watermark)
+        log.update_high_watermark(high_watermark)
         # What was decided before the state was read again may count as settled, because a snapshot
         # holds only open transactions (as in Kafka).
         strict, lax = (

@@ -51,7 +51,7 @@ class LogModel(RuleBasedStateMachine):
             now_ms=NOW,
             max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
         )
-        self.log.on_high_watermark_incremented(max(self.end, self.start))
+        self.log.update_high_watermark(max(self.end, self.start))
 
     @rule(count=st.integers(1, 4), newer=st.booleans())
     def append(self, count: int, newer: bool) -> None:
@@ -62,7 +62,7 @@ class LogModel(RuleBasedStateMachine):
         assert info.first_offset == self.end
         self.batches.append((self.end, count, self.epoch))
         self.end += count
-        self.log.on_high_watermark_incremented(self.end)
+        self.log.update_high_watermark(self.end)
 
     @rule(share=st.floats(0, 1))
     def truncate(self, share: float) -> None:

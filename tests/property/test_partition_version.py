@@ -62,7 +62,7 @@ def all_reads(partition: Partition) -> list[tuple[object, ...]]:
     found: list[tuple[object, ...]] = []
     log = partition.local_log()
     start, end = log.log_start_offset, log.log_end_offset
-    middle = (partition.high_watermark.message_offset, log.last_stable_offset)
+    middle = (partition.high_watermark.offset, log.last_stable_offset)
     for offset in sorted({start - 1, start, *middle, end - 1, end, end + 1}):
         for isolation in FetchIsolation:
             for epochs in ((-1, -1), (0, 0), (1, 0), (2, 1)):

@@ -359,7 +359,7 @@ def test_the_model_notices_truncation_to_the_high_watermark(
 
 def test_the_model_notices_a_mark_that_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "kafka_edu.replication.partition.leader_high_watermark",
+        "kafka_edu.replication.high_watermark.leader_high_watermark",
         lambda log_end_offset, *_: log_end_offset,
     )
     model = Protocol20Model()

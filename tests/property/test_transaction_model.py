@@ -141,7 +141,7 @@ class Run:
         except KafkaException:
             process.fenced = True
             return
-        log.on_high_watermark_incremented(log.log_end_offset)
+        log.update_high_watermark(log.log_end_offset)
         process.sequences[partition] = process.sequences.get(partition, 0) + 1
         process.open.append(partition)
 
@@ -193,7 +193,7 @@ class Run:
         seen: dict[int, list[int]] = {}
         for partition, tp in enumerate(DATA):
             log = self.world.replicas.logs[tp]
-            log.on_high_watermark_incremented(log.log_end_offset)
+            log.update_high_watermark(log.log_end_offset)
             assert log.last_stable_offset == log.log_end_offset, "nothing is left open"
             aborted = [entry for segment in log.segments for entry in segment.txn_index.entries()]
             for batch in self.world.batches(tp):

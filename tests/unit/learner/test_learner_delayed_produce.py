@@ -31,13 +31,13 @@ class Replicas:
             log=SimpleNamespace(config=SimpleNamespace(min_insync_replicas=2)),
             is_leader=True,
             leader_epoch=3,
-            high_watermark=SimpleNamespace(message_offset=hw),
+            high_watermark=SimpleNamespace(offset=hw),
             isr=(0, 1, 2),
             first_ack_pending=False,
         )
 
         def check(required: int) -> tuple[bool, Errors]:
-            return replica.high_watermark.message_offset >= required, Errors.NONE
+            return replica.high_watermark.offset >= required, Errors.NONE
 
         replica.check_enough_replicas_reach_offset = check
         self.known[tp] = replica
@@ -94,9 +94,9 @@ def test_the_right_answer_is_carried_out(opened: list[Served], tmp_path: Path) -
     web, pay = broker.replicas.add(WEB, 4), broker.replicas.add(PAY, 3)
     produce = broker.produce(WEB, PAY)
     assert not produce.try_complete()
-    web.high_watermark.message_offset = 5
+    web.high_watermark.offset = 5
     assert not produce.try_complete()
-    pay.high_watermark.message_offset, pay.isr = 6, (0,)
+    pay.high_watermark.offset, pay.isr = 6, (0,)
     assert produce.try_complete()
     assert broker.answers == [
         {WEB: Errors.NONE, PAY: Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND},
@@ -130,7 +130,7 @@ def test_a_failed_append_is_settled_by_the_first_look(opened: list[Served], tmp_
     broker.replicas.add(PAY, 9)
     produce = broker.produce(WEB, failed=PAY)
     assert not produce.try_complete()
-    web.high_watermark.message_offset = 5
+    web.high_watermark.offset = 5
     assert produce.try_complete()
     assert broker.answers == [{WEB: Errors.NONE, PAY: Errors.CORRUPT_MESSAGE}]
     assert broker.errors == []
@@ -179,6 +179,6 @@ def test_an_impossible_answer_is_the_learners_error_and_ours_decides(
     assert len(broker.errors) == FAILURES_ALLOWED
     with pytest.raises(LearnerError, match=says):
         raise broker.errors[0]
-    web.high_watermark.message_offset = 5
+    web.high_watermark.offset = 5
     assert produce.try_complete()
     assert broker.answers == [{WEB: Errors.NONE}]

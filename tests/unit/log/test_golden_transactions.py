@@ -87,7 +87,7 @@ def test_the_same_batches_give_the_same_files(tmp_path: Path) -> None:
                 origin=AppendOrigin.COORDINATOR if header.is_control else AppendOrigin.CLIENT,
             )
             assert info.first_offset == header.base_offset
-            log.on_high_watermark_incremented(log.log_end_offset)
+            log.update_high_watermark(log.log_end_offset)
     log.close()
     assert markers == 9
     assert files(tmp_path / "golden-0") == files(GOLDEN)
@@ -107,7 +107,7 @@ def test_read_committed_readers_are_told_what_kafka_told(tmp_path: Path, clean: 
             path.unlink()
     log = open_log(tmp_path / "golden-0", clean=clean)
     for offset, size, high_watermark, stable, aborted in TOLD:
-        log.on_high_watermark_incremented(high_watermark)
+        log.update_high_watermark(high_watermark)
         assert log.last_stable_offset == stable
         data = log.read(offset, size, max_offset=stable, min_one_message=True)
         told = (

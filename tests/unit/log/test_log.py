@@ -59,7 +59,7 @@ def filled(batches: int = 10, records: int = 3, **config: str) -> Log:
     log = open_log(**config)
     for i in range(batches):
         log.append_as_leader(batch(records, NOW + i), 0, NOW + i)
-    log.on_high_watermark_incremented(log.log_end_offset)
+    log.update_high_watermark(log.log_end_offset)
     return log
 
 
@@ -346,7 +346,7 @@ def test_records_are_found_by_time() -> None:
     assert log.fetch_offset_by_timestamp(NOW + 1000) is None
     assert log.fetch_offset_by_timestamp(-2) == (-1, 0, 7)
     assert log.fetch_offset_by_timestamp(-1) == (-1, 120, 7)
-    log.on_high_watermark_incremented(120)
+    log.update_high_watermark(120)
     log.maybe_increment_log_start_offset(50)
     assert log.fetch_offset_by_timestamp(NOW) == (NOW + 162, 50, 7)
 
@@ -409,7 +409,7 @@ def test_retention_by_time_by_size_and_by_start_offset() -> None:
 
 def test_retention_keeps_what_is_not_committed_and_what_is_compacted() -> None:
     log = filled(10, segment_bytes="500", retention_bytes="0")
-    log.on_high_watermark_incremented(20)
+    log.update_high_watermark(20)
     log.delete_old_segments(NOW)
     assert log.log_start_offset == 12
     compacted = filled(10, segment_bytes="500", retention_bytes="0", cleanup_policy="compact")
@@ -422,7 +422,7 @@ def test_deleted_segments_wait_as_files_of_another_name() -> None:
     log = open_log(file_system, segment_bytes="500", retention_bytes="0")
     for _ in range(10):
         log.append_as_leader(batch(3), 0, NOW)
-    log.on_high_watermark_incremented(30)
+    log.update_high_watermark(30)
     reading = log.read(0, 1 << 20).records
     log.delete_old_segments(NOW)
     assert "00000000000000000000.log.deleted" in file_system.list("/d/t-0")
@@ -434,7 +434,7 @@ def test_deleted_segments_wait_as_files_of_another_name() -> None:
 
 def test_the_log_start_offset_does_not_pass_the_high_watermark() -> None:
     log = filled(3)
-    log.on_high_watermark_incremented(5)
+    log.update_high_watermark(5)
     with pytest.raises(KafkaException) as refused:
         log.maybe_increment_log_start_offset(6)
     assert refused.value.error is Errors.OFFSET_OUT_OF_RANGE
@@ -460,7 +460,7 @@ def test_truncation_forgets_epochs_producers_and_the_recovery_point() -> None:
             batch(2, producer_id=epoch, producer_epoch=0, base_sequence=0), epoch, NOW
         )
     log.flush()
-    log.on_high_watermark_incremented(8)
+    log.update_high_watermark(8)
     log.truncate_to(4, NOW)
     assert [(e.epoch, e.start_offset) for e in log.leader_epoch_cache.entries] == [(0, 0), (1, 2)]
     assert sorted(log.producer_state_manager.producers) == [0, 1]

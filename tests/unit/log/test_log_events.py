@@ -92,7 +92,7 @@ def test_each_change_is_told_once_by_its_door() -> None:
     ]
     log.flush(NOW)
     assert told(ring) == [LogFlushed(topic="t", partition=1, recovery_point=6)]
-    log.on_high_watermark_incremented(5)
+    log.update_high_watermark(5)
     log.delete_old_segments(NOW + 11)
     assert told(ring) == [
         SegmentDeleted(

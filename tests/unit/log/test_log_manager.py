@@ -382,7 +382,7 @@ def test_what_retention_deletes_is_gone_from_the_disk_after_the_delay() -> None:
         broker = Broker(disk)
         log = broker.logs.get_or_create_log(A)
         broker.produce(A, 10)
-        log.on_high_watermark_incremented(10)
+        log.update_high_watermark(10)
         await broker.logs.cleanup_logs(broker.time.milliseconds())
         assert log.log_start_offset == 8
         assert not any(n.endswith(".deleted") for n in disk.list("/a/t-0")), (
@@ -414,7 +414,7 @@ def test_until_a_worker_has_renamed_it_a_kill_brings_back_no_record_that_was_giv
         log = broker.logs.get_or_create_log(A)
         broker.produce(A, 10)
         await settle()
-        log.on_high_watermark_incremented(10)
+        log.update_high_watermark(10)
         log.maybe_increment_log_start_offset(4)
         log.delete_old_segments(broker.time.milliseconds())
         checkpoint = broker.logs.checkpoint_log_start_offsets()
@@ -436,7 +436,7 @@ def test_whatever_comes_while_a_worker_renames_old_segments(act: str, turns: int
         log = broker.logs.get_or_create_log(A)
         broker.produce(A, 10)
         await settle()
-        log.on_high_watermark_incremented(10)
+        log.update_high_watermark(10)
         assert log.delete_old_segments(broker.time.milliseconds()) == 2
         for _ in range(turns):
             await asyncio.sleep(0)
@@ -450,7 +450,7 @@ def test_whatever_comes_while_a_worker_renames_old_segments(act: str, turns: int
                 log = broker.logs.get_or_create_log(A)
                 broker.produce(A)
             case "truncate":
-                log.on_high_watermark_incremented(8)
+                log.update_high_watermark(8)
                 log.truncate_to(8)
             case "shut down":
                 await broker.logs.shutdown()

@@ -151,10 +151,10 @@ def test_messages_without_times_are_as_old_as_their_file() -> None:
         log.append_as_leader(build_records(RECORDS, 0), 0, time)
         if time == NOW + 900:
             log.roll(time)
-    log.on_high_watermark_incremented(9)
+    log.update_high_watermark(9)
     assert log.delete_old_segments(NOW + 1900) == 0, "the first segment was written to 1000 ms ago"
     log.close()
     log = open_log(0, disk=disk, clean=True, retention_ms="1000")
-    log.on_high_watermark_incremented(9)
+    log.update_high_watermark(9)
     assert log.delete_old_segments(NOW + 1901) == 1, "a restart does not make it younger"
     assert log.log_start_offset == 6

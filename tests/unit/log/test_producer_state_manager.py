@@ -161,9 +161,9 @@ def test_after_a_kill_the_high_watermark_settles_the_transactions_that_recovery_
     send(log, 0, transactional=True)
     end(log, 9, ControlRecordType.COMMIT)
     again = open_log(file_system, clean=False)
-    again.on_high_watermark_incremented(1)
+    again.update_high_watermark(1)
     assert again.last_stable_offset == 0, "the marker is not below the high watermark"
-    again.on_high_watermark_incremented(2)
+    again.update_high_watermark(2)
     assert again.last_stable_offset == 2
 
 
@@ -244,12 +244,12 @@ def test_the_first_unstable_offset_is_that_of_the_oldest_open_transaction() -> N
     assert log.first_unstable_offset == 1
     assert end(log, 2, ControlRecordType.COMMIT) == 4
     assert log.first_unstable_offset == 1, "decided, but the marker is not replicated"
-    log.on_high_watermark_incremented(5)
+    log.update_high_watermark(5)
     assert log.first_unstable_offset == 2
     log.close()
     again = open_log(file_system, clean=True)
-    again.on_high_watermark_incremented(5)
+    again.update_high_watermark(5)
     assert again.first_unstable_offset == 2
     end(again, 3)
-    again.on_high_watermark_incremented(6)
+    again.update_high_watermark(6)
     assert again.first_unstable_offset is None

@@ -17,7 +17,7 @@ COMMIT, ABORT = ControlRecordType.COMMIT, ControlRecordType.ABORT
 
 
 def replicated(log: Log) -> int:
-    log.on_high_watermark_incremented(log.log_end_offset)
+    log.update_high_watermark(log.log_end_offset)
     return log.last_stable_offset
 
 
@@ -36,7 +36,7 @@ def test_the_last_stable_offset_waits_for_the_oldest_transaction_and_its_replica
     end(log, 3, COMMIT)
     assert replicated(log) == 1, "producer 2 is older"
     end(log, 2, COMMIT)
-    log.on_high_watermark_incremented(4)
+    log.update_high_watermark(4)
     assert log.last_stable_offset == 1, (
         "the marker lies at 4, and the high watermark has not passed it"
     )
@@ -136,7 +136,7 @@ def test_truncation_forgets_markers_and_opens_the_transaction_again() -> None:
     send(log, 0, producer=1, transactional=True)
     send(log, 1, producer=1, transactional=True)
     end(log, 1)
-    log.on_high_watermark_incremented(2)
+    log.update_high_watermark(2)
     assert entries(log)
     log.truncate_to(2)
     assert entries(log) == []

@@ -4,7 +4,8 @@ import pytest
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
-from kafka_edu.replication.isr import leader_high_watermark, may_join_isr, out_of_sync_replicas
+from kafka_edu.replication.high_watermark import leader_high_watermark
+from kafka_edu.replication.isr import may_join_isr, out_of_sync_replicas
 from kafka_edu.replication.replica import NEVER_MS, Replica
 from kafka_edu.sim.stepped_cluster import SteppedCluster
 

@@ -1,7 +1,7 @@
 """When the controller hears of changed ISRs: after 5 quiet seconds, or after a minute."""
 
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.replication.isr_change_propagation import IsrChangePropagation
+from kafka_edu.replication.isr_writer import IsrChangePropagation
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 

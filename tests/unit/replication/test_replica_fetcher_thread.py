@@ -17,9 +17,8 @@ from kafka_edu.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 from kafka_edu.replication.fetch_params import FetchParams, PartitionFetch
-from kafka_edu.replication.isr_change_propagation import IsrChangePropagation
-from kafka_edu.replication.isr_store import IsrProposal
-from kafka_edu.replication.isr_writer import RETRY_MS, IsrWriter
+from kafka_edu.replication.isr import IsrProposal
+from kafka_edu.replication.isr_writer import RETRY_MS, IsrChangePropagation, IsrWriter
 from kafka_edu.replication.log_read_result import LogReadResult
 from kafka_edu.replication.replica_fetcher_thread import ReplicaFetcherThread, fetcher_versions
 from kafka_edu.sim.memory_transport import MemoryNetwork

@@ -18,7 +18,7 @@ from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import MockTime
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.user_files import naming
-from kafka_edu.replication.isr_state import IsrState
+from kafka_edu.replication.isr import IsrState
 from kafka_edu.server.repairs import Repairs
 from kafka_edu.server.troubles import Troubles
 from kafka_edu.trace.event import Envelope, Event, Level, Source
@@ -367,7 +367,7 @@ from chapters.demo_parts.private_mounts import enter
 from kafka_edu.common.time import SystemTime
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.user_files import naming
-from kafka_edu.replication.isr_state import IsrState
+from kafka_edu.replication.isr import IsrState
 from kafka_edu.instruments.recording import read_recordings
 from kafka_edu.trace.event import Source
 from kafka_edu.trace.file_sink import FileSink
@@ -388,7 +388,7 @@ trace.add_sink(witness)
 handed_on = 0
 for n in range(1000):
     isr = IsrState(TopicPartition("web", n), trace)
-    isr.told((1, 2, 3), 7)
+    isr.take((1, 2, 3), 7)
     proposal = isr.propose((1, 2), 1, 5, 3, "x" * 100)
     assert proposal is isr.proposal
     handed_on += 1
@@ -426,7 +426,7 @@ def test_a_proposal_is_handed_on_when_the_file_fails(caplog: pytest.LogCaptureFi
     _file(trace)
     trace.add_sink(witness)
     isr = IsrState(TopicPartition("web", 0), trace)
-    isr.told((1, 2, 3), 7)
+    isr.take((1, 2, 3), 7)
     proposal = isr.propose((1, 2), 1, 5, 3, "a test")
     assert proposal is isr.proposal
     assert [type(event).__name__ for event in _told(witness)] == ["IsrChangeProposed", "SinkFailed"]

@@ -110,7 +110,7 @@ class FakeReplicas:
                 log = self.logs[tp]
                 try:
                     log.append_as_leader(bytes(batch), 0, self._time.milliseconds(), origin=origin)
-                    log.on_high_watermark_incremented(log.log_end_offset)
+                    log.update_high_watermark(log.log_end_offset)
                 except KafkaException as refused:
                     error = refused.error
             results[tp] = ProducePartitionStatus.failed(error)
@@ -286,7 +286,7 @@ class World:
         )
         log = self.replicas.logs[tp]
         log.append_as_leader(batch, 0, self.time.milliseconds())
-        log.on_high_watermark_incremented(log.log_end_offset)
+        log.update_high_watermark(log.log_end_offset)
 
     def metadata(self, transactional_id: str = "a") -> TransactionMetadata:
         known = self.states.get_transaction_state(transactional_id)
