@@ -11,8 +11,8 @@ from kafka_edu.coordinator.group.group_config import GroupConfig, OffsetConfig
 from kafka_edu.network.connection_quotas import ConnectionLimits
 from kafka_edu.network.socket_server import NetworkConfig
 from kafka_edu.replication.replication_config import ReplicationConfig
-from kafka_edu.server.kafka_config import KafkaConfig, default_config
-from kafka_edu.server.part_configs import (
+from kafka_edu.server.config.kafka_config import KafkaConfig, default_config
+from kafka_edu.server.config.part_configs import (
     controller_config,
     group_config,
     network_config,

@@ -293,7 +293,7 @@ FIRED = Subject(
     (
         Source("zk.embedded.watch_manager", "WatchManager"),
         Source("controller.kafka_controller", "KafkaController"),
-        Source("server.dynamic_config_manager", "DynamicConfigManager"),
+        Source("server.config.dynamic_config_manager", "DynamicConfigManager"),
     ),
 )
 GROUPS = Subject(

@@ -36,7 +36,7 @@ from kafka_edu.protocol.messages.controlled_shutdown import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
 )
-from kafka_edu.server.listener_settings import CONTROL_PLANE_KEY
+from kafka_edu.server.config.listener_settings import CONTROL_PLANE_KEY
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 from kafka_edu.supervisor.cluster_spec import HOST
 from kafka_edu.trace.events.controller import ControllerResponseReceived

@@ -19,8 +19,8 @@ from kafka_edu.common.words import cause_of
 from kafka_edu.learner.learner_trace import trace_learner
 from kafka_edu.learner.seams import LearnerCode
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.server.kafka_config import default_config
-from kafka_edu.server.part_configs import network_config
+from kafka_edu.server.config.kafka_config import default_config
+from kafka_edu.server.config.part_configs import network_config
 from kafka_edu.trace.event import PROXY, Envelope, Level
 from kafka_edu.trace.events.proxy import (
     ProxyRefused,

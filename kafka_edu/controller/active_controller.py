@@ -73,8 +73,7 @@ class ControllerConfig(NamedTuple):
     """leader.imbalance.check.interval.seconds"""
     leader_imbalance_per_broker_percentage: int
     """leader.imbalance.per.broker.percentage"""
-    socket_timeout_ms: int
-    """controller.socket.timeout.ms"""
+    controller_socket_timeout_ms: int
 
     @property
     def listener_name(self) -> str:

@@ -177,7 +177,7 @@ class KafkaController:
                 on_response,
                 trace,
                 self._events.cause,
-                config.socket_timeout_ms,
+                config.controller_socket_timeout_ms,
             )
         )
         if trace:

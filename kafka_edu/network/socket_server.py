@@ -47,10 +47,8 @@ class NetworkConfig(NamedTuple):
 
     num_network_threads: int
     """num.network.threads: processors for each listener."""
-    max_request_size: int
-    """socket.request.max.bytes"""
-    max_idle_ms: int
-    """connections.max.idle.ms"""
+    socket_request_max_bytes: int
+    connections_max_idle_ms: int
     connection_limits: ConnectionLimits
     """max.connections and the keys next to it."""
     queued_max_requests: int
@@ -136,8 +134,8 @@ class SocketServer:
             request_channel,
             self._trace,
             listener_name=acceptor.end_point.listener_name,
-            max_request_size=self._config.max_request_size,
-            max_idle_ms=self._config.max_idle_ms,
+            max_request_size=self._config.socket_request_max_bytes,
+            max_idle_ms=self._config.connections_max_idle_ms,
             max_pipelined_requests=self._config.max_pipelined_requests,
             on_gone=acceptor.on_gone,
             pool=self.memory_pool,

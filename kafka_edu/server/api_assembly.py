@@ -18,13 +18,15 @@ from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurg
 from kafka_edu.purgatory.expired_operation_reaper import ExpiredOperationReaper
 from kafka_edu.replication.fetch_manager import FetchManager
 from kafka_edu.replication.fetch_session_cache import FetchSessionCache
-from kafka_edu.server.admin_apis import serve_admin_apis
-from kafka_edu.server.admin_manager import (
+from kafka_edu.server.admin.admin_apis import serve_admin_apis
+from kafka_edu.server.admin.admin_manager import (
     AdminManager,
     InternalTopic,
     TopicDefaults,
     internal_topics,
 )
+from kafka_edu.server.admin.config_helper import ConfigHelper
+from kafka_edu.server.admin.delayed_elect_leader import DelayedElectLeader
 from kafka_edu.server.apis.api_versions import ApiVersionsApi
 from kafka_edu.server.apis.elect_leaders import ElectLeadersApi
 from kafka_edu.server.apis.fetch import FetchApi
@@ -35,12 +37,10 @@ from kafka_edu.server.apis.metadata import MetadataApi
 from kafka_edu.server.apis.offset_for_leader_epoch import OffsetForLeaderEpochApi
 from kafka_edu.server.apis.produce import ProduceApi
 from kafka_edu.server.broker_parts import BrokerParts
-from kafka_edu.server.config_helper import ConfigHelper
-from kafka_edu.server.delayed_elect_leader import DelayedElectLeader
+from kafka_edu.server.config.inter_broker_versions import inter_broker_versions
+from kafka_edu.server.config.kafka_config import KafkaConfig
 from kafka_edu.server.group_service import GroupService
-from kafka_edu.server.inter_broker_versions import inter_broker_versions
 from kafka_edu.server.kafka_apis import KafkaApis
-from kafka_edu.server.kafka_config import KafkaConfig
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
 from kafka_edu.server.producer_id_manager import ProducerIdManager
 from kafka_edu.server.transaction_service import TransactionService

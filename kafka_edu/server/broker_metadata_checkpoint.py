@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from kafka_edu.common.files import FileSystem
-from kafka_edu.server.properties_file import (
+from kafka_edu.server.config.properties_file import (
     PropertiesError,
     decode_properties,
     format_properties,

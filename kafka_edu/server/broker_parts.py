@@ -13,10 +13,10 @@ from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.network.socket_server import ControlPlane
 from kafka_edu.replication.assembly import Replication
-from kafka_edu.server.dynamic_broker_config import DynamicBrokerConfig
-from kafka_edu.server.finalized_features import FinalizedFeatures
-from kafka_edu.server.kafka_config import KafkaConfig
-from kafka_edu.server.topic_configs import TopicConfigs
+from kafka_edu.server.admin.finalized_features import FinalizedFeatures
+from kafka_edu.server.config.dynamic_broker_config import DynamicBrokerConfig
+from kafka_edu.server.config.kafka_config import KafkaConfig
+from kafka_edu.server.config.topic_configs import TopicConfigs
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 

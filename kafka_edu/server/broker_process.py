@@ -34,12 +34,12 @@ from kafka_edu.server.broker_metadata_checkpoint import (
     InconsistentBrokerIdError,
     InconsistentClusterIdError,
 )
-from kafka_edu.server.kafka_config import KafkaConfig
+from kafka_edu.server.config.kafka_config import KafkaConfig
+from kafka_edu.server.health.loop_sampler import LoopSampler
+from kafka_edu.server.health.loop_watchdog import LoopHeld
+from kafka_edu.server.health.repairs import Repairs
+from kafka_edu.server.health.troubles import Troubles
 from kafka_edu.server.kafka_server import KafkaServer, StartupError
-from kafka_edu.server.loop_sampler import LoopSampler
-from kafka_edu.server.loop_watchdog import LoopHeld
-from kafka_edu.server.repairs import Repairs
-from kafka_edu.server.troubles import Troubles
 from kafka_edu.trace.event import Level, Source
 from kafka_edu.trace.events.network import FileBytesSampled
 from kafka_edu.trace.events.server import LinkFaultChanged, LinkReset

@@ -7,7 +7,7 @@ from pathlib import Path
 from kafka_edu.common.time import Time
 from kafka_edu.network.frame_capture import CaptureFile, FrameCapture
 from kafka_edu.network.socket_server import SocketServer
-from kafka_edu.server.kafka_config import KafkaConfig
+from kafka_edu.server.config.kafka_config import KafkaConfig
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.network import (
     FrameCaptureSnapshot,

@@ -20,9 +20,9 @@ from kafka_edu.server.apis.group_admin import GroupAdminApi
 from kafka_edu.server.apis.groups import GroupsApi
 from kafka_edu.server.apis.offsets import ConsumerOffsets, OffsetsApi
 from kafka_edu.server.broker_parts import BrokerParts
+from kafka_edu.server.config.part_configs import group_config, offset_config
 from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.server.kafka_scheduler import KafkaScheduler
-from kafka_edu.server.part_configs import group_config, offset_config
 
 
 class GroupService:
@@ -57,7 +57,7 @@ class GroupService:
             self.coordinator,
             self._log_of,
             parts.time,
-            self._offset_config.load_buffer_size,
+            self._offset_config.offsets_load_buffer_size,
             parts.trace,
         )
         self._scheduler = KafkaScheduler(parts.time, parts.on_failure)
@@ -77,14 +77,14 @@ class GroupService:
             self._cache,
             self._zk,
             self._time,
-            offset_metadata_max_size=self._offset_config.max_metadata_size,
+            offset_metadata_max_size=self._offset_config.offset_metadata_max_bytes,
             inter_broker_protocol=protocol,
         ).register(apis)
 
     def startup(self) -> None:
         """Start the background work: loading, and the expiry of offsets."""
         self._scheduler.schedule("group-metadata-manager", self._loader.run)
-        period_ms = self._offset_config.retention_check_interval_ms
+        period_ms = self._offset_config.offsets_retention_check_interval_ms
         self._scheduler.schedule(
             "delete-expired-group-metadata",
             self._loader.cleanup_expired,

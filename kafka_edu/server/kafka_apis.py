@@ -31,7 +31,7 @@ from kafka_edu.protocol.api_versions_table import VersionTable
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
 from kafka_edu.server.api_call import ApiCall
-from kafka_edu.server.inter_broker_versions import is_from_broker
+from kafka_edu.server.config.inter_broker_versions import is_from_broker
 from kafka_edu.server.request_timeouts import timeout_ms_of
 from kafka_edu.trace.events.server import RequestFailed, RequestRefused
 from kafka_edu.trace.tracer import Tracer

@@ -36,6 +36,7 @@ from kafka_edu.network.socket_server import (
     SocketServer,
 )
 from kafka_edu.replication.assembly import Replication
+from kafka_edu.server.admin.finalized_features import FinalizedFeatures
 from kafka_edu.server.api_assembly import ApiAssembly
 from kafka_edu.server.broker_metadata_checkpoint import (
     BrokerMetadata,
@@ -46,23 +47,26 @@ from kafka_edu.server.broker_metadata_checkpoint import (
 )
 from kafka_edu.server.broker_parts import BrokerParts
 from kafka_edu.server.broker_state import VALID_NEXT_STATES, BrokerState
-from kafka_edu.server.config_handlers import (
+from kafka_edu.server.config.config_handlers import (
     BrokerConfigHandler,
     TopicConfigHandler,
     config_handlers,
     connect_reconfigurables,
 )
+from kafka_edu.server.config.dynamic_broker_config import CAPTURE, DynamicBrokerConfig
+from kafka_edu.server.config.dynamic_config_manager import DynamicConfigManager
+from kafka_edu.server.config.kafka_config import KafkaConfig
+from kafka_edu.server.config.part_configs import (
+    controller_config,
+    network_config,
+    replication_config,
+)
+from kafka_edu.server.config.topic_configs import TopicConfigs
 from kafka_edu.server.controlled_shutdown import ControlledShutdown, Outcome
-from kafka_edu.server.dynamic_broker_config import CAPTURE, DynamicBrokerConfig
-from kafka_edu.server.dynamic_config_manager import DynamicConfigManager
-from kafka_edu.server.finalized_features import FinalizedFeatures
 from kafka_edu.server.frame_captures import FrameCaptures
-from kafka_edu.server.kafka_config import KafkaConfig
+from kafka_edu.server.health.loop_watchdog import LoopHeld, LoopWatchdog
+from kafka_edu.server.health.request_watchdog import RequestWatchdog
 from kafka_edu.server.kafka_scheduler import KafkaScheduler
-from kafka_edu.server.loop_watchdog import LoopHeld, LoopWatchdog
-from kafka_edu.server.part_configs import controller_config, network_config, replication_config
-from kafka_edu.server.request_watchdog import RequestWatchdog
-from kafka_edu.server.topic_configs import TopicConfigs
 from kafka_edu.trace.event import Event, Source
 from kafka_edu.trace.events.server import (
     BackgroundTaskFailed,

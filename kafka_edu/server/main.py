@@ -14,7 +14,7 @@ from typing import Final
 
 from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.heap import keep_large_blocks_apart
-from kafka_edu.server.kafka_config import ConfigFileError, load_config
+from kafka_edu.server.config.kafka_config import ConfigFileError, load_config
 
 log = logging.getLogger("kafka_edu.server")
 

@@ -20,10 +20,10 @@ from kafka_edu.server.apis.transactions import TransactionsApi
 from kafka_edu.server.apis.txn_offset_commit import TxnOffsetCommitApi
 from kafka_edu.server.apis.write_txn_markers import WriteTxnMarkersApi
 from kafka_edu.server.broker_parts import BrokerParts
+from kafka_edu.server.config.part_configs import transaction_config
 from kafka_edu.server.group_service import GroupService
 from kafka_edu.server.kafka_apis import KafkaApis
 from kafka_edu.server.kafka_scheduler import KafkaScheduler
-from kafka_edu.server.part_configs import transaction_config
 from kafka_edu.server.producer_id_manager import ProducerIdManager
 from kafka_edu.zk.zk_client import ZkError
 
@@ -113,12 +113,12 @@ class TransactionService:
             (
                 "transaction-abort",
                 self._coordinator.abort_timed_out_transactions,
-                config.abort_timed_out_interval_ms,
+                config.transaction_abort_timed_out_transaction_cleanup_interval_ms,
             ),
             (
                 "transactionalId-expiration",
                 self._states.remove_expired_transactional_ids,
-                config.remove_expired_interval_ms,
+                config.transaction_remove_expired_transaction_cleanup_interval_ms,
             ),
         ):
             schedule(name, work, delay_ms=period_ms, period_ms=period_ms)

@@ -17,9 +17,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from kafka_edu.common.ports import BROKER_PORT
-from kafka_edu.server.kafka_config import KafkaConfig, Setting, make_config
+from kafka_edu.server.config.kafka_config import KafkaConfig, Setting, make_config
+from kafka_edu.server.config.listener_settings import listener_settings
 from kafka_edu.server.kafka_server import KafkaServer
-from kafka_edu.server.listener_settings import listener_settings
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.sim.memory_transport import MemoryNetwork
 from kafka_edu.sim.memory_zk_client import MemoryZkClient

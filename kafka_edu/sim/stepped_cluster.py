@@ -57,8 +57,8 @@ from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.replica_fetcher_thread import fetcher_versions
 from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.replication.replication_config import ReplicationConfig
-from kafka_edu.server.kafka_config import default_config
-from kafka_edu.server.part_configs import replication_config
+from kafka_edu.server.config.kafka_config import default_config
+from kafka_edu.server.config.part_configs import replication_config
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.trace.event import Source
 from kafka_edu.trace.ring_sink import RingSink

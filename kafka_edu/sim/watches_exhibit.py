@@ -25,8 +25,8 @@ from kafka_edu.controller.controller_channel_manager import OnResponse
 from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest
 from kafka_edu.protocol.schema import Message
-from kafka_edu.server.kafka_config import default_config
-from kafka_edu.server.part_configs import controller_config
+from kafka_edu.server.config.kafka_config import default_config
+from kafka_edu.server.config.part_configs import controller_config
 from kafka_edu.sim.herd_broker import HerdBroker
 from kafka_edu.sim.memory_transport import MemoryNetwork, MemoryTransport
 from kafka_edu.sim.memory_zk_client import MemoryZkClient

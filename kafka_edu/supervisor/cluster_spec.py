@@ -20,8 +20,8 @@ from kafka_edu.common.ports import (
 from kafka_edu.common.python_process import DEFAULT_CLUSTER, command_line
 from kafka_edu.common.user_files import naming
 from kafka_edu.common.words import plural
-from kafka_edu.server.listener_settings import CLIENTS, CONTROL_PLANE_KEY, listener_settings
-from kafka_edu.server.properties_file import format_properties
+from kafka_edu.server.config.listener_settings import CLIENTS, CONTROL_PLANE_KEY, listener_settings
+from kafka_edu.server.config.properties_file import format_properties
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 from kafka_edu.trace.event import Source, SourceKind
 
@@ -295,7 +295,7 @@ class ClusterSpec(NamedTuple):
         """
         if not self.props and not any(broker.props for broker in self.brokers):
             return ()
-        from kafka_edu.server.kafka_config import (
+        from kafka_edu.server.config.kafka_config import (
             ConfigFileError,
             Setting,
             make_config,

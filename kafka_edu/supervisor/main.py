@@ -31,7 +31,7 @@ from kafka_edu.common.socket_transport import SocketTransport
 from kafka_edu.common.time import SystemTime
 from kafka_edu.common.user_files import write_private_json
 from kafka_edu.common.words import cause_of
-from kafka_edu.server.listener_settings import CONTROL_PLANE_KEY
+from kafka_edu.server.config.listener_settings import CONTROL_PLANE_KEY
 from kafka_edu.supervisor.act_table import ACTS, PROCESS_ACTS
 from kafka_edu.supervisor.action_client import NEXT_BROKER_AFTER_S, READY_TIMEOUT_S
 from kafka_edu.supervisor.action_server import ActionRefused, ActionServer, Answer, Request

@@ -21,7 +21,7 @@ from kafka_edu.protocol.messages.describe_configs import (
     DescribeConfigsResponse,
     ResourceType,
 )
-from kafka_edu.server.settings_check import check_settings
+from kafka_edu.server.config.settings_check import check_settings
 from kafka_edu.tools.options import OptionSet
 from kafka_edu.tools.tool import (
     ToolError,

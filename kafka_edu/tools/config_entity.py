@@ -9,8 +9,8 @@ client ids are encoded there as in a URL, so that a slash in a name is not a pat
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY
-from kafka_edu.server.entity_configs import desanitized, sanitized
+from kafka_edu.server.config.dynamic_broker_config import DEFAULT_ENTITY
+from kafka_edu.server.config.entity_configs import desanitized, sanitized
 from kafka_edu.tools.tool import illegal_argument
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 

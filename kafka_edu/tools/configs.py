@@ -134,8 +134,8 @@ class ConfigOptions:
 
 def _add_help() -> str:
     from kafka_edu.log.log_config import TOPIC_CONFIG
-    from kafka_edu.server.dynamic_broker_config import DYNAMIC, DYNAMIC_ONLY
-    from kafka_edu.server.dynamic_config import CLIENT_CONFIG, USER_CONFIG
+    from kafka_edu.server.config.dynamic_broker_config import DYNAMIC, DYNAMIC_ONLY
+    from kafka_edu.server.config.dynamic_config import CLIENT_CONFIG, USER_CONFIG
 
     keys = {
         "topics": [key.name for key in TOPIC_CONFIG],
@@ -232,8 +232,8 @@ def _without_effect(entity: "ConfigEntity", added: Mapping[str, str]) -> list[ob
     """Return the settings that have no effect on brokers of this project."""
     from kafka_edu.common.topic import is_internal
     from kafka_edu.log.log_config import TOPIC_CONFIG
-    from kafka_edu.server.dynamic_config import CLIENT_CONFIG, USER_CONFIG
-    from kafka_edu.server.settings_check import check_settings
+    from kafka_edu.server.config.dynamic_config import CLIENT_CONFIG, USER_CONFIG
+    from kafka_edu.server.config.settings_check import check_settings
 
     match entity.root.type:
         case "brokers":
@@ -252,8 +252,8 @@ async def _check_broker_configs(zk: "KafkaZkClient", name: str, added: Mapping[s
     Three of them may be set in ZooKeeper alone. Raises ToolError.
     """
     from kafka_edu.common.config_def import ConfigType
-    from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY, DYNAMIC, DYNAMIC_ONLY
-    from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+    from kafka_edu.server.config.dynamic_broker_config import DEFAULT_ENTITY, DYNAMIC, DYNAMIC_ONLY
+    from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
 
     checked = [key for key in added if key not in DYNAMIC_ONLY]
     if not checked:
@@ -301,9 +301,9 @@ async def _change(zk: "KafkaZkClient", entity: "ConfigEntity", configs: Mapping[
     """
     from random import SystemRandom
 
-    from kafka_edu.server.admin_zk_client import AdminZkClient
-    from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY
-    from kafka_edu.server.dynamic_config import (
+    from kafka_edu.server.admin.admin_zk_client import AdminZkClient
+    from kafka_edu.server.config.dynamic_broker_config import DEFAULT_ENTITY
+    from kafka_edu.server.config.dynamic_config import (
         BROKER_CONFIG,
         CLIENT_CONFIG,
         USER_CONFIG,

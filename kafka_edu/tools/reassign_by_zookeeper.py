@@ -12,7 +12,7 @@ from random import Random
 from typing import Final
 
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.server.admin_zk_client import AdminZkClient, RackAwareMode
+from kafka_edu.server.admin.admin_zk_client import AdminZkClient, RackAwareMode
 from kafka_edu.tools.reassignment_file import (
     Proposal,
     Replica,

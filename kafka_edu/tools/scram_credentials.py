@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_edu.server.user_scram_manager import (
+from kafka_edu.server.admin.user_scram_manager import (
     MIN_ITERATIONS,
     ScramMechanism,
     ScramUpsertion,

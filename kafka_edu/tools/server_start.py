@@ -42,7 +42,7 @@ def _starts(properties: str, others: Sequence[str]) -> bool:
     A broker in the background reports them only in its log.
     """
     from kafka_edu.common.files import OsFileSystem
-    from kafka_edu.server.kafka_config import ConfigFileError, load_config
+    from kafka_edu.server.config.kafka_config import ConfigFileError, load_config
 
     overrides = [text for option, text in pairwise(others) if option == "--override"]
     try:

@@ -68,7 +68,7 @@ BROKER_FAILURES: Final = (AdminTimeoutError, BootstrapAddressError, KafkaExcepti
 def failures() -> tuple[type[Exception], ...]:
     """Return the exceptions that a tool for ZooKeeper and brokers reports as failures."""
     from kafka_edu.common.config_def import ConfigException
-    from kafka_edu.server.admin_zk_client import AdminOperationError
+    from kafka_edu.server.admin.admin_zk_client import AdminOperationError
     from kafka_edu.zk.zk_client import ZkError
 
     return (
@@ -221,7 +221,7 @@ def load_properties(path: str) -> dict[str, str]:
     """Read a .properties file, as for --command-config, --producer.config and --consumer.config.
     Raises ToolError.
     """
-    from kafka_edu.server.properties_file import parse_properties
+    from kafka_edu.server.config.properties_file import parse_properties
 
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")

@@ -15,7 +15,7 @@ from kafka_edu.clients.admin.topic_service import (
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic import is_internal
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.server.admin_zk_client import AdminOperationError, AdminZkClient, RackAwareMode
+from kafka_edu.server.admin.admin_zk_client import AdminOperationError, AdminZkClient, RackAwareMode
 from kafka_edu.tools.options import UsageError
 from kafka_edu.tools.tool import ToolError, connect_brokers, illegal_argument
 from kafka_edu.tools.zookeeper import zookeeper

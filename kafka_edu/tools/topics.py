@@ -308,7 +308,7 @@ class TopicCommand:
         """Return --config's checked values. Raises ToolError, KafkaException, ConfigException."""
         from kafka_edu.common.topic import is_internal
         from kafka_edu.log.log_config import TOPIC_CONFIG
-        from kafka_edu.server.admin_zk_client import validate_topic_configs
+        from kafka_edu.server.admin.admin_zk_client import validate_topic_configs
 
         configs = {}
         for text in self._given.values(self._options.config):
@@ -333,7 +333,7 @@ class TopicCommand:
         return configs
 
     def _configs_to_delete(self) -> list[str]:
-        from kafka_edu.server.admin_zk_client import validate_topic_config_names
+        from kafka_edu.server.admin.admin_zk_client import validate_topic_config_names
 
         names = [name.strip() for name in self._given.values(self._options.delete_config)]
         validate_topic_config_names(names)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from kafka_edu.common.time import SystemTime
-from kafka_edu.server.kafka_config import default_config
+from kafka_edu.server.config.kafka_config import default_config
 from kafka_edu.tools.tool import ToolError, illegal_argument
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.kazoo_zk_client import KazooZkClient

@@ -37,7 +37,9 @@ class GroupMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World(GROUP_DEFAULTS._replace(initial_rebalance_delay_ms=1_000, max_size=3))
+        self.world = World(
+            GROUP_DEFAULTS._replace(group_initial_rebalance_delay_ms=1_000, group_max_size=3)
+        )
         self.joining: dict[str, Answer[JoinGroupResult]] = {}
         self.syncing: dict[str, Answer[SyncGroupResult]] = {}
         self.generation: dict[str, int] = {}

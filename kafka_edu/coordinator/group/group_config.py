@@ -10,37 +10,27 @@ from kafka_edu.record.compression import CompressionType
 
 
 class GroupConfig(NamedTuple):
-    """Settings of membership. Times in ms; each field's docstring names its key."""
+    """Settings of membership. Times in ms; each field has the name of its key."""
 
-    min_session_timeout_ms: int
-    """group.min.session.timeout.ms"""
-    max_session_timeout_ms: int
-    """group.max.session.timeout.ms"""
-    max_size: int
-    """group.max.size"""
-    initial_rebalance_delay_ms: int
-    """group.initial.rebalance.delay.ms"""
+    group_min_session_timeout_ms: int
+    group_max_session_timeout_ms: int
+    group_max_size: int
+    group_initial_rebalance_delay_ms: int
 
 
 class OffsetConfig(NamedTuple):
     """Settings of committed offsets and their topic. Times in ms, sizes in bytes."""
 
-    max_metadata_size: int
-    """offset.metadata.max.bytes; as in Kafka, it counts characters."""
-    load_buffer_size: int
-    """offsets.load.buffer.size"""
-    retention_ms: int
+    offset_metadata_max_bytes: int
+    """As in Kafka, it counts characters."""
+    offsets_load_buffer_size: int
+    offsets_retention_ms: int
     """offsets.retention.minutes"""
-    retention_check_interval_ms: int
-    """offsets.retention.check.interval.ms"""
+    offsets_retention_check_interval_ms: int
     compression: CompressionType
     """offsets.topic.compression.codec"""
-    commit_timeout_ms: int
-    """offsets.commit.timeout.ms"""
-    commit_required_acks: int
-    """offsets.commit.required.acks"""
-    inter_broker_protocol: tuple[int, int]
-    """inter.broker.protocol.version
-
-    It decides in which version records are written, so that the oldest broker can read them.
+    offsets_commit_timeout_ms: int
+    offsets_commit_required_acks: int
+    inter_broker_protocol_version: tuple[int, int]
+    """It decides in which version records are written, so that the oldest broker can read them.
     """

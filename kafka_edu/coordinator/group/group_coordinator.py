@@ -155,9 +155,9 @@ class GroupCoordinator:
         error = self._status(request.group_id)
         if (
             error is Errors.NONE
-            and not self._config.min_session_timeout_ms
+            and not self._config.group_min_session_timeout_ms
             <= request.session_timeout_ms
-            <= self._config.max_session_timeout_ms
+            <= self._config.group_max_session_timeout_ms
         ):
             error = Errors.INVALID_SESSION_TIMEOUT
         if error is not Errors.NONE:
@@ -200,8 +200,8 @@ class GroupCoordinator:
         if group.state is GroupState.PREPARING_REBALANCE:
             return (
                 member is not None and member.awaiting_join is not None
-            ) or group.num_awaiting_join < self._config.max_size
-        return member is not None or len(group.members) < self._config.max_size
+            ) or group.num_awaiting_join < self._config.group_max_size
+        return member is not None or len(group.members) < self._config.group_max_size
 
     def _join_new_member(
         self,

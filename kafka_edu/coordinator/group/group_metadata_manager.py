@@ -249,7 +249,7 @@ class GroupMetadataManager:
             respond(status.error, status.base_offset)
 
         self._log.append_records(
-            self._config.commit_timeout_ms,
+            self._config.offsets_commit_timeout_ms,
             required_acks,
             {tp: batch},
             appended,
@@ -268,12 +268,12 @@ class GroupMetadataManager:
         """
         record = (
             group_key(group.group_id),
-            group_value(group, assignments, self._config.inter_broker_protocol),
+            group_value(group, assignments, self._config.inter_broker_protocol_version),
         )
         self._append(
             self.partition_for(group.group_id),
             [record],
-            self._config.commit_required_acks,
+            self._config.offsets_commit_required_acks,
             lambda error, _: respond(GROUP_APPEND_ERRORS.get(error, error)),
         )
 
@@ -292,7 +292,7 @@ class GroupMetadataManager:
         An offset with too long a text is left out (OFFSET_METADATA_TOO_LARGE); the others are one
         batch. With a producer, the offsets wait for the end of its transaction.
         """
-        limit = self._config.max_metadata_size
+        limit = self._config.offset_metadata_max_bytes
         valid = {tp: value for tp, value in offsets.items() if len(value.metadata) <= limit}
         errors: CommitErrors = {
             tp: Errors.OFFSET_METADATA_TOO_LARGE for tp in offsets if tp not in valid
@@ -306,7 +306,7 @@ class GroupMetadataManager:
             self._groups_of_producer.setdefault(producer_id, set()).add(group.group_id)
         else:
             group.offsets.prepare(valid)
-        protocol = self._config.inter_broker_protocol
+        protocol = self._config.inter_broker_protocol_version
 
         def appended(error: Errors, batch_offset: int) -> None:
             if group.state is not GroupState.DEAD:
@@ -320,7 +320,7 @@ class GroupMetadataManager:
                 (offset_key(group.group_id, tp), offset_value(value, protocol))
                 for tp, value in valid.items()
             ],
-            self._config.commit_required_acks,
+            self._config.offsets_commit_required_acks,
             appended,
             producer_id=producer_id,
             producer_epoch=producer_epoch,
@@ -394,7 +394,7 @@ class GroupMetadataManager:
         now_ms = self._time.milliseconds()
         return self.cleanup(
             groups,
-            lambda group: group.expired_offsets(now_ms, self._config.retention_ms),
+            lambda group: group.expired_offsets(now_ms, self._config.offsets_retention_ms),
             "expired",
         )
 

@@ -274,7 +274,7 @@ class GroupRebalancer:
         self._rebalances.check_and_complete(SyncKey(group.group_id))
         config = self._config
         if group.state is GroupState.EMPTY:
-            delay_ms = config.initial_rebalance_delay_ms
+            delay_ms = config.group_initial_rebalance_delay_ms
             remaining_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
             delayed: DelayedJoin = InitialDelayedJoin(
                 self, self._rebalances, group, delay_ms, delay_ms, remaining_ms
@@ -408,10 +408,10 @@ class GroupRebalancer:
         Each member must send a heartbeat within its session time-out. If the group now has more
         members than group.max.size, a rebalance begins.
         """
-        if len(group.members) > self._config.max_size:
+        if len(group.members) > self._config.group_max_size:
             self._prepare_rebalance(
                 group,
-                f"the group has more than group.max.size {self._config.max_size} members",
+                f"the group has more than group.max.size {self._config.group_max_size} members",
                 "",
                 0,
             )

@@ -77,12 +77,10 @@ class TransactionConfig(NamedTuple):
     """transactional.id.expiration.ms: an id that was not used for this time is forgotten."""
     transaction_max_timeout_ms: int
     """transaction.max.timeout.ms: the longest time-out that a producer may request."""
-    load_buffer_size: int
-    """transaction.state.log.load.buffer.size: bytes read at a time while a partition is loaded."""
-    abort_timed_out_interval_ms: int
-    """transaction.abort.timed.out.transaction.cleanup.interval.ms"""
-    remove_expired_interval_ms: int
-    """transaction.remove.expired.transaction.cleanup.interval.ms"""
+    transaction_state_log_load_buffer_size: int
+    """Bytes read at a time while a partition is loaded."""
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int
+    transaction_remove_expired_transaction_cleanup_interval_ms: int
     request_timeout_ms: int
     """request.timeout.ms, for markers and tombstones."""
     inter_broker_listener_name: str
@@ -299,7 +297,11 @@ class TransactionStateManager:
 
         try:
             complete = await load_log(
-                replica.log, apply, self._time, self._config.load_buffer_size, wanted
+                replica.log,
+                apply,
+                self._time,
+                self._config.transaction_state_log_load_buffer_size,
+                wanted,
             )
         except (
             KafkaException

@@ -26,9 +26,9 @@ from kafka_edu.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from kafka_edu.server.admin.config_admin_manager import ConfigAdminManager, ConfigOp
+from kafka_edu.server.admin.config_helper import ConfigEntry
 from kafka_edu.server.api_call import ApiCall
-from kafka_edu.server.config_admin_manager import ConfigAdminManager, ConfigOp
-from kafka_edu.server.config_helper import ConfigEntry
 from kafka_edu.server.kafka_apis import KafkaApis
 
 #: The number of a config's type on the wire (DescribeConfigsResponse.ConfigType). 0 means that the

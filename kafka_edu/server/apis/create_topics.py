@@ -15,7 +15,7 @@ from kafka_edu.protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from kafka_edu.server.admin_manager import AdminManager
+from kafka_edu.server.admin.admin_manager import AdminManager
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 

@@ -18,7 +18,7 @@ from kafka_edu.protocol.messages.delete_topics import (
     DeleteTopicsResponse,
 )
 from kafka_edu.protocol.types import ZERO_UUID
-from kafka_edu.server.admin_manager import AdminManager
+from kafka_edu.server.admin.admin_manager import AdminManager
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
 

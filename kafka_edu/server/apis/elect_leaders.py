@@ -21,8 +21,8 @@ from kafka_edu.protocol.messages.elect_leaders import (
     ReplicaElectionResult,
 )
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
+from kafka_edu.server.admin.delayed_elect_leader import DelayedElectLeader
 from kafka_edu.server.api_call import ApiCall
-from kafka_edu.server.delayed_elect_leader import DelayedElectLeader
 from kafka_edu.server.kafka_apis import KafkaApis
 
 

@@ -31,8 +31,8 @@ from kafka_edu.protocol.messages.update_metadata import (
 )
 from kafka_edu.replication.controller_orders import ControllerOrders
 from kafka_edu.server.api_call import ApiCall
+from kafka_edu.server.config.topic_configs import TopicConfigs
 from kafka_edu.server.kafka_apis import KafkaApis
-from kafka_edu.server.topic_configs import TopicConfigs
 from kafka_edu.trace.tracer import Tracer, because
 
 NO_BROKER_EPOCH: Final = -1

@@ -20,8 +20,8 @@ from kafka_edu.protocol.messages.describe_client_quotas import (
     DescribeClientQuotasResponseEntry,
     ValueData,
 )
+from kafka_edu.server.admin.client_quotas import ClientQuotas, QuotaEntity, QuotaFilter, QuotaOp
 from kafka_edu.server.api_call import ApiCall
-from kafka_edu.server.client_quotas import ClientQuotas, QuotaEntity, QuotaFilter, QuotaOp
 from kafka_edu.server.kafka_apis import KafkaApis
 
 E = TypeVar("E", alter_client_quotas.EntityData, describe_client_quotas.EntityData)

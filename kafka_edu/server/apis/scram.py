@@ -19,9 +19,13 @@ from kafka_edu.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
+from kafka_edu.server.admin.user_scram_manager import (
+    ScramDeletion,
+    ScramUpsertion,
+    UserScramManager,
+)
 from kafka_edu.server.api_call import ApiCall
 from kafka_edu.server.kafka_apis import KafkaApis
-from kafka_edu.server.user_scram_manager import ScramDeletion, ScramUpsertion, UserScramManager
 
 
 class ScramApi:

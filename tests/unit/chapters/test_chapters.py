@@ -21,7 +21,7 @@ from kafka_edu.cli.main import build
 from kafka_edu.instruments.drawings.figure import rendered
 from kafka_edu.instruments.presenter.break_tools import TAKE_CLUSTER
 from kafka_edu.log.log_config import TOPIC_CONFIG
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
 from kafka_edu.supervisor.act_table import ACTS, parse_values
 from kafka_edu.zk.embedded.session_tracker import LONGEST_SESSION_MS
 from tui.presenter.run import screen_names

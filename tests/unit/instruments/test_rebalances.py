@@ -184,7 +184,7 @@ def test_leaving_and_changing_a_subscription_are_told_apart() -> None:
 
 
 def test_an_empty_group_waits_for_more_members() -> None:
-    watched = Watched(World(GROUP_DEFAULTS._replace(initial_rebalance_delay_ms=3_000)))
+    watched = Watched(World(GROUP_DEFAULTS._replace(group_initial_rebalance_delay_ms=3_000)))
     watched.world.join("a")
     watched.world.advance(1_000)
     assert watched.words()[1] == "waits for more members, 1.0 s so far"

@@ -136,8 +136,8 @@ def test_a_processors_task_that_dies_is_told() -> None:
             bench.channel,
             None,
             listener_name="PLAINTEXT",
-            max_request_size=NETWORK_DEFAULTS.max_request_size,
-            max_idle_ms=NETWORK_DEFAULTS.max_idle_ms,
+            max_request_size=NETWORK_DEFAULTS.socket_request_max_bytes,
+            max_idle_ms=NETWORK_DEFAULTS.connections_max_idle_ms,
             max_pipelined_requests=NETWORK_DEFAULTS.max_pipelined_requests,
             on_failure=lambda name, error: failures.append((name, error)),
         )

@@ -59,7 +59,7 @@ from kafka_edu.protocol.schema import Message, structs_of
 from kafka_edu.protocol.secrets import SECRET_FIELDS, is_secret_config, without_secrets
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.events.network import (

@@ -65,8 +65,8 @@ class Bench:
             NETWORK_DEFAULTS._replace(
                 num_network_threads=2,
                 connection_limits=CONNECTION_DEFAULTS._replace(max_per_ip=max_connections_per_ip),
-                max_idle_ms=max_idle_ms,
-                max_request_size=max_request_size,
+                connections_max_idle_ms=max_idle_ms,
+                socket_request_max_bytes=max_request_size,
             ),
             inter_broker_listener=None,
         )

@@ -51,7 +51,7 @@ class Bench:
             None,
             NETWORK_DEFAULTS._replace(
                 num_network_threads=2,
-                max_request_size=max_request_size,
+                socket_request_max_bytes=max_request_size,
                 queued_max_request_bytes=pool_bytes,
             ),
             inter_broker_listener=None,

@@ -65,8 +65,8 @@ class Bench:
             self.queue,
             self.tracer,
             listener_name="PLAINTEXT",
-            max_request_size=NETWORK_DEFAULTS.max_request_size,
-            max_idle_ms=NETWORK_DEFAULTS.max_idle_ms,
+            max_request_size=NETWORK_DEFAULTS.socket_request_max_bytes,
+            max_idle_ms=NETWORK_DEFAULTS.connections_max_idle_ms,
             max_pipelined_requests=NETWORK_DEFAULTS.max_pipelined_requests,
             metrics=self.metrics,
         )

@@ -1,9 +1,10 @@
 """The configuration keys that the broker reads, found in its source.
 
 A key counts as read if code outside the configuration's own modules uses its attribute of
-KafkaConfig (or of LogConfig for a topic's key), or reads it by name. Code that only checks,
-describes or validates a value does not count. Values are passed on in small config tuples
-(ReplicationConfig and similar), and each field of those must be used in turn (`unread_fields`).
+KafkaConfig (or of LogConfig for a topic's key), or reads it by name, or if a part of the broker
+gets it in its config tuple (ReplicationConfig and similar; `part_configs`). Each field of those
+must be used in turn (`unread_fields`). Code that only checks, describes or validates a value does
+not count.
 """
 
 import ast
@@ -14,21 +15,25 @@ from typing import Final
 
 import kafka_edu
 from kafka_edu.log.log_config import TOPIC_CONFIG
-from kafka_edu.server.dynamic_broker_config import TOPIC_CONFIG_SYNONYMS, broker_config_synonyms
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.config.dynamic_broker_config import (
+    TOPIC_CONFIG_SYNONYMS,
+    broker_config_synonyms,
+)
+from kafka_edu.server.config.kafka_config import key_of
+from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
 
 ROOT: Final = Path(kafka_edu.__file__).parent
-KAFKA_CONFIG, LOG_CONFIG = ROOT / "server/kafka_config.py", ROOT / "log/log_config.py"
+KAFKA_CONFIG, LOG_CONFIG = ROOT / "server/config/kafka_config.py", ROOT / "log/log_config.py"
 #: Modules that define, check and describe keys. They do not count as readers.
 OF_THE_CONFIGURATION: Final = {
     KAFKA_CONFIG,
     LOG_CONFIG,
-    ROOT / "server/kafka_config_keys.py",
-    ROOT / "server/config_gaps.py",
-    ROOT / "server/config_helper.py",
-    ROOT / "server/config_page.py",
-    ROOT / "server/dynamic_broker_config.py",
-    ROOT / "server/settings_check.py",
+    ROOT / "server/config/kafka_config_keys.py",
+    ROOT / "server/config/config_gaps.py",
+    ROOT / "server/admin/config_helper.py",
+    ROOT / "server/config/config_page.py",
+    ROOT / "server/config/dynamic_broker_config.py",
+    ROOT / "server/config/settings_check.py",
     ROOT / "common/config_def.py",
 }
 NO_PART_OF_A_BROKER: Final = ("cli", "sim", "spark", "clients", "trace", "zk/embedded")
@@ -45,7 +50,7 @@ HANDED_ON: Final = {
     "OffsetConfig": "coordinator/group/group_config.py",
     "ConnectionLimits": "network/connection_quotas.py",
     "NetworkConfig": "network/socket_server.py",
-    "TopicDefaults": "server/admin_manager.py",
+    "TopicDefaults": "server/admin/admin_manager.py",
 }
 
 
@@ -119,8 +124,9 @@ def kafka_config_attributes() -> Mapping[str, frozenset[str]]:
     uses: dict[str, set[str]] = {}
     for node in config.body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            (key,) = (arg.value for arg in node.value.args if isinstance(arg, ast.Constant))
-            keys[_name(node.targets[0])] = {str(key)}
+            name = _name(node.targets[0])
+            given = [arg.value for arg in node.value.args if isinstance(arg, ast.Constant)]
+            keys[name] = {str(given[0]) if given else key_of(name)}
         elif isinstance(node, ast.FunctionDef) and node.name == "__init__":
             for line in node.body:
                 targets = (
@@ -211,7 +217,7 @@ def read_by_name() -> set[str]:
 def keys_read() -> tuple[set[str], set[str]]:
     """Return the broker's keys and the topics' keys that the broker reads."""
     of_log, of_broker = log_config_attributes(), kafka_config_attributes()
-    topic, broker = set[str](), read_by_name()
+    topic, broker = set[str](), read_by_name().union(*part_fields().values())
     for base, attribute in attributes_used():
         distinctive = "_" in attribute
         if attribute in of_log and (distinctive or base in CONFIG_NAMES):
@@ -224,14 +230,36 @@ def keys_read() -> tuple[set[str], set[str]]:
     return broker, topic
 
 
+@functools.cache
+def part_fields() -> Mapping[str, frozenset[str]]:
+    """Return field of a part's tuple -> its keys: of a property of KafkaConfig, or the one with the
+    field's name. Fields that stand for no key are left out.
+    """
+    of_broker = kafka_config_attributes()
+    found: dict[str, frozenset[str]] = {}
+    for name, path in HANDED_ON.items():
+        for field in _fields(name, path):
+            if field in of_broker:
+                found[field] = of_broker[field]
+            elif {key := field.replace("_", "."), f"edu.{key}"} & set(CONFIG_DEF.keys):
+                found[field] = frozenset({key_of(field)})
+    return found
+
+
+def _fields(name: str, path: str) -> list[str]:
+    """Return the fields of that class in that module."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return [_name(line.target) for line in node.body if isinstance(line, ast.AnnAssign)]
+    raise AssertionError(f"there is no {name} in {path}")
+
+
 def unread_fields() -> set[str]:
     """Return the fields of HANDED_ON's tuples that no code uses: settings that end there."""
     used = {attribute for _, attribute in attributes_used()}
-    unread: set[str] = set()
-    for name, path in HANDED_ON.items():
-        for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef) and node.name == name:
-                fields = [line.target for line in node.body if isinstance(line, ast.AnnAssign)]
-                assert fields, f"{name} has no fields"
-                unread |= {f"{name}.{_name(field)}" for field in fields if _name(field) not in used}
-    return unread
+    return {
+        f"{name}.{field}"
+        for name, path in HANDED_ON.items()
+        for field in _fields(name, path)
+        if field not in used
+    }

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from kafka_edu.cluster.broker import Broker
-from kafka_edu.server.admin_zk_client import AdminOperationError, AdminZkClient, RackAwareMode
+from kafka_edu.server.admin.admin_zk_client import AdminOperationError, AdminZkClient, RackAwareMode
 
 
 class FakeZk:

@@ -12,7 +12,7 @@ from kafka_edu.common.time import MockTime
 from kafka_edu.log.log_dirs import LogDirs
 from kafka_edu.server import broker_process
 from kafka_edu.server.broker_process import BrokerProcess
-from kafka_edu.server.kafka_config import Setting, make_config
+from kafka_edu.server.config.kafka_config import Setting, make_config
 from kafka_edu.server.kafka_server import KafkaServer
 
 

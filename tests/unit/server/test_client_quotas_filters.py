@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_edu.server.client_quotas import MatchType, QuotaFilter, _unmatched
+from kafka_edu.server.admin.client_quotas import MatchType, QuotaFilter, _unmatched
 
 
 @pytest.mark.parametrize(

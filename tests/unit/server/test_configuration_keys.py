@@ -6,10 +6,10 @@ from typing import Any
 
 from kafka_edu.common.config_def import Effect
 from kafka_edu.log.log_config import TOPIC_CONFIG
-from kafka_edu.server.config_gaps import BROKER_GAPS
-from kafka_edu.server.config_page import page
-from kafka_edu.server.dynamic_broker_config import DYNAMIC
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.config.config_gaps import BROKER_GAPS
+from kafka_edu.server.config.config_page import page
+from kafka_edu.server.config.dynamic_broker_config import DYNAMIC
+from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
 
 RECORDED: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "golden/configuration/keys-2.8.2.json").read_text(encoding="utf-8")
@@ -73,4 +73,6 @@ def test_a_value_meets_the_gap_of_its_key_or_does_not() -> None:
 
 def test_the_page_of_keys_is_current() -> None:
     written = (Path(__file__).parents[3] / "docs/configuration.md").read_text(encoding="utf-8")
-    assert written == page(), "run: python -m kafka_edu.server.config_page docs/configuration.md"
+    assert written == page(), (
+        "run: python -m kafka_edu.server.config.config_page docs/configuration.md"
+    )

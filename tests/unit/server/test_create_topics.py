@@ -11,11 +11,11 @@ from kafka_edu.protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
-from kafka_edu.server.admin_manager import AdminManager, TopicDefaults, internal_topics
+from kafka_edu.server.admin.admin_manager import AdminManager, TopicDefaults, internal_topics
+from kafka_edu.server.admin.config_helper import ConfigHelper
 from kafka_edu.server.apis.create_topics import CreateTopicsApi
-from kafka_edu.server.config_helper import ConfigHelper
-from kafka_edu.server.dynamic_broker_config import DynamicBrokerConfig
-from kafka_edu.server.kafka_config import Setting, make_config
+from kafka_edu.server.config.dynamic_broker_config import DynamicBrokerConfig
+from kafka_edu.server.config.kafka_config import Setting, make_config
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 
 

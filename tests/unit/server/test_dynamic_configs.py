@@ -13,8 +13,8 @@ from kafka_edu.protocol.messages.alter_configs import (
     AlterConfigsResource,
     AlterConfigsResponse,
 )
-from kafka_edu.server import dynamic_config_manager
-from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY
+from kafka_edu.server.config import dynamic_config_manager
+from kafka_edu.server.config.dynamic_broker_config import DEFAULT_ENTITY
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.trace.events.controller import BrokerListenersChanged

@@ -20,7 +20,7 @@ from kafka_edu.protocol.messages.update_metadata import (
 )
 from kafka_edu.replication.controller_orders import StoppedReplicas
 from kafka_edu.server.apis.inter_broker import InterBrokerApi
-from kafka_edu.server.topic_configs import TopicConfigs
+from kafka_edu.server.config.topic_configs import TopicConfigs
 
 
 class World:

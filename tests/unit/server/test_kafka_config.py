@@ -5,14 +5,14 @@ import pytest
 from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.api_version import record_version, release_of
 from kafka_edu.common.files import OsFileSystem
-from kafka_edu.server.kafka_config import (
+from kafka_edu.server.config.kafka_config import (
     ConfigFileError,
     KafkaConfig,
     Setting,
     load_config,
     make_config,
 )
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
 
 
 def config(**settings: str) -> KafkaConfig:

@@ -17,7 +17,7 @@ from kafka_edu.protocol.messages.alter_configs import (
     AlterConfigsResource,
     AlterConfigsResponse,
 )
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
 from kafka_edu.sim.sim_client import SimClient
 from kafka_edu.sim.sim_cluster import SimCluster
 from tests.unit.server.key_readers import (

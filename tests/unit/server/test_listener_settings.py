@@ -1,6 +1,6 @@
 """The listeners of a broker whose settings say nothing else."""
 
-from kafka_edu.server.listener_settings import CONTROL_PLANE_KEY, listener_settings
+from kafka_edu.server.config.listener_settings import CONTROL_PLANE_KEY, listener_settings
 
 ONE = {"listeners": "PLAINTEXT://127.0.0.1:9092"}
 

@@ -11,7 +11,7 @@ import pytest
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.protocol.messages.create_topics import CreateTopicsResponse
 from kafka_edu.protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_edu.server.kafka_config import ConfigFileError, Setting, make_config
+from kafka_edu.server.config.kafka_config import ConfigFileError, Setting, make_config
 from kafka_edu.sim.sim_cluster import SimCluster
 from kafka_edu.sim.sim_loop import SimProcess
 from tests.golden.listeners import listener_cases as story

@@ -1,5 +1,5 @@
 from kafka_edu.common.time import MockTime
-from kafka_edu.server.loop_watchdog import LoopHeld, LoopWatchdog
+from kafka_edu.server.health.loop_watchdog import LoopHeld, LoopWatchdog
 from kafka_edu.trace.event import Source
 from kafka_edu.trace.events.server import LoopStalled
 from kafka_edu.trace.ring_sink import RingSink

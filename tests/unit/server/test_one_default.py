@@ -8,16 +8,28 @@ These tests find such defaults in the source.
 import ast
 import functools
 from collections.abc import Iterator
+from types import UnionType
+from typing import get_args, get_origin, get_type_hints
 
 from kafka_edu.log.log_config import TOPIC_CONFIG
-from kafka_edu.server.kafka_config import TOPIC_KEYS
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.config.kafka_config import TOPIC_KEYS
+from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.config.part_configs import (
+    controller_config,
+    group_config,
+    network_config,
+    offset_config,
+    replication_config,
+    transaction_config,
+)
+from tests.defaults import BROKER_DEFAULTS
 from tests.unit.server.key_readers import (
     CONFIG_NAMES,
     HANDED_ON,
     ROOT,
     kafka_config_attributes,
     modules,
+    part_fields,
 )
 
 
@@ -81,7 +93,7 @@ def reads_a_key(node: ast.expr) -> bool:
     """Return whether the expression is `config.num_io_threads` or `values.get_int("a.key")`."""
     if isinstance(node, ast.Attribute):
         return (
-            node.attr in kafka_config_attributes()
+            node.attr in {*kafka_config_attributes(), *part_fields()}
             and "_" in node.attr
             and last_name(node.value) in CONFIG_NAMES
         )
@@ -118,23 +130,45 @@ def test_the_tuples_that_hand_settings_on_have_no_defaults() -> None:
         for field in fields(node)
         if field.value is not None
     ]
-    assert not found, f"defaults belong into server/kafka_config_keys.py: {found}"
+    assert not found, f"defaults belong into server/config/kafka_config_keys.py: {found}"
 
 
 def test_every_tuple_that_the_part_configs_make_is_known() -> None:
     """Then `HANDED_ON` is complete, and the test above sees each of them."""
-    module = ast.parse((ROOT / "server/part_configs.py").read_text(encoding="utf-8"))
+    module = ast.parse((ROOT / "server/config/part_configs.py").read_text(encoding="utf-8"))
     made = {
         last_name(node.returns)
         for node in module.body
-        if isinstance(node, ast.FunctionDef) and node.returns is not None
+        if isinstance(node, ast.FunctionDef) and node.returns is not None and node.name != "_part"
     }
+    assert made
     assert made <= set(HANDED_ON)
+
+
+def test_each_part_gets_values_of_the_types_that_its_tuple_names() -> None:
+    """The values come by name, where the type checker does not look."""
+    parts = (
+        network_config(BROKER_DEFAULTS),
+        replication_config(BROKER_DEFAULTS, 3),
+        controller_config(BROKER_DEFAULTS),
+        group_config(BROKER_DEFAULTS),
+        offset_config(BROKER_DEFAULTS),
+        transaction_config(BROKER_DEFAULTS),
+    )
+    for part in parts:
+        for field, wanted in get_type_hints(type(part)).items():
+            value = getattr(part, field)
+            kinds = get_args(wanted) if isinstance(wanted, UnionType) else (wanted,)
+            assert type(value) in [get_origin(kind) or kind for kind in kinds], (
+                type(part).__name__,
+                field,
+                value,
+            )
 
 
 def test_no_part_of_the_broker_has_a_default_for_a_key_that_it_is_given() -> None:
     found = sorted(place for _, module in modules() for place in second_defaults(module))
-    assert not found, f"defaults belong into server/kafka_config_keys.py: {found}"
+    assert not found, f"defaults belong into server/config/kafka_config_keys.py: {found}"
 
 
 def test_a_second_default_is_found() -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_edu.server.properties_file import (
+from kafka_edu.server.config.properties_file import (
     PropertiesError,
     decode_properties,
     format_properties,

@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from kafka_edu.common.time import MockTime
-from kafka_edu.server.repairs import REPAIRS_KEPT, WORDS, Repairs, repair_text
-from kafka_edu.server.troubles import trouble_text
+from kafka_edu.server.health.repairs import REPAIRS_KEPT, WORDS, Repairs, repair_text
+from kafka_edu.server.health.troubles import trouble_text
 from kafka_edu.trace.event import Event, Source
 from kafka_edu.trace.events.log import CheckpointUnreadable, LogRepaired, RepairsFound
 from kafka_edu.trace.events.replication import BecameFollower, FollowerStuck

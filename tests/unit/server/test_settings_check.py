@@ -3,11 +3,11 @@
 import pytest
 
 from kafka_edu.common.config_def import ConfigException, Effect
-from kafka_edu.server.config_gaps import BROKER_GAPS
-from kafka_edu.server.dynamic_broker_config import DynamicBrokerConfig
-from kafka_edu.server.kafka_config import ConfigFileError, Setting, make_config
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF
-from kafka_edu.server.settings_check import check_settings
+from kafka_edu.server.config.config_gaps import BROKER_GAPS
+from kafka_edu.server.config.dynamic_broker_config import DynamicBrokerConfig
+from kafka_edu.server.config.kafka_config import ConfigFileError, Setting, make_config
+from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.config.settings_check import check_settings
 
 PROTECTION = {
     "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",

@@ -27,8 +27,8 @@ from kafka_edu.protocol.messages.stop_replica import (
 )
 from kafka_edu.replication.partition import Partition
 from kafka_edu.server.apis.inter_broker import InterBrokerApi
-from kafka_edu.server.part_configs import replication_config
-from kafka_edu.server.topic_configs import TopicConfigs
+from kafka_edu.server.config.part_configs import replication_config
+from kafka_edu.server.config.topic_configs import TopicConfigs
 from kafka_edu.sim.memory_file_system import MemoryFile, MemoryFileSystem
 from kafka_edu.sim.stepped_cluster import ModelBroker
 from tests.defaults import BROKER_DEFAULTS

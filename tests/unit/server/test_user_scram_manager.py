@@ -1,5 +1,9 @@
-from kafka_edu.server.entity_configs import desanitized, sanitized
-from kafka_edu.server.user_scram_manager import ScramMechanism, ScramUpsertion, stored_credential
+from kafka_edu.server.admin.user_scram_manager import (
+    ScramMechanism,
+    ScramUpsertion,
+    stored_credential,
+)
+from kafka_edu.server.config.entity_configs import desanitized, sanitized
 
 
 def test_what_is_stored_is_what_apache_kafka_stores() -> None:

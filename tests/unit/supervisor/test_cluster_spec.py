@@ -7,8 +7,8 @@ import pytest
 
 from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.user_files import state_folder
-from kafka_edu.server.kafka_config import load_config
-from kafka_edu.server.properties_file import parse_properties
+from kafka_edu.server.config.kafka_config import load_config
+from kafka_edu.server.config.properties_file import parse_properties
 from kafka_edu.supervisor.cluster_folder import ClusterFolder, cluster_names
 from kafka_edu.supervisor.cluster_spec import (
     PICKED_PORTS,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_edu.server.entity_configs import sanitized
+from kafka_edu.server.config.entity_configs import sanitized
 from kafka_edu.tools.config_entity import ConfigEntity, parse_entity
 from kafka_edu.tools.tool import ToolError
 

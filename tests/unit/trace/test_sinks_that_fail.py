@@ -19,8 +19,8 @@ from kafka_edu.common.time import MockTime
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.user_files import naming
 from kafka_edu.replication.isr import IsrState
-from kafka_edu.server.repairs import Repairs
-from kafka_edu.server.troubles import Troubles
+from kafka_edu.server.health.repairs import Repairs
+from kafka_edu.server.health.troubles import Troubles
 from kafka_edu.trace.event import Envelope, Event, Level, Source
 from kafka_edu.trace.events.log import CheckpointUnreadable
 from kafka_edu.trace.events.proxy import ProxyStarted

@@ -137,7 +137,7 @@ class World:
         self.rebalances = DelayedOperationPurgatory[DelayedOperation](
             "Rebalance", self.time.hi_res_clock_ms, self.trace
         )
-        config = group or GROUP_DEFAULTS._replace(initial_rebalance_delay_ms=0)
+        config = group or GROUP_DEFAULTS._replace(group_initial_rebalance_delay_ms=0)
         self.manager = GroupMetadataManager(
             offsets or OFFSET_DEFAULTS, self.log, self.time, lambda: 1, self.trace
         )

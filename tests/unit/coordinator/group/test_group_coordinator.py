@@ -24,7 +24,7 @@ def reasons(world: World) -> list[str]:
 
 
 def test_each_newcomer_prolongs_the_initial_delay_up_to_the_rebalance_time_out() -> None:
-    world = World(GROUP_DEFAULTS._replace(initial_rebalance_delay_ms=3_000))
+    world = World(GROUP_DEFAULTS._replace(group_initial_rebalance_delay_ms=3_000))
     first = world.join("a", rebalance_ms=10_000)
     world.advance(2_000)
     world.join("b", rebalance_ms=10_000)
@@ -34,7 +34,7 @@ def test_each_newcomer_prolongs_the_initial_delay_up_to_the_rebalance_time_out()
     assert first.waits, "3 s, for b another 3 s, for c another 3 s"
     world.advance(1)
     assert first.now.generation_id == 1
-    endless = World(GROUP_DEFAULTS._replace(initial_rebalance_delay_ms=3_000))
+    endless = World(GROUP_DEFAULTS._replace(group_initial_rebalance_delay_ms=3_000))
     first = endless.join("a", rebalance_ms=10_000)
     for i in range(9):
         endless.advance(1_000)
@@ -45,7 +45,7 @@ def test_each_newcomer_prolongs_the_initial_delay_up_to_the_rebalance_time_out()
 
 
 def test_a_group_that_nobody_stays_in_becomes_empty() -> None:
-    world = World(GROUP_DEFAULTS._replace(initial_rebalance_delay_ms=3_000))
+    world = World(GROUP_DEFAULTS._replace(group_initial_rebalance_delay_ms=3_000))
     world.join("a")
     assert world.leave(next(iter(world.group.members))) is Errors.NONE
     world.advance(3_000)
@@ -231,7 +231,7 @@ def test_a_static_member_leaves_by_its_instance_id_alone() -> None:
 
 
 def test_a_full_group_accepts_no_new_member_and_keeps_its_members() -> None:
-    world = World(GROUP_DEFAULTS._replace(initial_rebalance_delay_ms=0, max_size=2))
+    world = World(GROUP_DEFAULTS._replace(group_initial_rebalance_delay_ms=0, group_max_size=2))
     world.stable("a", "b")
     refused = world.join("c")
     assert (refused.now.error, refused.now.member_id) == (Errors.GROUP_MAX_SIZE_REACHED, "")
@@ -240,7 +240,7 @@ def test_a_full_group_accepts_no_new_member_and_keeps_its_members() -> None:
 
 
 def test_the_protocol_that_most_members_like_best_is_chosen() -> None:
-    world = World(GROUP_DEFAULTS._replace(initial_rebalance_delay_ms=1_000))
+    world = World(GROUP_DEFAULTS._replace(group_initial_rebalance_delay_ms=1_000))
     x, y, z = b"x", b"y", b"z"
     answers = [
         world.join("a", protocols={"range": x, "sticky": y}),

@@ -78,7 +78,7 @@ def test_a_commit_that_fails_changes_nothing() -> None:
 
 
 def test_an_offset_with_too_long_a_text_does_not_affect_the_others() -> None:
-    world = World(offsets=OFFSET_DEFAULTS._replace(max_metadata_size=3))
+    world = World(offsets=OFFSET_DEFAULTS._replace(offset_metadata_max_bytes=3))
     world.commit({T0: 1})
     values = {T0: OffsetAndMetadata(2, metadata="äöü"), T1: OffsetAndMetadata(2, metadata="long")}
     answer = Answer[dict[TopicPartition, Errors]]()
@@ -323,7 +323,7 @@ def test_the_next_coordinator_finds_the_group_as_it_was() -> None:
 def test_records_are_written_as_the_oldest_broker_can_read_them(
     protocol: tuple[int, int], offset_version: int, group_version: int
 ) -> None:
-    world = World(offsets=OFFSET_DEFAULTS._replace(inter_broker_protocol=protocol))
+    world = World(offsets=OFFSET_DEFAULTS._replace(inter_broker_protocol_version=protocol))
     world.stable("a")
     world.commit({T0: 7}, "a", generation=1)
     group, offset = world.log.records()

@@ -16,7 +16,7 @@ T = TopicPartition("t", 0)
 
 
 def test_case_1_of_an_empty_group_the_first_member_makes_it_gather_and_leads() -> None:
-    world = World(GROUP_DEFAULTS._replace(initial_rebalance_delay_ms=3_000))
+    world = World(GROUP_DEFAULTS._replace(group_initial_rebalance_delay_ms=3_000))
     first = world.join("a")
     assert world.group.state is GroupState.PREPARING_REBALANCE
     second, third = world.join("b"), world.join("c")

@@ -9,10 +9,10 @@ from typing import Final
 
 from kafka_edu.common.config_def import MAX_LONG, ConfigDef, ConfigKey, ConfigType, Gap, Range
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.server.client_quotas import CLIENT_QUOTAS
-from kafka_edu.server.config_gaps import NO_QUOTAS, NO_SASL
-from kafka_edu.server.dynamic_broker_config import DYNAMIC_ONLY
-from kafka_edu.server.user_scram_manager import ScramMechanism
+from kafka_edu.server.admin.client_quotas import CLIENT_QUOTAS
+from kafka_edu.server.admin.user_scram_manager import ScramMechanism
+from kafka_edu.server.config.config_gaps import NO_QUOTAS, NO_SASL
+from kafka_edu.server.config.dynamic_broker_config import DYNAMIC_ONLY
 
 _QUOTAS: Final = [
     ConfigKey(name, kind, None, None, "a quota", Gap(NO_QUOTAS))

@@ -14,7 +14,7 @@ import time
 from types import FrameType
 from typing import Final, NamedTuple
 
-from kafka_edu.server.loop_watchdog import PERIOD_MS, LoopHeld
+from kafka_edu.server.health.loop_watchdog import PERIOD_MS, LoopHeld
 
 LATE_S: Final = 0.2
 LOOK_EVERY_S: Final = 0.1

@@ -37,16 +37,16 @@ from kafka_edu.protocol.messages.create_topics import (
 )
 from kafka_edu.purgatory.delayed_operation import DelayedOperation
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
-from kafka_edu.server.admin_zk_client import (
+from kafka_edu.server.admin.admin_zk_client import (
     Assignment,
     check_new_topic,
     new_partitions,
     topic_exists,
     with_partitions,
 )
-from kafka_edu.server.config_helper import ConfigHelper
-from kafka_edu.server.delayed_create_topics import DelayedCreateTopics
-from kafka_edu.server.delayed_delete_topics import DelayedDeleteTopics
+from kafka_edu.server.admin.config_helper import ConfigHelper
+from kafka_edu.server.admin.delayed_create_topics import DelayedCreateTopics
+from kafka_edu.server.admin.delayed_delete_topics import DelayedDeleteTopics
 from kafka_edu.trace.events.server import PartitionsCreated, TopicCreated, TopicDeletionOrdered
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient

@@ -14,7 +14,7 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.topic import colliding_topics, validate_topic_name
 from kafka_edu.controller.replica_assignment import assign_replicas_to_brokers
 from kafka_edu.log.log_config import TOPIC_CONFIG, LogConfig
-from kafka_edu.server.entity_configs import EntityConfigs
+from kafka_edu.server.config.entity_configs import EntityConfigs
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.zk_client import ZkError, ZkErrorCode
 from kafka_edu.zk.zk_data import ReplicaAssignment, TopicAssignment

@@ -11,7 +11,7 @@ from typing import Final
 
 from kafka_edu.common.time import Time
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.server.repairs import repair_text
+from kafka_edu.server.health.repairs import repair_text
 from kafka_edu.trace.event import Envelope, Event, Level
 from kafka_edu.trace.events.controller import ControllerRequestFailed
 from kafka_edu.trace.events.log import LogDirFailed

@@ -23,10 +23,10 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.config_def import ConfigException, ConfigType
 from kafka_edu.log.log_config import LogConfig
-from kafka_edu.server.config_gaps import DYNAMIC_ONLY_CONFIG
-from kafka_edu.server.kafka_config import TOPIC_KEYS, KafkaConfig
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF
-from kafka_edu.server.settings_check import PER_LISTENER, base_key, check_settings
+from kafka_edu.server.config.config_gaps import DYNAMIC_ONLY_CONFIG
+from kafka_edu.server.config.kafka_config import TOPIC_KEYS, KafkaConfig
+from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.config.settings_check import PER_LISTENER, base_key, check_settings
 from kafka_edu.trace.events.server import BrokerConfigChanged
 from kafka_edu.trace.tracer import Tracer
 

@@ -1,8 +1,8 @@
 """Write docs/configuration.md from the tables of keys: each key, and whether it works, has no
 effect yet, or is refused.
 
-`python -m kafka_edu.server.config_page docs/configuration.md` writes the page again. A test fails
-when the page is out of date.
+`python -m kafka_edu.server.config.config_page docs/configuration.md` writes the page again. A test
+fails when the page is out of date.
 """
 
 import sys
@@ -13,16 +13,16 @@ from typing import Final
 
 from kafka_edu.common.config_def import REQUIRED, ConfigDef, ConfigKey, Effect
 from kafka_edu.log.log_config import TOPIC_CONFIG
-from kafka_edu.server.config_gaps import AUTHORIZER_CONFIG, DYNAMIC_ONLY_CONFIG
-from kafka_edu.server.dynamic_broker_config import DYNAMIC, PER_BROKER
-from kafka_edu.server.dynamic_config import USER_CONFIG
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.config.config_gaps import AUTHORIZER_CONFIG, DYNAMIC_ONLY_CONFIG
+from kafka_edu.server.config.dynamic_broker_config import DYNAMIC, PER_BROKER
+from kafka_edu.server.config.dynamic_config import USER_CONFIG
+from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
 
 HEAD: Final = """# Configuration
 
 Every key of a broker, a topic, a user and a client. This page is generated from the tables in the
-code. The command is `python -m kafka_edu.server.config_page docs/configuration.md`. A test fails
-when the page is out of date.
+code. The command is `python -m kafka_edu.server.config.config_page docs/configuration.md`. A test
+fails when the page is out of date.
 
 The column *effect* says what happens when a key is set:
 

@@ -19,16 +19,16 @@ from kafka_edu.common.topic import is_internal, validate_topic_name
 from kafka_edu.log.log_config import TOPIC_CONFIG
 from kafka_edu.protocol.messages.describe_configs import ConfigSource, ResourceType
 from kafka_edu.protocol.messages.incremental_alter_configs import OpType
-from kafka_edu.server.broker_loggers import (
+from kafka_edu.server.admin.broker_loggers import (
     LEVELS,
     ROOT,
     logger_levels,
     set_logger_level,
     unset_logger_level,
 )
-from kafka_edu.server.config_helper import ConfigEntry, ConfigHelper
-from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY, DynamicBrokerConfig
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.admin.config_helper import ConfigEntry, ConfigHelper
+from kafka_edu.server.config.dynamic_broker_config import DEFAULT_ENTITY, DynamicBrokerConfig
+from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
 from kafka_edu.trace.events.server import EntityConfigWritten, LoggerLevelChanged
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from kafka_edu.common.config_def import ConfigDef, SettingGap
-from kafka_edu.server.config_gaps import AUTHORIZER_CONFIG, DYNAMIC_ONLY_CONFIG
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.config.config_gaps import AUTHORIZER_CONFIG, DYNAMIC_ONLY_CONFIG
+from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
 
 LISTENER_PREFIX: Final = "listener.name."
 PER_LISTENER: Final = frozenset({"max.connections"})

@@ -18,9 +18,13 @@ from kafka_edu.common.config_def import ConfigException, ConfigValue, ConfigValu
 from kafka_edu.common.files import FileSystem
 from kafka_edu.common.ports import LOOPBACK
 from kafka_edu.network.connection_quotas import ConnectionLimits
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF, QUEUED_MAX_REQUEST_BYTES
-from kafka_edu.server.properties_file import PropertiesError, decode_properties, parse_properties
-from kafka_edu.server.settings_check import LISTENER_PREFIX, base_key, check_settings
+from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF, QUEUED_MAX_REQUEST_BYTES
+from kafka_edu.server.config.properties_file import (
+    PropertiesError,
+    decode_properties,
+    parse_properties,
+)
+from kafka_edu.server.config.settings_check import LISTENER_PREFIX, base_key, check_settings
 
 SERVED_SECURITY_PROTOCOLS: Final = ("PLAINTEXT",)
 _NOT_SERVED: Final = (
@@ -45,119 +49,100 @@ class Setting(NamedTuple):
     where: str
 
 
-class Int:
-    """A typed reader of one key."""
+def key_of(name: str) -> str:
+    """Return the key that an attribute or a field stands for: `num_io_threads` is num.io.threads,
+    and `capture_file` is edu.capture.file. Raises AssertionError if there is none.
+    """
+    key = name.replace("_", ".")
+    if key in CONFIG_DEF:
+        return key
+    assert f"edu.{key}" in CONFIG_DEF, f"{name} stands for no key of the table"
+    return f"edu.{key}"
 
-    def __init__(self, key: str) -> None:
+
+class _Typed:
+    """Reads the key of the attribute's name (`key_of`), or the one that is given."""
+
+    def __init__(self, key: str = "") -> None:
         self.key = key
 
+    def __set_name__(self, _: type["KafkaConfig"], name: str) -> None:
+        self.key = self.key or key_of(name)
+
+
+class Int(_Typed):
     def __get__(self, config: "KafkaConfig", _: type["KafkaConfig"]) -> int:
         return config.values.get_int(self.key)
 
 
-class OptionalInt(Int):
-    def __get__(self, config: "KafkaConfig", _: type["KafkaConfig"]) -> int | None:  # type: ignore[override]  # never read through the base
-        return config.values.get_optional_int(self.key)
-
-
-class Bool:
-    def __init__(self, key: str) -> None:
-        self.key = key
-
+class Bool(_Typed):
     def __get__(self, config: "KafkaConfig", _: type["KafkaConfig"]) -> bool:
         return config.values.get_bool(self.key)
 
 
-class Str:
-    def __init__(self, key: str) -> None:
-        self.key = key
-
+class Str(_Typed):
     def __get__(self, config: "KafkaConfig", _: type["KafkaConfig"]) -> str:
         return config.values.get_string(self.key)
 
 
-class OptionalStr:
-    def __init__(self, key: str) -> None:
-        self.key = key
-
+class OptionalStr(_Typed):
     def __get__(self, config: "KafkaConfig", _: type["KafkaConfig"]) -> str | None:
         return config.values.get_optional_string(self.key)
 
 
 class KafkaConfig:
-    """Read-only. Each attribute is one key of kafka_config_keys, which explains it. Properties
-    derive from several keys.
+    """Read-only. Each attribute is one key of kafka_config_keys, which explains it: those that the
+    server itself reads. The parts of the broker name theirs (`part_configs`). Properties derive
+    from several keys.
     """
 
-    api_level = Str("edu.api.level")
-    auto_create_topics_enable = Bool("auto.create.topics.enable")
-    auto_leader_rebalance_enable = Bool("auto.leader.rebalance.enable")
-    background_threads = Int("background.threads")
-    broker_id = Int("broker.id")
-    broker_id_generation_enable = Bool("broker.id.generation.enable")
-    connections_max_idle_ms = Int("connections.max.idle.ms")
-    max_pipelined_requests = Int("edu.max.pipelined.requests")
-    capture_file = OptionalStr("edu.capture.file")
-    capture_max_bytes = Int("edu.capture.max.bytes")
-    controlled_shutdown_enable = Bool("controlled.shutdown.enable")
-    controlled_shutdown_max_retries = Int("controlled.shutdown.max.retries")
-    controlled_shutdown_retry_backoff_ms = Int("controlled.shutdown.retry.backoff.ms")
-    controller_socket_timeout_ms = Int("controller.socket.timeout.ms")
-    delete_records_purgatory_purge_interval_requests = Int(
-        "delete.records.purgatory.purge.interval.requests"
-    )
-    default_replication_factor = Int("default.replication.factor")
-    delete_topic_enable = Bool("delete.topic.enable")
-    events_file = OptionalStr("edu.events.file")
-    fetch_max_bytes = Int("fetch.max.bytes")
-    fetch_purgatory_purge_interval_requests = Int("fetch.purgatory.purge.interval.requests")
-    leader_imbalance_check_interval_seconds = Int("leader.imbalance.check.interval.seconds")
-    leader_imbalance_per_broker_percentage = Int("leader.imbalance.per.broker.percentage")
-    learner = OptionalStr("edu.learner")
-    log_flush_offset_checkpoint_interval_ms = Int("log.flush.offset.checkpoint.interval.ms")
-    log_flush_scheduler_interval_ms = Int("log.flush.scheduler.interval.ms")
-    log_flush_start_offset_checkpoint_interval_ms = Int(
-        "log.flush.start.offset.checkpoint.interval.ms"
-    )
-    log_message_downconversion_enable = Bool("log.message.downconversion.enable")
-    log_retention_check_interval_ms = Int("log.retention.check.interval.ms")
-    max_connections = Int("max.connections")
-    max_connections_per_ip = Int("max.connections.per.ip")
-    max_incremental_fetch_session_cache_slots = Int("max.incremental.fetch.session.cache.slots")
-    min_insync_replicas = Int("min.insync.replicas")
-    num_io_threads = Int("num.io.threads")
-    num_network_threads = Int("num.network.threads")
-    num_partitions = Int("num.partitions")
-    num_recovery_threads_per_data_dir = Int("num.recovery.threads.per.data.dir")
-    num_replica_fetchers = Int("num.replica.fetchers")
-    offsets_topic_num_partitions = Int("offsets.topic.num.partitions")
-    offsets_topic_replication_factor = Int("offsets.topic.replication.factor")
-    producer_purgatory_purge_interval_requests = Int("producer.purgatory.purge.interval.requests")
-    queued_max_request_bytes = Int("queued.max.request.bytes")
-    queued_max_requests = Int("queued.max.requests")
+    api_level = Str()
+    auto_create_topics_enable = Bool()
+    background_threads = Int()
+    broker_id = Int()
+    broker_id_generation_enable = Bool()
+    capture_file = OptionalStr()
+    capture_max_bytes = Int()
+    controlled_shutdown_enable = Bool()
+    controlled_shutdown_max_retries = Int()
+    controlled_shutdown_retry_backoff_ms = Int()
+    controller_socket_timeout_ms = Int()
+    default_replication_factor = Int()
+    delete_topic_enable = Bool()
+    events_file = OptionalStr()
+    fetch_max_bytes = Int()
+    learner = OptionalStr()
+    log_flush_offset_checkpoint_interval_ms = Int()
+    log_flush_scheduler_interval_ms = Int()
+    log_flush_start_offset_checkpoint_interval_ms = Int()
+    log_retention_check_interval_ms = Int()
+    max_connections_per_ip = Int()
+    max_incremental_fetch_session_cache_slots = Int()
+    num_io_threads = Int()
+    num_network_threads = Int()
+    num_partitions = Int()
+    num_recovery_threads_per_data_dir = Int()
+    num_replica_fetchers = Int()
+    offsets_topic_num_partitions = Int()
+    offsets_topic_replication_factor = Int()
+    queued_max_request_bytes = Int()
+    queued_max_requests = Int()
     rack = OptionalStr("broker.rack")
-    record_file = OptionalStr("edu.record.file")
-    record_hops_per_second = Int("edu.record.hops.per.second")
-    record_level = Str("edu.record.level")
-    replica_fetch_backoff_ms = Int("replica.fetch.backoff.ms")
-    replica_fetch_max_bytes = Int("replica.fetch.max.bytes")
-    replica_fetch_min_bytes = Int("replica.fetch.min.bytes")
-    replica_fetch_response_max_bytes = Int("replica.fetch.response.max.bytes")
-    replica_fetch_wait_max_ms = Int("replica.fetch.wait.max.ms")
-    replica_high_watermark_checkpoint_interval_ms = Int(
-        "replica.high.watermark.checkpoint.interval.ms"
-    )
-    replica_lag_time_max_ms = Int("replica.lag.time.max.ms")
-    replica_socket_timeout_ms = Int("replica.socket.timeout.ms")
-    request_timeout_ms = Int("request.timeout.ms")
-    reserved_broker_max_id = Int("reserved.broker.max.id")
-    socket_request_max_bytes = Int("socket.request.max.bytes")
-    trace_ring_bytes = Int("edu.trace.ring.bytes")
-    trace_ring_minutes = Int("edu.trace.ring.minutes")
-    unclean_leader_election_enable = Bool("unclean.leader.election.enable")
-    zookeeper_connect = Str("zookeeper.connect")
-    zookeeper_max_in_flight_requests = Int("zookeeper.max.in.flight.requests")
-    zookeeper_session_timeout_ms = Int("zookeeper.session.timeout.ms")
+    record_file = OptionalStr()
+    record_hops_per_second = Int()
+    record_level = Str()
+    replica_fetch_wait_max_ms = Int()
+    replica_lag_time_max_ms = Int()
+    replica_socket_timeout_ms = Int()
+    request_timeout_ms = Int()
+    reserved_broker_max_id = Int()
+    socket_request_max_bytes = Int()
+    trace_ring_bytes = Int()
+    trace_ring_minutes = Int()
+    unclean_leader_election_enable = Bool()
+    zookeeper_connect = Str()
+    zookeeper_max_in_flight_requests = Int()
+    zookeeper_session_timeout_ms = Int()
 
     def __init__(
         self,

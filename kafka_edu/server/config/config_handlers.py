@@ -13,18 +13,18 @@ from kafka_edu.controller.zk_partition_state_machine import UNCLEAN_ELECTION_KEY
 from kafka_edu.log.log_manager import LogManager
 from kafka_edu.network.socket_server import SocketServer
 from kafka_edu.replication.assembly import Replication
-from kafka_edu.server.config_admin_manager import BROKERS, TOPICS
-from kafka_edu.server.dynamic_broker_config import (
+from kafka_edu.server.admin.config_admin_manager import BROKERS, TOPICS
+from kafka_edu.server.config.dynamic_broker_config import (
     CONNECTION_LIMITS,
     DEFAULT_ENTITY,
     LOG_CONFIGS,
     PER_BROKER,
     DynamicBrokerConfig,
 )
-from kafka_edu.server.dynamic_config_manager import Handler
-from kafka_edu.server.kafka_config import KafkaConfig
+from kafka_edu.server.config.dynamic_config_manager import Handler
+from kafka_edu.server.config.kafka_config import KafkaConfig
+from kafka_edu.server.config.topic_configs import TopicConfigs
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
-from kafka_edu.server.topic_configs import TopicConfigs
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 

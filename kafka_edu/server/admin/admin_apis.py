@@ -3,7 +3,11 @@ that are not configured (part of ApiAssembly).
 """
 
 from kafka_edu.replication.replica_log_dirs import ReplicaLogDirs
-from kafka_edu.server.admin_manager import AdminManager
+from kafka_edu.server.admin.admin_manager import AdminManager
+from kafka_edu.server.admin.client_quotas import ClientQuotas
+from kafka_edu.server.admin.config_admin_manager import ConfigAdminManager
+from kafka_edu.server.admin.config_helper import ConfigHelper
+from kafka_edu.server.admin.user_scram_manager import UserScramManager
 from kafka_edu.server.apis.acls import AclsApi
 from kafka_edu.server.apis.alter_isr import AlterIsrApi
 from kafka_edu.server.apis.configs import ConfigsApi
@@ -20,12 +24,8 @@ from kafka_edu.server.apis.scram import ScramApi
 from kafka_edu.server.apis.tokens import TokensApi
 from kafka_edu.server.apis.update_features import UpdateFeaturesApi
 from kafka_edu.server.broker_parts import BrokerParts
-from kafka_edu.server.client_quotas import ClientQuotas
-from kafka_edu.server.config_admin_manager import ConfigAdminManager
-from kafka_edu.server.config_helper import ConfigHelper
-from kafka_edu.server.entity_configs import EntityConfigs
+from kafka_edu.server.config.entity_configs import EntityConfigs
 from kafka_edu.server.kafka_apis import KafkaApis
-from kafka_edu.server.user_scram_manager import UserScramManager
 
 
 def serve_admin_apis(apis: KafkaApis, parts: BrokerParts, admin: AdminManager) -> None:

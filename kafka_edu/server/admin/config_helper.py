@@ -12,14 +12,14 @@ from typing import Final, NamedTuple
 from kafka_edu.common.config_def import REQUIRED, ConfigKey, ConfigType
 from kafka_edu.log.log_config import TOPIC_CONFIG
 from kafka_edu.protocol.messages.describe_configs import ConfigSource
-from kafka_edu.server.dynamic_broker_config import (
+from kafka_edu.server.config.dynamic_broker_config import (
     DYNAMIC,
     DYNAMIC_ONLY,
     TOPIC_CONFIG_SYNONYMS,
     DynamicBrokerConfig,
     broker_config_synonyms,
 )
-from kafka_edu.server.kafka_config_keys import CONFIG_DEF
+from kafka_edu.server.config.kafka_config_keys import CONFIG_DEF
 
 _STATIC_DEFAULTS: Final = {
     key.name: CONFIG_DEF.default_text(key.name)

@@ -19,10 +19,16 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.config_def import MAX_INT, MAX_LONG, ConfigType, double_text
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.server.config_gaps import NO_QUOTAS
-from kafka_edu.server.dynamic_broker_config import DEFAULT_ENTITY
-from kafka_edu.server.entity_configs import CLIENTS, USERS, EntityConfigs, desanitized, sanitized
-from kafka_edu.server.user_scram_manager import ScramMechanism
+from kafka_edu.server.admin.user_scram_manager import ScramMechanism
+from kafka_edu.server.config.config_gaps import NO_QUOTAS
+from kafka_edu.server.config.dynamic_broker_config import DEFAULT_ENTITY
+from kafka_edu.server.config.entity_configs import (
+    CLIENTS,
+    USERS,
+    EntityConfigs,
+    desanitized,
+    sanitized,
+)
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 log = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ The defaults are those of 2.0.1, read from it. Some of ours differ, and their li
                                         shares a small machine with others
 
 A mark like (2.4) names the release that added the key. Keys that start with `edu.` are this
-project's own. `kafka_edu.server.config_gaps` lists the keys without effect, and the values that
-refuse the start.
+project's own. `kafka_edu.server.config.config_gaps` lists the keys without effect, and the values
+that refuse the start.
 """
 
 import sys
@@ -34,7 +34,7 @@ from kafka_edu.common.config_def import (
 )
 from kafka_edu.common.ports import BROKER_PORT, LOOPBACK
 from kafka_edu.log.log_config import HOUR_MS, TOPIC_CONFIG
-from kafka_edu.server.config_gaps import BROKER_GAPS
+from kafka_edu.server.config.config_gaps import BROKER_GAPS
 from kafka_edu.trace.trace_ring import DEFAULT_BYTES, DEFAULT_MINUTES
 
 QUEUED_MAX_REQUEST_BYTES: Final = 64 << 20

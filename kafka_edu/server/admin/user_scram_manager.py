@@ -22,8 +22,8 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.server.config_gaps import NO_SASL
-from kafka_edu.server.entity_configs import USERS, EntityConfigs, desanitized, sanitized
+from kafka_edu.server.config.config_gaps import NO_SASL
+from kafka_edu.server.config.entity_configs import USERS, EntityConfigs, desanitized, sanitized
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 
 log = logging.getLogger(__name__)

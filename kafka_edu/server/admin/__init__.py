@@ -1,0 +1,3 @@
+"""The changes that operators order from a broker: topics, configs, quotas, credentials (Kafka:
+AdminManager, ConfigAdminManager).
+"""

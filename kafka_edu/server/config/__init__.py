@@ -1,0 +1,3 @@
+"""The broker's configuration: server.properties, each key with its type and default, and changes
+while the broker runs.
+"""

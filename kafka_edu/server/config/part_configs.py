@@ -1,0 +1,65 @@
+"""The settings that each part of the broker needs, taken from its configuration.
+
+A part gets its values in a small tuple, so it need not know server.properties. A setting is
+declared once, in the table of keys (`kafka_config_keys`), with type, default and meaning. A tuple
+that needs it has a field of the key's name, with `_` for `.`, and gets its value by that name. Only
+a value that comes from more than one key is written out here, or is a property of `KafkaConfig`.
+"""
+
+from collections.abc import Callable
+from inspect import signature
+from typing import TypeVar
+
+from kafka_edu.controller.active_controller import ControllerConfig
+from kafka_edu.coordinator.group.group_config import GroupConfig, OffsetConfig
+from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import marker_version
+from kafka_edu.coordinator.transaction.transaction_state_manager import TransactionConfig
+from kafka_edu.network.socket_server import NetworkConfig
+from kafka_edu.record.compression import CompressionType
+from kafka_edu.replication.replication_config import ReplicationConfig
+from kafka_edu.server.config.kafka_config import KafkaConfig, key_of
+
+Part = TypeVar("Part")
+
+
+def network_config(config: KafkaConfig) -> NetworkConfig:
+    return _part(NetworkConfig, config)
+
+
+def replication_config(config: KafkaConfig, broker_id: int) -> ReplicationConfig:
+    return _part(ReplicationConfig, config, broker_id=broker_id)
+
+
+def controller_config(config: KafkaConfig) -> ControllerConfig:
+    return _part(ControllerConfig, config)
+
+
+def group_config(config: KafkaConfig) -> GroupConfig:
+    return _part(GroupConfig, config)
+
+
+def offset_config(config: KafkaConfig) -> OffsetConfig:
+    get_int = config.values.get_int
+    return _part(
+        OffsetConfig,
+        config,
+        offsets_retention_ms=get_int("offsets.retention.minutes") * 60_000,
+        compression=CompressionType(get_int("offsets.topic.compression.codec")),
+    )
+
+
+def transaction_config(config: KafkaConfig) -> TransactionConfig:
+    version = marker_version(config.inter_broker_protocol_version)
+    return _part(TransactionConfig, config, write_txn_markers_version=version)
+
+
+def _part(shape: Callable[..., Part], config: KafkaConfig, **derived: object) -> Part:
+    """Return the tuple `shape` with the values of `config`, except the `derived` ones. Raises
+    AssertionError if a field is neither a key nor a property of KafkaConfig.
+    """
+    values = {
+        field: getattr(config, field) if hasattr(config, field) else config.values[key_of(field)]
+        for field in signature(shape).parameters
+        if field not in derived
+    }
+    return shape(**values, **derived)

@@ -1,0 +1,1 @@
+"""The broker watches itself: its loop, its open requests, damage in its logs, its problems."""
