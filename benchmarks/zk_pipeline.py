@@ -37,7 +37,7 @@ from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControlle
 from kafka_edu.common.python_process import command_line
 from kafka_edu.common.time import SystemTime
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.server.kafka_config import default_config
+from kafka_edu.server.config.kafka_config import default_config
 from kafka_edu.zk.apache import ApacheZooKeeper, ApacheZooKeeperError
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
 from kafka_edu.zk.kazoo_zk_client import KazooZkClient
