@@ -5,7 +5,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 from rich.console import Console
@@ -16,30 +16,13 @@ from kafka_edu.common.python_process import command_line
 from kafka_edu.learner.seams import BROKER, seams_of
 
 from .chapter import FOLDER, find_chapters
+from .course_step import Step
 
 if TYPE_CHECKING:
     from exercises.runner.progress import Progress, Record
 
 #: The folder of the learner's work, in which the store of progress lies. It is that of `lab`.
 WORK = "lab"
-
-
-class Step(NamedTuple):
-    """One thing to do: a chapter, or an exercise."""
-
-    id: str
-    """Its name in the store of progress: `chapter-02` or `02-1`."""
-    title: str
-    kind: str
-    minutes: int
-    why: str
-    command: str
-    """The command that goes there."""
-    record: "Record"
-
-    @property
-    def done(self) -> bool:
-        return bool(self.record.passed or self.record.gave_up)
 
 
 def lab_module(name: str) -> object:

@@ -18,7 +18,7 @@ from rich.console import Console
 from kafka_edu.cli.report import Report
 from kafka_edu.common.python_process import python_command, python_environment
 
-from .learn import Step
+from .course_step import Step
 
 NAME: Final = "whole-course"
 LAST_LINES: Final = 12

@@ -7,7 +7,8 @@ the screen to draw what changed.
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final, Protocol
 
@@ -28,12 +29,12 @@ from kafka_edu.instruments.look_back import look_back
 from kafka_edu.instruments.recording import Recorder
 from kafka_edu.instruments.replay import Replay
 from kafka_edu.instruments.trace_feed import TraceFeed, now_us
-from kafka_edu.supervisor.act_table import ACTS
+from kafka_edu.supervisor.act_table import ACTS, Parameter
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
 from kafka_edu.trace.event import Envelope, Level
 
 from .ascii import AsciiFilter
-from .commands import DashboardCommands
+from .commands import DashboardCommands, PaletteCommand
 from .in_chinese import ChineseFilter, names_like_terms
 from .load_process import LoadProcess
 from .model import Model
@@ -50,6 +51,7 @@ from .screens.registry import DECLARATIONS, SCREENS
 from .view_model.wire_view import WireView
 from .widgets.keys_footer import KeysFooter
 
+_WORDS: Final = {p.value: p.value.upper() for p in Parameter}
 TICK_S: Final = 0.1
 FLOOD_TICK_S: Final = 0.08
 """In a flood a tick may be late, and ten frames a second shall be left."""
@@ -512,6 +514,50 @@ class DashboardApp(App[None]):
                 self.action_look(declaration.name)
                 event.stop()
                 return
+
+    def palette_commands(self) -> Iterator[PaletteCommand]:
+        """Yield what the palette of commands lists (`DashboardCommands`): the present screen's acts
+        first.
+        """
+        if self.replay is None:
+            yield PaletteCommand(
+                "load: start or stop", self.action_load, "500 records a second (key l)"
+            )
+            own = self.screen.declaration.acts if isinstance(self.screen, DashboardScreen) else ()
+            for name in sorted(ACTS, key=lambda name: name not in own):
+                act = ACTS[name]
+                yield PaletteCommand(
+                    f"act: {act.title.format(**_WORDS)}",
+                    partial(self.choose_act, name),
+                    act.effect,
+                )
+        for each in DECLARATIONS:
+            yield PaletteCommand(
+                f"screen: {each.title} ({each.key})",
+                partial(self.action_look, each.name),
+                each.question,
+            )
+        yield PaletteCommand("about: what does this show?", self.action_about_screen, "key ?")
+        yield PaletteCommand(
+            "words: English and Chinese · 术语", self.show_words, "each with its meaning"
+        )
+        yield PaletteCommand("words: English or Chinese · 中文", self.action_glossary, "key g")
+        yield PaletteCommand("filter: only lines with these words", self.action_filter, "key /")
+        yield PaletteCommand(
+            "sort: by the next column", self.action_sort_lines, "key S; R turns it round"
+        )
+        yield PaletteCommand("theme: light or dark", self.action_dark, "key d")
+        yield PaletteCommand(
+            "slow motion: on or off", self.action_motion, "one record on its way (key m)"
+        )
+        yield PaletteCommand("time: faster", partial(self.action_speed, 1), "key +; - is slower")
+        yield PaletteCommand(
+            "time: back by 5 s", partial(self.action_wind, -5000), "key <; > goes on"
+        )
+        yield PaletteCommand(
+            "stops: breakpoints", self.action_breakpoints, "stop at an event (key b)"
+        )
+        yield PaletteCommand("quit", self.exit, "the cluster goes on (key q)")
 
     def show_words(self) -> None:
         self.push_screen(GlossaryScreen())

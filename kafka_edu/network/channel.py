@@ -18,20 +18,35 @@ waits until the connection has nothing in progress.
 """
 
 from collections import deque
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol
 
-from kafka_edu.common.transport import Wire
+from kafka_edu.common.transport import Part, Wire
 from kafka_edu.network.memory_pool import SMALL_REQUEST_BYTES, MemoryPool
+from kafka_edu.network.request import Request
 from kafka_edu.protocol.framing import FrameReceiver, InvalidReceive
 from kafka_edu.protocol.produce_peek import is_acknowledged_produce
 
-if TYPE_CHECKING:
-    from kafka_edu.network.processor import Processor
-    from kafka_edu.network.request_channel import Request
-
 #: How many bytes of requests a connection may have in progress before its next request has to wait.
 MAX_PIPELINED_BYTES: Final = 1 << 20
+
+
+class ChannelOwner(Protocol):
+    """What a channel needs of its owner (`Processor`). Each call names the channel."""
+
+    bytes_in: int
+
+    @property
+    def max_pipelined_requests(self) -> int: ...
+    def now_ms(self) -> int: ...
+    def on_frame(self, channel: "KafkaChannel", frame: bytes, /) -> None: ...
+    def on_all_sent(self, channel: "KafkaChannel", /) -> None: ...
+    def on_closed(self, channel: "KafkaChannel", reason: str, /) -> None: ...
+    def refuse(self, channel: "KafkaChannel", rule: str, came: str, /) -> None: ...
+    def refuse_size(self, channel: "KafkaChannel", rule: str, size: bytes, /) -> None: ...
+    def fail(self, channel: "KafkaChannel", doing: str, error: Exception, /) -> None: ...
+    def enqueue_response(self, request: Request, parts: list[Part] | None, /) -> bool: ...
+    def process_new_responses(self) -> None: ...
 
 
 class KafkaChannel:
@@ -60,7 +75,7 @@ class KafkaChannel:
     def __init__(
         self,
         wire: Wire,
-        processor: "Processor",
+        processor: ChannelOwner,
         connection_id: str,
         listener_name: str,
         max_request_size: int,
@@ -184,7 +199,7 @@ class KafkaChannel:
         self.processor.on_frame(self, frame)
 
     @property
-    def request(self) -> "Request | None":
+    def request(self) -> Request | None:
         """The oldest request in progress. The watchdog looks at it (`RequestWatchdog`)."""
         return self.in_progress[0] if self.in_progress else None
 
@@ -243,11 +258,32 @@ class KafkaChannel:
         self.close_reason = self.close_reason or reason
         self.wire.close()
 
+    @property
+    def max_pipelined_requests(self) -> int:
+        return self.processor.max_pipelined_requests
+
+    def enqueue_response(
+        self, request: Request, parts: list[Part] | None
+    ) -> Callable[[], None] | None:
+        """Queue a response at the processor. Return its wake-up if this is the queue's first."""
+        processor = self.processor
+        if processor.enqueue_response(request, parts):
+            return processor.process_new_responses
+        return None
+
+    def refuse(self, rule: str, came: str) -> None:
+        """Close the connection because of its input; the log names both."""
+        self.processor.refuse(self, rule, came)
+
+    def release(self, size: int) -> None:
+        """Give memory back to the pool, if there is one."""
+        if self.pool is not None:
+            self.pool.release(size)
+
     def _release(self, frames: Iterable[bytes]) -> None:
         """Give back the memory of dropped requests."""
-        if self.pool is not None:
-            for frame in frames:
-                self.pool.release(len(frame))
+        for frame in frames:
+            self.release(len(frame))
 
     def connection_lost(self, reason: str) -> None:
         self._receiver.held = None

@@ -18,17 +18,15 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import FileRegion, LazyPart, Part, part_bytes, part_size
+from kafka_edu.network.request import Request
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.capture_format import UNKNOWN, CapturedFrame, encode_frame, encode_header
 from kafka_edu.protocol.headers import response_header_version
 from kafka_edu.protocol.secrets import SECRET_FIELDS, without_secrets
-
-if TYPE_CHECKING:
-    from kafka_edu.network.request_channel import Request
 
 log = logging.getLogger(__name__)
 
@@ -135,13 +133,13 @@ class FrameCapture:
         name = client_id or ""
         return self._in.has(name) and not self._out.has(name)
 
-    def request(self, request: "Request") -> None:
+    def request(self, request: Request) -> None:
         """Capture a request that has just arrived, if its client is one of ours."""
         header = request.header
         if self.wants(header.client_id):
             self._try(lambda: self._request(request))
 
-    def _request(self, request: "Request") -> None:
+    def _request(self, request: Request) -> None:
         header = request.header
         frame, hidden = without_secrets(
             ApiKey(header.api_key),
@@ -160,13 +158,13 @@ class FrameCapture:
             hidden=hidden,
         )
 
-    def response(self, request: "Request", parts: Sequence[Part]) -> None:
+    def response(self, request: Request, parts: Sequence[Part]) -> None:
         """Capture a response that is about to leave, if its client is one of ours."""
         header = request.header
         if self.wants(header.client_id):
             self._try(lambda: self._response(request, parts))
 
-    def _response(self, request: "Request", parts: Sequence[Part]) -> None:
+    def _response(self, request: Request, parts: Sequence[Part]) -> None:
         header = request.header
         key = ApiKey(header.api_key)
         size = sum(map(part_size, parts))

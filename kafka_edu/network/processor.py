@@ -22,7 +22,8 @@ from kafka_edu.common.transport import Part, Wire, part_size
 from kafka_edu.network.channel import KafkaChannel
 from kafka_edu.network.frame_capture import FrameCapture
 from kafka_edu.network.memory_pool import MemoryPool
-from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.request import Request
+from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.network.request_metrics import RequestMetrics, is_follower_fetch, local_done_ns
 from kafka_edu.protocol.api_keys import CONTROL_PLANE_KEYS, PATIENT_KEYS
 from kafka_edu.protocol.headers import decode_request_header
@@ -218,17 +219,17 @@ class Processor:
         """
         responses, self._responses = self._responses, deque()
         for request, parts in responses:
-            if request.connection_id in self.channels:
+            channel = self.channels.get(request.connection_id)
+            if channel is not None:
                 try:
-                    self._send(request, parts)
+                    self._send(channel, request, parts)
                 except Exception as error:
-                    self.fail(request.channel, "sending its response", error)
+                    self.fail(channel, "sending its response", error)
 
-    def _send(self, request: Request, parts: list[Part] | None) -> None:
+    def _send(self, channel: KafkaChannel, request: Request, parts: list[Part] | None) -> None:
         """Send a response, or hold it until the responses to the connection's earlier requests have
         left.
         """
-        channel = request.channel
         if parts is None:
             now = self._time.nanoseconds()
             self._metrics.record(request, now, now)

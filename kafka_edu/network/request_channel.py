@@ -10,96 +10,13 @@ A request's next hop is the KafkaRequestHandler. A response's next hop is the Pr
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Part
+from kafka_edu.network.request import Request
 from kafka_edu.protocol.api_keys import ApiKey
-from kafka_edu.protocol.headers import RequestHeader
 from kafka_edu.trace.tracer import Tracer
-
-if TYPE_CHECKING:
-    from kafka_edu.network.channel import KafkaChannel
-    from kafka_edu.network.processor import Processor
-
-
-class Request:
-    """One request on its way, with a time (monotonic ns) for each hop that it has passed."""
-
-    __slots__ = (
-        "body_offset",
-        "cause",
-        "channel",
-        "client_address",
-        "connection_id",
-        "dequeued_ns",
-        "frame",
-        "header",
-        "listener_name",
-        "local_done_ns",
-        "may_be_followed",
-        "memory",
-        "response_ns",
-        "response_parts",
-        "response_sent_from_ns",
-        "start_ns",
-        "throttle_ns",
-        "timeout_ms",
-    )
-
-    def __init__(
-        self,
-        channel: "KafkaChannel",
-        header: RequestHeader,
-        frame: bytes,
-        body_offset: int,
-        start_ns: int,
-    ) -> None:
-        self.channel = channel
-        self.header = header
-        self.frame = frame
-        """The whole request without its size prefix; the body starts at `body_offset`."""
-        self.body_offset = body_offset
-        self.connection_id = channel.connection_id
-        self.client_address = channel.client_address
-        self.listener_name = channel.listener_name
-        self.start_ns = start_ns
-        self.cause = 0
-        """The number of the event that causes the next hop. First that is RequestReceived, later
-        the event that completed the answer. 0 if neither was emitted.
-        """
-        self.dequeued_ns = 0
-        self.local_done_ns = 0
-        """The time at which the handler left the request to a purgatory. 0 if the request was
-        answered at once.
-        """
-        self.may_be_followed = False
-        """Whether the connection's next produce may start before this request is answered
-        (`edu.max.pipelined.requests`).
-        """
-        self.response_parts: list[Part] | None = None
-        """The response, while it waits for the responses of earlier requests to leave."""
-        self.response_ns = 0
-        self.response_sent_from_ns = 0
-        self.throttle_ns = 0
-        """The time for which a quota keeps the connection muted after the response (KIP-219). It
-        is 0, because this broker has no quotas yet.
-        """
-        self.timeout_ms: int | None = None
-        """The client's time-out for this request, in ms. The watchdog looks it up when the request
-        is a second old.
-        """
-        self.memory = 0
-        """The bytes that the request holds of the pool (queued.max.request.bytes). 0 if there is no
-        pool.
-        """
-
-    def release_memory(self) -> None:
-        """Give the request's memory back to the pool, because its handler has finished."""
-        pool = self.channel.pool
-        if self.memory and pool is not None:
-            memory, self.memory = self.memory, 0
-            pool.release(memory)
 
 
 class RequestChannel:
@@ -115,7 +32,7 @@ class RequestChannel:
         self._promised = 0
         """The number of places in the queue that are promised to processors and not taken yet."""
         self._handling = False
-        self._to_wake: list[Processor] = []
+        self._to_wake: list[Callable[[], None]] = []
         self.requests_total = 0
 
     @property
@@ -210,8 +127,8 @@ class RequestChannel:
         self._handling = False
         if self._to_wake:
             to_wake, self._to_wake = self._to_wake, []
-            for processor in to_wake:
-                processor.process_new_responses()
+            for wake in to_wake:
+                wake()
 
     def send_response(self, request: Request, parts: list[Part] | None) -> None:
         """Queue a response at the processor that owns the connection, and wake the processor.
@@ -223,12 +140,12 @@ class RequestChannel:
         trace = self._trace
         if trace is not None and trace.cause:
             request.cause = trace.cause
-        processor = request.channel.processor
-        if processor.enqueue_response(request, parts):
+        wake = request.channel.enqueue_response(request, parts)
+        if wake is not None:
             if self._handling:
-                self._to_wake.append(processor)
+                self._to_wake.append(wake)
             else:
-                asyncio.get_running_loop().call_soon(processor.process_new_responses)
+                asyncio.get_running_loop().call_soon(wake)
 
     def let_next_start(self, request: Request) -> None:
         """Let the connection's next produce start, although this request waits for its answer in a
@@ -236,10 +153,9 @@ class RequestChannel:
 
         This does nothing while `edu.max.pipelined.requests` is 1, as in Kafka. See `KafkaChannel`.
         """
-        channel = request.channel
-        if channel.processor.max_pipelined_requests > 1:
+        if request.channel.max_pipelined_requests > 1:
             request.may_be_followed = True
-            channel.start_next()
+            request.channel.start_next()
 
     def refuse(self, request: Request, rule: str) -> None:
         """Close the connection because of this request, which breaks `rule`. The log names both."""
@@ -248,7 +164,7 @@ class RequestChannel:
             f"{ApiKey(header.api_key).name} ({header.api_key}) version {header.api_version},"
             f" correlation id {header.correlation_id}, {len(request.frame)} bytes"
         )
-        request.channel.processor.refuse(request.channel, rule, came)
+        request.channel.refuse(rule, came)
 
     def close_connection(self, request: Request, reason: str) -> None:
         """Close the request's connection."""

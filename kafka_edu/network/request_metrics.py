@@ -21,7 +21,7 @@ from typing import Final
 
 from kafka_edu.common.log_histogram import BUCKET_TABLE, BUCKETS, bucket_of
 from kafka_edu.common.time import Time
-from kafka_edu.network.request_channel import Request
+from kafka_edu.network.request import Request
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.network import (

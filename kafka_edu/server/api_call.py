@@ -8,7 +8,8 @@ operation, because that may be working for another client's request.
 from collections.abc import Callable
 
 from kafka_edu.common.errors import Errors
-from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.request import Request
+from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.protocol.headers import encode_response
 from kafka_edu.protocol.schema import Message
 

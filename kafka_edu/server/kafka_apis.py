@@ -25,7 +25,8 @@ from typing import NamedTuple, TypeVar
 
 from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
-from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.request import Request
+from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.api_versions_table import VersionTable
 from kafka_edu.protocol.schema import Message

@@ -13,7 +13,8 @@ from collections.abc import Awaitable, Callable
 
 from kafka_edu.common.tasks import OnFailure, report_failure
 from kafka_edu.common.time import Time
-from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.request import Request
+from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.trace.events.server import HandlerPoolResized, RequestDequeued, RequestHandled
 from kafka_edu.trace.tracer import Tracer
 

@@ -16,6 +16,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
+import kafka_edu.trace.events.all  # noqa: F401 - what is registered goes over the wire: always the same
 from kafka_edu.common.ports import BROKER_PORT
 from kafka_edu.server.config.kafka_config import KafkaConfig, Setting, make_config
 from kafka_edu.server.config.listener_settings import listener_settings

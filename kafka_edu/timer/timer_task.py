@@ -1,11 +1,14 @@
 """The task that a timer runs when its time has come (Kafka: TimerTask.scala)."""
 
-from __future__ import annotations
+from typing import Protocol
 
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from kafka_edu.timer.timer_task_list import TimerTaskEntry
+class Place(Protocol):
+    """A task's place in a timer (`TimerTaskEntry`)."""
+
+    def leave(self) -> None:
+        """Take the task out of its bucket, because it was cancelled. O(1)."""
+        ...
 
 
 class TimerTask:
@@ -20,7 +23,7 @@ class TimerTask:
 
     def __init__(self, delay_ms: int) -> None:
         self.delay_ms = delay_ms
-        self.entry: TimerTaskEntry | None = None
+        self.entry: Place | None = None
         """The place in the wheel.
 
         It is None before the task is added, after it has run, and after it was cancelled.
@@ -43,8 +46,4 @@ class TimerTask:
         entry = self.entry
         if entry is not None:
             self.entry = None
-            bucket = entry.bucket
-            if bucket is not None:
-                bucket.remove(entry)
-                if bucket.on_cancelled is not None:
-                    bucket.on_cancelled(entry, bucket)
+            entry.leave()

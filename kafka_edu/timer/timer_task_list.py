@@ -39,6 +39,14 @@ class TimerTaskEntry:
     def cancelled(self) -> bool:
         return self.task.entry is not self
 
+    def leave(self) -> None:
+        """Leave the bucket, because the task was cancelled. O(1)."""
+        bucket = self.bucket
+        if bucket is not None:
+            bucket.remove(self)
+            if bucket.on_cancelled is not None:
+                bucket.on_cancelled(self, bucket)
+
 
 class TimerTaskList:
     """The tasks of one bucket (时间格) of one wheel.

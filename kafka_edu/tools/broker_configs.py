@@ -3,7 +3,7 @@ ConfigCommand.processBrokerConfig; KIP-226).
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kafka_edu.clients.admin.brokers import Brokers, Node, raise_for
 from kafka_edu.common.errors import Errors, KafkaException
@@ -22,6 +22,7 @@ from kafka_edu.protocol.messages.describe_configs import (
     ResourceType,
 )
 from kafka_edu.server.config.settings_check import check_settings
+from kafka_edu.tools.config_options import ConfigOptions, configs_to_add
 from kafka_edu.tools.options import OptionSet
 from kafka_edu.tools.tool import (
     ToolError,
@@ -30,9 +31,6 @@ from kafka_edu.tools.tool import (
     java_class,
     warn_of_gaps,
 )
-
-if TYPE_CHECKING:
-    from kafka_edu.tools.configs import ConfigOptions
 
 #: The source of a value, as Kafka's tool names it (ConfigEntry.ConfigSource).
 SOURCES: Final[Mapping[int, str]] = {
@@ -45,7 +43,7 @@ SOURCES: Final[Mapping[int, str]] = {
 
 
 async def run_broker_configs(
-    o: "ConfigOptions", given: OptionSet, properties: Mapping[str, str]
+    o: ConfigOptions, given: OptionSet, properties: Mapping[str, str]
 ) -> None:
     """Describe or alter. Raises ToolError, KafkaException, OSError."""
     if not given.has(o.entity_name) and not given.has(o.entity_default):
@@ -94,12 +92,10 @@ def _shown(value: str | None) -> str:
     return "null" if value is None else value
 
 
-async def _alter(brokers: Brokers, o: "ConfigOptions", given: OptionSet, name: str) -> None:
+async def _alter(brokers: Brokers, o: ConfigOptions, given: OptionSet, name: str) -> None:
     """Alter one broker's dynamic configs. AlterConfigs replaces all of them, so the present ones
     are read first.
     """
-    from kafka_edu.tools.configs import configs_to_add
-
     added = configs_to_add(given, o)
     deleted = [key.strip() for key in given.values(o.delete_config)]
     old = {

@@ -9,16 +9,14 @@ import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kafka_edu.clients.admin.group_service import GroupService
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_edu.tools.group_options import GroupOptions
 from kafka_edu.tools.options import OptionSet, UsageError, java_integer, java_long
 from kafka_edu.tools.tool import ToolError, illegal_argument, log_line, read_text_file
-
-if TYPE_CHECKING:
-    from kafka_edu.tools.consumer_groups import GroupOptions
 
 Offsets = Mapping[TopicPartition, int]
 LOGGER: Final = "kafka.admin.ConsumerGroupCommand$"
@@ -34,7 +32,7 @@ _DATETIME: Final = re.compile(
 class OffsetReset:
     """One reset of one group."""
 
-    def __init__(self, options: "GroupOptions", given: OptionSet, service: GroupService) -> None:
+    def __init__(self, options: GroupOptions, given: OptionSet, service: GroupService) -> None:
         self._options = options
         self._given = given
         self._service = service

@@ -12,8 +12,9 @@ from textual.widgets import Footer, Label, Static
 from kafka_edu.trace.event import Envelope, fields_of, meaning
 
 from ..view_model.ticker import Link, Ticker
+from ..widgets.chain_lines import ChainLines
 from ..widgets.drawn import Lines, ink
-from ..widgets.ticker_lines import ChainLines, wall_clock
+from ..widgets.event_text import wall_clock
 
 
 class ChainScreen(ModalScreen[None]):

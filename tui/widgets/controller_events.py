@@ -14,7 +14,7 @@ from ..view_model.figures import duration
 from ..view_model.partition_view import PartitionKey
 from .controller_head import took
 from .drawn import Drawn, Lines, ink
-from .ticker_lines import coloured, wall_clock
+from .event_text import coloured, wall_clock
 
 _WIDE: Final = 100
 DWELL_US: Final = 5_000_000

@@ -32,7 +32,7 @@ from ..view_model.state_machine_view import StateMachineView
 from .controller_events import result_of
 from .controller_head import took
 from .drawn import Lines, ink
-from .ticker_lines import coloured
+from .event_text import coloured
 
 _SMALL: Final = 9
 """With fewer rows the elections come before the requests."""

@@ -31,8 +31,8 @@ from ..view_model.groups_view import (
     state_words,
 )
 from .drawn import Drawn, Lines, Order, Value, ink, stacked
+from .event_text import coloured, wall_clock
 from .prose import cut, folded, gauge
-from .ticker_lines import coloured, wall_clock
 
 _SESSION_BAR: Final = 8
 _LAG_BAR: Final = 12

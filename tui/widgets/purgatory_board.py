@@ -25,8 +25,8 @@ from ..subjects import ENDED, PURGATORY
 from ..view_model.figures import duration, old
 from ..view_model.purgatory_view import ALL, OperationKey, PurgatoryView, WaitingView
 from .drawn import Drawn, Lines, Order, Value, ink, stacked
+from .event_text import coloured, wall_clock
 from .prose import folded, gauge
-from .ticker_lines import coloured, wall_clock
 
 _BAR: Final = 12
 _NEEDS_SHOWN: Final = 3

@@ -34,8 +34,8 @@ from ..view_model.replication_view import (
     scale_of,
 )
 from .drawn import Drawn, Lines, Order, Value, ink, stacked
+from .event_text import coloured
 from .partition_matrix import offset
-from .ticker_lines import coloured
 
 COMMITTED, WRITTEN, CUT, TRACK = "▇", "▒", "╳", "·"
 _LABEL: Final = 14

@@ -23,8 +23,8 @@ from ..subjects import REQUESTS, SLOW_REQUESTS
 from ..view_model.figures import count, duration, old, per_second
 from ..view_model.requests_view import ApiRow, RequestId, RequestsView, id_of, in_order
 from .drawn import Drawn, Lines, Order, Value, ink, stacked
+from .event_text import coloured, wall_clock
 from .prose import cut, folded
-from .ticker_lines import coloured, wall_clock
 
 HEADS: Final = ("queue", "local", "remote", "throttle", "resp. q", "send")
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"

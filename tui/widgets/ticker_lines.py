@@ -1,13 +1,10 @@
 """The time line: what happened, one lane a process, with arrows from causes to effects."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from datetime import datetime
-from typing import ClassVar, Final
+from typing import Final
 
 from rich.text import Text
-from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.strip import Strip
 
@@ -15,16 +12,16 @@ from kafka_edu.instruments.sentences import teller
 from kafka_edu.trace.event import Envelope, Source, SourceKind
 
 from ..model import Model
-from ..palette import Palette
+from ..screens.chain_screen import ChainScreen
 from ..subjects import TICKER
 from ..view_model.causal_graph import ABOVE, GraphRow, Run, graph
 from ..view_model.figures import duration
 from ..view_model.glow import GLOW_US
 from ..view_model.signs import sign_of
-from ..view_model.ticker import LineLog, Link, TickerLine
+from ..view_model.ticker import LineLog
 from .drawn import Lines, ink
+from .event_text import coloured, fitted, wall_clock
 
-_BROKER: Final = re.compile(r"\bbroker (\d+)")
 _RANKS: Final = {
     SourceKind.CLIENT: 0,
     SourceKind.PROXY: 1,
@@ -35,39 +32,9 @@ _RANKS: Final = {
 """The order of the lanes: those that act on others stand left."""
 _BELOW: Final = 40
 """So many rows below the window are looked at, for arrows that begin in it."""
-_BECAUSE: Final = "  because "
 _SINCE: Final = 10
 """The columns of the time since the line before."""
 _LONG_US: Final = 1_000_000
-
-
-def wall_clock(wall_ms: int) -> str:
-    """Return the local time of day, with milliseconds."""
-    return f"{datetime.fromtimestamp(wall_ms / 1000):%H:%M:%S}.{wall_ms % 1000:03d}"
-
-
-def coloured(text: Text, palette: Palette) -> Text:
-    """Colour every `broker n` in its colour."""
-    for match in _BROKER.finditer(text.plain):
-        text.stylize(palette.broker(int(match.group(1))), match.start(), match.end())
-    return text
-
-
-def fitted(line: TickerLine, room: int) -> tuple[str, str]:
-    """Return the sentence and its cause so that both fit. The cause is the last to be cut off: it
-    is the most important part.
-    """
-    because = line.because and _BECAUSE + line.because
-    for subjects in (3, 2, 1):
-        words = line.words(subjects)
-        if len(words) + len(because) <= room:
-            return words, because
-    left = max(room - len(because), room // 3)
-    if len(words) > left:
-        words = words[: max(left - 1, 0)] + "…"
-    if len(words) + len(because) > room:
-        because = because[: max(room - len(words) - 1, 0)] + "…"
-    return words, because
 
 
 class TickerLines(Lines):
@@ -140,8 +107,6 @@ class TickerLines(Lines):
 
     def follow(self, envelope: Envelope) -> None:
         """Show the chain of causes of a fact."""
-        from ..screens.chain_screen import ChainScreen  # it shows lines of this module
-
         self.app.push_screen(ChainScreen(self.model.ticker, envelope))
 
     def _visible(self) -> dict[int, Text]:
@@ -246,32 +211,3 @@ class TickerLines(Lines):
                 continue
             colour = colours.broker(self._lanes[run.lane].broker)
             line.append(run.glyphs, style=f"bold {colour}" if run.at_home else colour)
-
-
-class ChainLines(Lines):
-    """A chain of causes: the first at the top, the direct effects of the fact at the end."""
-
-    subject = TICKER
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("left,right", "move(0)", show=False)]
-
-    def __init__(self, links: list[Link], at: int) -> None:
-        super().__init__(id="chain")
-        self.links = links
-        self._at = at
-        self.cursor = at
-
-    def count(self) -> int:
-        return len(self.links)
-
-    def line(self, index: int) -> Text:
-        link, colours = self.links[index], self.palette
-        line = ink(f"{'+' + duration(link.after_us / 1000):>10}  ", colours.dim)
-        line.append(f"{link.teller:<4}", style=f"bold {colours.broker(link.envelope.broker)}")
-        branch = "" if link.depth == 0 else "  " * min(link.depth - 1, 12) + "└▶ "
-        line.append(branch, style=colours.dim)
-        line.append_text(
-            coloured(ink(link.said.text(), "bold" if index == self._at else ""), colours)
-        )
-        if link.said.reason:
-            line.append(f"  because {link.said.reason}", style=colours.dim)
-        return line

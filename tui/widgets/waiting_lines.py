@@ -9,7 +9,7 @@ from ..subjects import WAITING
 from ..view_model.figures import duration, per_second
 from ..view_model.wheels_view import TimerKey, TimerView, left, why
 from .drawn import Drawn, Lines, Order, Value, ink
-from .ticker_lines import coloured
+from .event_text import coloured
 
 
 class WaitingHead(Drawn):

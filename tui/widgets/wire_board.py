@@ -17,7 +17,7 @@ from ..subjects import WIRE_BYTES, WIRE_FRAMES, WIRE_TREE
 from ..view_model.figures import duration
 from ..view_model.wire_view import WireView
 from .drawn import Drawn, Lines, ink
-from .ticker_lines import wall_clock
+from .event_text import wall_clock
 
 _WIDE: Final = 100
 _FOLDED, _OPEN, _LEAF = "▸", "▾", " "

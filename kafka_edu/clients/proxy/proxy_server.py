@@ -23,7 +23,8 @@ from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.tasks import report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
-from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.request import Request
+from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.network.socket_server import NetworkConfig, SocketServer
 from kafka_edu.protocol.headers import encode_response
 from kafka_edu.protocol.types import ProtocolError

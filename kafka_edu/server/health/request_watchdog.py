@@ -14,7 +14,7 @@ from typing import Final
 from kafka_edu.common.log_limiter import LogLimiter
 from kafka_edu.common.time import Time
 from kafka_edu.network.channel import KafkaChannel
-from kafka_edu.network.request_channel import Request
+from kafka_edu.network.request import Request
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.trace.events.server import RequestStuck
 from kafka_edu.trace.tracer import Tracer

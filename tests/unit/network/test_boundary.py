@@ -13,7 +13,8 @@ from kafka_edu.common.time import MockTime
 from kafka_edu.network import processor as processor_module
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.network.processor import Processor
-from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.request import Request
+from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_edu.trace.events.network import ConnectionClosed, ConnectionFailed
 from tests.defaults import NETWORK_DEFAULTS
@@ -47,7 +48,7 @@ def _sends_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         Processor,
         "_send",
-        _fail_once_for_broken(send, lambda _, request, parts: request.header.client_id),
+        _fail_once_for_broken(send, lambda _, channel, request, parts: channel.client_id),
     )
 
 

@@ -15,7 +15,8 @@ import pytest
 from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.time import MockTime
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.network.request_channel import DataPlaneRequestChannel, Request, RequestChannel
+from kafka_edu.network.request import Request
+from kafka_edu.network.request_channel import DataPlaneRequestChannel, RequestChannel
 from kafka_edu.network.socket_server import (
     CONTROL_PLANE_QUEUED_REQUESTS,
     ControlPlane,

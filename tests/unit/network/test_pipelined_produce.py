@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.common.transport import Part, Wire
 from kafka_edu.network.channel import MAX_PIPELINED_BYTES
-from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.request import Request
+from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.network.socket_server import SocketServer
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import decode_request_header, encode_request, encode_response

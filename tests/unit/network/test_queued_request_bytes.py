@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable
 from kafka_edu.cluster.broker import EndPoint
 from kafka_edu.network.memory_pool import SMALL_REQUEST_BYTES, MemoryPool
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.request import Request
+from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.network.socket_server import SocketServer
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.framing import FrameReceiver

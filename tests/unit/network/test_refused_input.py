@@ -10,7 +10,7 @@ import pytest
 from kafka_edu.common.log_limiter import LINES_A_MINUTE
 from kafka_edu.common.transport import Wire
 from kafka_edu.network.processor import bytes_text
-from kafka_edu.network.request_channel import Request
+from kafka_edu.network.request import Request
 from kafka_edu.trace.events.network import ConnectionClosed
 from tests.unit.network.test_network import Bench
 

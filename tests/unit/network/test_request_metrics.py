@@ -9,7 +9,8 @@ import pytest
 from kafka_edu.common.log_histogram import Histogram
 from kafka_edu.common.time import MockTime
 from kafka_edu.network.processor import Processor
-from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.request import Request
+from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.network.request_metrics import SAMPLE_EVERY_MS, RequestMetrics
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.protocol.headers import encode_request

@@ -9,7 +9,8 @@ import pytest
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.time import MockTime
 from kafka_edu.common.transport import Part, part_bytes
-from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.request import Request
+from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.protocol.api_versions_table import API_LEVELS
 from kafka_edu.protocol.headers import decode_request_header, decode_response, encode_request
 from kafka_edu.protocol.messages.update_metadata import (
@@ -39,17 +40,13 @@ class FakeConnection:
         self.answers: list[list[Part] | None] = []
         self.closed = ""
 
-    @property
-    def processor(self) -> "FakeConnection":
-        return self
-
     def enqueue_response(self, _: Request, parts: list[Part] | None) -> None:
         self.answers.append(parts)
 
     def close(self, reason: str) -> None:
         self.closed = reason
 
-    def refuse(self, _: "FakeConnection", rule: str, came: str) -> None:
+    def refuse(self, rule: str, came: str) -> None:
         self.closed = rule
 
 

@@ -5,7 +5,8 @@ import weakref
 from types import SimpleNamespace
 
 from kafka_edu.common.time import MockTime
-from kafka_edu.network.request_channel import Request, RequestChannel
+from kafka_edu.network.request import Request
+from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.protocol.headers import RequestHeader
 from kafka_edu.server.kafka_request_handler_pool import KafkaRequestHandlerPool
 from tests.defaults import NETWORK_DEFAULTS

@@ -77,10 +77,12 @@ def _socket_stands(monkeypatch: pytest.MonkeyPatch, is_ours: Callable[[Any], boo
     """The client's kernel accepts nothing."""
     send = Processor._send
 
-    def send_ours_to_nobody(self: Processor, request: Any, parts: Any) -> None:
+    def send_ours_to_nobody(
+        self: Processor, channel: KafkaChannel, request: Any, parts: Any
+    ) -> None:
         if is_ours(request):
             monkeypatch.setattr(MemoryWire, "send", lambda wire, parts: None)
-        send(self, request, parts)
+        send(self, channel, request, parts)
 
     monkeypatch.setattr(Processor, "_send", send_ours_to_nobody)
 

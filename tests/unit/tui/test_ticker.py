@@ -46,7 +46,8 @@ from tests.unit.tui.story_of_events import Story
 from tests.unit.tui.usual_events import ELECTED, killed
 from tui.model import Model
 from tui.view_model.ticker import LineLog, Ticker
-from tui.widgets.ticker_lines import TickerLines, fitted
+from tui.widgets.event_text import fitted
+from tui.widgets.ticker_lines import TickerLines
 
 
 def elected(partition: int, new: int = 2) -> LeaderElected:
