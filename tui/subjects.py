@@ -347,7 +347,7 @@ SLOW_REQUESTS = Subject(
     " cost the broker five events a request.",
     HOP_EVENTS,
     (
-        Source("network.request_channel", "Request"),
+        Source("network.request", "Request"),
         Source("server.kafka_apis", "KafkaApis"),
         Source("network.channel", "KafkaChannel"),
     ),

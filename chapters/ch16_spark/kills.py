@@ -44,8 +44,8 @@ from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 
 if TYPE_CHECKING:
     from kafka_edu.spark.log_truth import LogTruth
-    from kafka_edu.spark.pipeline import PipelineSettings
     from kafka_edu.spark.pipeline_answers import Comparison
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
     from kafka_edu.spark.standalone_cluster import StandaloneCluster
 
 TOPIC: Final = "log"
@@ -424,8 +424,8 @@ def spark_workers(console: Console) -> "Iterator[StandaloneCluster | None]":
 def run(folder: Path, lines: int, rate: int, zookeeper: str, console: Console) -> Outcome:
     """Play the whole story in `folder`, and compare."""
     from kafka_edu.spark.bare_python import make_bare_python
-    from kafka_edu.spark.pipeline import PipelineSettings
     from kafka_edu.spark.pipeline_log import topic_ends
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
 
     began = time.monotonic()
     with running_cluster("spark-kills", brokers=BROKERS, zookeeper=zookeeper) as cluster:
@@ -471,7 +471,7 @@ def compare_all(
     settings: "PipelineSettings", truth: "LogTruth", killed: Killed, seconds: float
 ) -> Outcome:
     """Hold all outputs against the truth."""
-    from kafka_edu.spark import pipeline_topics as topics
+    from kafka_edu.spark import topic_answers as topics
     from kafka_edu.spark.connectors import start_session
     from kafka_edu.spark.pipeline import APPENDED
     from kafka_edu.spark.pipeline_answers import compare, read_answers, rows_of

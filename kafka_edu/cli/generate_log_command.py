@@ -14,7 +14,8 @@ from kafka_edu.cli.report import Report
 from kafka_edu.common.package_group import PackageGroupError, ensure_group
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.log_generator import LogBlock, LogGenerator
+    from kafka_edu.spark.log_block import LogBlock
+    from kafka_edu.spark.log_generator import LogGenerator
 
 STANDARD_OUTPUT: Final = "-"
 Write = Callable[["LogBlock", bytes], None]

@@ -17,7 +17,7 @@ from kafka_edu.spark.arrays import Bytes, Int64s, Texts
 from kafka_edu.spark.log_catalogue import Visitor
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.log_generator import LogBlock
+    from kafka_edu.spark.log_block import LogBlock
 
 
 USERS: Final = 2_000

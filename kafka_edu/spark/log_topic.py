@@ -11,7 +11,7 @@ from kafka_edu.clients.admin.brokers import parse_addresses
 from kafka_edu.spark.web_log_topic import TopicNotFilled
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.log_generator import LogBlock
+    from kafka_edu.spark.log_block import LogBlock
 
 TIMEOUT_S: Final = 30.0
 FLUSH_S: Final = 120.0

@@ -15,7 +15,7 @@ from kafka_edu.spark.arrays import Bools, Int64s
 from kafka_edu.spark.log_catalogue import Visitor
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.log_generator import LogBlock
+    from kafka_edu.spark.log_block import LogBlock
 
 
 PERCENT: Final = 99

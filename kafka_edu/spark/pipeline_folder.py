@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kafka_edu.spark.source_errors import CheckpointError, SourceError
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.pipeline import PipelineSettings
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
 
 #: The settings of the run that began a checkpoint.
 SETTINGS_FILE: Final = "pipeline.json"

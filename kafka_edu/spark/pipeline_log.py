@@ -23,7 +23,7 @@ from kafka_edu.spark.web_log_topic import TopicNotFilled
 
 if TYPE_CHECKING:
     from kafka_edu.spark.log_truth import LogTruth
-    from kafka_edu.spark.pipeline import PipelineSettings
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
 
 SLICES_A_SECOND: Final = 20
 _SLICE: Final = 5_000

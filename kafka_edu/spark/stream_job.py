@@ -15,7 +15,8 @@ from types import MappingProxyType
 from typing import Final
 
 from kafka_edu.spark.connectors import start_session
-from kafka_edu.spark.pipeline import PipelineSettings, Stream, read_topic_stream, run_stream
+from kafka_edu.spark.pipeline import Stream, read_topic_stream, run_stream
+from kafka_edu.spark.pipeline_settings import PipelineSettings
 from kafka_edu.spark.source_errors import user_error
 
 #: Small executors and few tasks, so that two of them fit next to three brokers on one machine.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kafka_edu.spark.log_truth import LogTruth
-    from kafka_edu.spark.pipeline import PipelineSettings
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
 
 LINES = 12_000
 BATCHES = 3
@@ -14,7 +14,7 @@ COLUMNS = "partition int, offset bigint, value binary, timestamp timestamp"
 
 
 def settings_in(folder: Path) -> "PipelineSettings":
-    from kafka_edu.spark.pipeline import PipelineSettings
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
 
     return PipelineSettings(
         "", "", str(folder / "out"), str(folder / "checkpoint"), window_s=120, gap_s=180

@@ -27,7 +27,8 @@ PATIENCE_S = 600
 BATCH = """
 import sys
 from kafka_edu.spark.connectors import start_session
-from kafka_edu.spark.pipeline import PipelineSettings, read_topic, run_batch
+from kafka_edu.spark.pipeline import (read_topic, run_batch)
+from kafka_edu.spark.pipeline_settings import PipelineSettings
 from kafka_edu.spark.stream_job import CONFIG
 settings = PipelineSettings.from_json(sys.argv[2])
 with start_session("batch", sys.argv[1], connector=settings.connector, config=CONFIG) as spark:
@@ -69,10 +70,10 @@ def test_the_pipeline_finds_the_truth_on_two_workers(
     from kafka_edu.spark.bare_python import make_bare_python
     from kafka_edu.spark.connectors import Connector
     from kafka_edu.spark.log_generator import LogSettings
-    from kafka_edu.spark.pipeline import PipelineSettings
     from kafka_edu.spark.pipeline_answers import compare, read_answers
     from kafka_edu.spark.pipeline_log import LogFeeder, topic_ends
-    from kafka_edu.spark.pipeline_topics import (
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
+    from kafka_edu.spark.topic_answers import (
         compare_line_topic,
         compare_window_topic,
         read_lines,

@@ -34,7 +34,6 @@ def test_a_repeated_batch_is_in_its_topics_once(
         DOUBLES_TOPIC,
         LINES_TOPIC,
         WINDOWS_TOPIC,
-        PipelineSettings,
         Stream,
         outputs,
         read_topic_stream,
@@ -43,7 +42,8 @@ def test_a_repeated_batch_is_in_its_topics_once(
     )
     from kafka_edu.spark.pipeline_lines import parse
     from kafka_edu.spark.pipeline_log import LogFeeder
-    from kafka_edu.spark.pipeline_topics import (
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
+    from kafka_edu.spark.topic_answers import (
         compare_line_topic,
         compare_window_topic,
         read_lines,

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from kafka_edu.cli.pipeline.run import Outcome, Run
     from kafka_edu.cli.pipeline.screen import Steps
-    from kafka_edu.spark.pipeline import PipelineSettings
     from kafka_edu.spark.pipeline_log import LogFeeder
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
     from kafka_edu.spark.pipeline_view import PipelineView
 
 DEFAULT_RATE: Final = 5_000
@@ -164,8 +164,8 @@ def pipeline(
     from kafka_edu.cli.pipeline.results import Places, show_results
     from kafka_edu.cli.pipeline.run import Mode, Run
     from kafka_edu.cli.pipeline.screen import Steps
-    from kafka_edu.spark.pipeline import PipelineSettings
     from kafka_edu.spark.pipeline_folder import FolderError, claim_checkpoint, prepare_folders
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
     from kafka_edu.spark.web_log_topic import TopicNotFilled
 
     mode = Mode.BATCH if batch else Mode.AVAILABLE_NOW if available_now else Mode.STREAM

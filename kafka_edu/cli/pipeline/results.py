@@ -17,8 +17,8 @@ from kafka_edu.spark.pipeline_view import WindowRow
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kafka_edu.spark.pipeline import PipelineSettings
     from kafka_edu.spark.pipeline_answers import Window
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
 
 _PLOT_ROWS: Final = 6
 _MOST_COLUMNS: Final = 100

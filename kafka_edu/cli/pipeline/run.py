@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from kafka_edu.cli.pipeline.screen import Screen
     from kafka_edu.spark.log_truth import LogTruth
-    from kafka_edu.spark.pipeline import PipelineSettings
     from kafka_edu.spark.pipeline_answers import Answers, Comparison
     from kafka_edu.spark.pipeline_log import LogFeeder
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
 
 _LOOK_EVERY_S = 0.1
 
@@ -174,7 +174,7 @@ def outcome(
 ) -> Outcome:
     """Read the results, and compare them with the truth. Raises TopicNotFilled."""
     from kafka_edu.spark.pipeline_answers import compare, read_answers
-    from kafka_edu.spark.pipeline_topics import compare_window_topic, read_windows
+    from kafka_edu.spark.topic_answers import compare_window_topic, read_windows
 
     answers = read_answers(spark, settings.out, settings.window_s)
     comparisons = compare(answers, truth)

@@ -6,7 +6,9 @@ import re
 import sys
 from functools import cache
 from importlib.machinery import SourceFileLoader
+from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -120,13 +122,30 @@ def test_the_width_is_counted_in_characters_and_tables_and_output_are_exempt() -
     assert too_wide("https://example.org/" + "x" * 100) == []
 
 
-def test_the_picture_of_the_rooms_is_as_the_imports_are() -> None:
+def import_graph() -> ModuleType:
+    """Return the program `.ci/import_graph` as a module."""
     loader = SourceFileLoader("import_graph", str(ROOT / ".ci" / "import_graph"))
     spec = importlib.util.spec_from_loader("import_graph", loader)
     assert spec is not None
     graph = importlib.util.module_from_spec(spec)
     sys.modules["import_graph"] = graph
     loader.exec_module(graph)
+    return graph
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = import_graph()
+    modules = graph.modules()
+    assert modules["kafka_edu.replication.partition"] >= {"kafka_edu.log.log"}
+    assert graph.first_circle(modules) == []
+    planted = {"a": {"b", "d"}, "b": {"c"}, "c": {"a"}, "d": set()}
+    circle = graph.first_circle(planted)
+    assert len(circle) == 4, "three modules, and the first one again"
+    assert all(imported in planted[module] for module, imported in pairwise(circle))
+
+
+def test_the_picture_of_the_rooms_is_as_the_imports_are() -> None:
+    graph = import_graph()
     drawn = (ROOT / "docs" / "figures" / "imports.dot").read_text(encoding="utf-8")
     figure = graph.draw(graph.imports(), graph.floors())
     assert drawn == figure.source, "run .venv/bin/python .ci/import_graph"

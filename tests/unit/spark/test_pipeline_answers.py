@@ -73,9 +73,9 @@ def test_partitions_are_apart_by_what_each_has_reached() -> None:
 
 
 def test_the_clock_line_closes_every_window_and_session() -> None:
-    from kafka_edu.spark.pipeline import PipelineSettings
     from kafka_edu.spark.pipeline_lines import CLOCK_AGENT
     from kafka_edu.spark.pipeline_log import clock_record
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
 
     settings = PipelineSettings("", "", "", "")
     latest_s = 1_533_081_600
@@ -91,7 +91,7 @@ def test_the_clock_line_closes_every_window_and_session() -> None:
 
 def test_settings_travel_to_another_process() -> None:
     from kafka_edu.spark.connectors import Connector
-    from kafka_edu.spark.pipeline import PipelineSettings
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
 
     settings = PipelineSettings("h:1", "t", "/o", "/c", Connector.OFFICIAL, batch_lines=7)
     assert PipelineSettings.from_json(settings.to_json()) == settings
@@ -119,7 +119,7 @@ def test_an_unfinished_batch_is_planned_and_not_done(tmp_path: Path) -> None:
 
 def test_the_topics_answers_next_to_the_truth() -> None:
     from kafka_edu.spark.log_generator import LogGenerator, LogSettings
-    from kafka_edu.spark.pipeline_topics import (
+    from kafka_edu.spark.topic_answers import (
         TopicLines,
         TopicWindows,
         compare_line_topic,

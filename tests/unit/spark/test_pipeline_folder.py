@@ -12,11 +12,11 @@ from kafka_edu.spark.pipeline_folder import FolderError, claim_checkpoint, prepa
 from kafka_edu.spark.source_errors import CheckpointError
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.pipeline import PipelineSettings
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
 
 
 def settings(tmp_path: Path, topic: str = "web") -> "PipelineSettings":
-    from kafka_edu.spark.pipeline import PipelineSettings
+    from kafka_edu.spark.pipeline_settings import PipelineSettings
 
     out = tmp_path / "out"
     return PipelineSettings("127.0.0.1:9092", topic, str(out), str(out / "checkpoint"))
