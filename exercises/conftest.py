@@ -16,6 +16,8 @@ from kafka_edu.learner.learner import Learner
 
 from .runner.manifest import Exercise, load_manifest
 from .runner.material import new_seed
+from .runner.public_tests import usual_limits
+from .runner.spark_learner import learner_class
 from .runner.workplace import Workplace
 
 if "KAFKA_EDU_LEARNER_RESULTS" not in os.environ:
@@ -40,7 +42,10 @@ if "KAFKA_EDU_LEARNER_RESULTS" not in os.environ:
     @pytest.fixture(scope="module")
     def learner(workplace: Workplace) -> Iterator[Learner]:
         """Your code, in a process of its own."""
-        learner = Learner(workplace.file, workplace.exercise.wanted, prints=True)
+        exercise = workplace.exercise
+        runs = learner_class(exercise.engine)
+        limits = usual_limits(exercise)
+        learner = runs(workplace.file, exercise.wanted, allowance=limits.call, prints=True)
         yield learner
         learner.close()
 

@@ -16,7 +16,7 @@ from .mutants import Mutant, mutants
 from .mutation_table import GIVEN, SEED, Row, Survivor, hash_of_solution, hash_of_tests
 from .runner.check import check_public
 from .runner.manifest import Exercise
-from .runner.public_tests import LIMITS, REFERENCES_LIMITS, CheckError, Limits
+from .runner.public_tests import LIMITS, CheckError, Limits, references_limits
 from .wrong_answers import WrongAnswer, wrong_answers
 
 SURVIVED: Final = ""
@@ -108,7 +108,7 @@ def mutate(
     mutants are done, of how many. Raises CheckError and WrongAnswerError.
     """
     everything = mutants_of(exercise)
-    reference = check_public(exercise, exercise.solution, SEED, limits=REFERENCES_LIMITS)
+    reference = check_public(exercise, exercise.solution, SEED, limits=references_limits(exercise))
     if not reference.public_passed:
         raise CheckError(f"the reference solution of {exercise.id} does not pass its public tests")
     left = [mutant for mutant in everything if memory.result(mutant) is None]

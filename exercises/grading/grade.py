@@ -22,14 +22,16 @@ from kafka_edu.learner.learner import NAMESPACES, Jail, JailError, Learner, Lear
 from ..runner.check import Attempt, attempt, fair_attempt, objection
 from ..runner.manifest import Exercise
 from ..runner.public_tests import (
-    REFERENCES_LIMITS,
     CheckError,
     Grading,
     Limits,
     Outcome,
     Run,
+    references_limits,
     run_public_tests,
+    usual_limits,
 )
+from ..runner.spark_learner import SPARK
 from .submissions import Roster, Submission
 
 OTHER_SEEDS: Final = 2
@@ -146,6 +148,11 @@ class Grader:
         """`seed` chooses all random numbers, so that the same work has the same grade. Raises
         RefusedError.
         """
+        if exercise.engine == SPARK and kind is not Kind.TRUSTED:
+            raise RefusedError(
+                f"{exercise.id} is a Spark job, and no jail holds Spark yet: it needs a JVM,"
+                " threads and memory. --trusted grades people whose code you would run yourself"
+            )
         if why := why_no_jail(kind):
             raise RefusedError(
                 f"this system cannot keep submissions from each other ({why}). Grade as root on"
@@ -158,7 +165,7 @@ class Grader:
         self._kind = kind
         run = self._reference()
         self._all = self._rows(run.outcomes)
-        self._limits = run.limits
+        self._limits = run.limits_of_others(usual_limits(exercise))
 
     @property
     def possible(self) -> float:
@@ -194,7 +201,7 @@ class Grader:
             self.exercise.solution,
             self._seeds[0],
             grading=Grading(tuple(self._seeds[1:]), jail_of(0, self._kind)),
-            limits=REFERENCES_LIMITS,
+            limits=references_limits(self.exercise),
         )
         failed = next((row for row in self._rows(run.outcomes) if not row.passed), None)
         if failed is not None:
@@ -259,7 +266,7 @@ class Grader:
         fails.
         """
         try:
-            return self._run_reference().limits
+            return self._run_reference().limits_of_others(usual_limits(self.exercise))
         except (CheckError, JailError, OSError) as error:
             raise NotJudgedError(str(error).partition("\n")[0]) from error
 

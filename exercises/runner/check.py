@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from kafka_edu.common.python_process import command_line
-from kafka_edu.learner.learner import Jail, Learner, LearnerFailure
+from kafka_edu.learner.learner import Jail, LearnerFailure
 
 from .manifest import Exercise
 from .material import new_seed
 from .public_tests import (
     LIMITS,
+    CheckError,
     Grading,
     Limits,
     Outcome,
@@ -22,7 +23,9 @@ from .public_tests import (
     TooSlowError,
     limits_now,
     run_public_tests,
+    usual_limits,
 )
+from .spark_learner import SPARK, learner_class, why_no_spark
 from .verdict import Step
 
 
@@ -97,7 +100,8 @@ def cannot_load(
     """Return why the file cannot be loaded, with the line and a caret; empty if it can be. Raises
     JailError, and TooSlowError if it does not come back.
     """
-    learner = Learner(file, exercise.wanted, allowance=limits.call, jail=jail)
+    runs = learner_class(exercise.engine)
+    learner = runs(file, exercise.wanted, allowance=limits.call, jail=jail)
     try:
         learner.start()
     except LearnerFailure as failure:
@@ -181,6 +185,8 @@ def attempt(
     if (nothing := objection(exercise, file)) is not None:
         return Attempt(str(nothing))
     jail = grading.jail if grading is not None else None
+    if exercise.engine == SPARK and (missing := why_no_spark()):
+        raise CheckError(missing)
     try:
         if against := cannot_load(exercise, file, jail, limits):
             return Attempt(against)
@@ -233,6 +239,7 @@ def check_public(
     tests count too.
     """
     seed = new_seed() if seed is None else seed
+    usual = usual_limits(exercise)
 
     def try_within(limits: Limits) -> Attempt:
         return attempt(
@@ -250,7 +257,7 @@ def check_public(
     tried = (
         try_within(limits)
         if limits is not None
-        else fair_attempt(try_within, LIMITS, lambda: limits_now(exercise, seed, grading))
+        else fair_attempt(try_within, usual, lambda: limits_now(exercise, seed, grading))
     )
     return Verdict(
         exercise.id,
@@ -260,7 +267,7 @@ def check_public(
         tried.run.outcomes if tried.run is not None else (),
         None,
         exercise.beyond_public or bool(only),
-        tried.run.limits if tried.run is not None else LIMITS,
+        tried.run.limits_of_others(usual) if tried.run is not None else usual,
     )
 
 

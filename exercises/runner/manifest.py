@@ -9,6 +9,7 @@ from kafka_edu.common.python_process import as_typed_here
 from kafka_edu.common.user_files import DEFAULT_STATE, state_folder
 
 ROOT: Final = Path(__file__).resolve().parents[1]
+PYTHON: Final = "python"
 
 
 class UnknownExerciseError(Exception):
@@ -41,6 +42,8 @@ class Exercise(NamedTuple):
     """Test → points, where it is not 1."""
     orders: str = ""
     """The module that tries every order of a small world's events; empty if there is none."""
+    engine: str = PYTHON
+    """`spark` if the answer is a PySpark program (`spark_learner`)."""
 
     @property
     def hidden_tests(self) -> Path:
@@ -111,6 +114,7 @@ def load_manifest(root: Path = ROOT) -> dict[str, Exercise]:
             root / row["wrong"],
             row.get("points", {}),
             row.get("orders", ""),
+            row.get("engine", PYTHON),
         )
         for row in rows
     }

@@ -28,6 +28,7 @@ from kafka_edu.common.busy_machine import (
 from kafka_edu.learner.learner import CALL, NAMESPACES, Jail, Used
 
 from .manifest import Exercise
+from .spark_learner import SPARK
 
 PYTEST_FOUND_NOTHING: Final = 4
 
@@ -64,6 +65,16 @@ REFERENCES_LIMITS: Final = Limits(
 )
 """The limits of the reference solution itself. A machine on which it exceeds them judges nobody."""
 
+
+SPARK_LIMITS: Final = Limits(
+    Allowance(processor_s=90.0, idle_s=60.0, clock_s=400.0),
+    Allowance(processor_s=400.0, idle_s=120.0, clock_s=1200.0),
+)
+"""The limits of a Spark job: its first call starts a JVM, which computes for 10 s."""
+SPARK_REFERENCES_LIMITS: Final = Limits(
+    Allowance(processor_s=400.0, idle_s=120.0, clock_s=1600.0),
+    Allowance(processor_s=1600.0, idle_s=240.0, clock_s=4800.0),
+)
 
 PUBLIC: Final = "public"
 
@@ -118,13 +129,22 @@ class Run(NamedTuple):
         """Whether the code did not come back once."""
         return any(outcome.timed_out for outcome in self.outcomes)
 
-    @property
-    def limits(self) -> Limits:
-        """The limits of others, if this was the reference solution."""
+    def limits_of_others(self, usual: Limits) -> Limits:
+        """Return the limits of others, if this was the reference solution."""
         return Limits(
-            LIMITS.call.widened(self.used.processor_s, self.used.clock_s),
-            LIMITS.run.widened(self.spent.processor_s or 0.0, self.spent.clock_s),
+            usual.call.widened(self.used.processor_s, self.used.clock_s),
+            usual.run.widened(self.spent.processor_s or 0.0, self.spent.clock_s),
         )
+
+
+def usual_limits(exercise: Exercise) -> Limits:
+    """Return the limits where nobody knows yet what the reference solution needs."""
+    return SPARK_LIMITS if exercise.engine == SPARK else LIMITS
+
+
+def references_limits(exercise: Exercise) -> Limits:
+    """Return the limits of the reference solution itself."""
+    return SPARK_REFERENCES_LIMITS if exercise.engine == SPARK else REFERENCES_LIMITS
 
 
 def limits_now(exercise: Exercise, seed: int, grading: Grading | None = None) -> Limits:
@@ -134,17 +154,21 @@ def limits_now(exercise: Exercise, seed: int, grading: Grading | None = None) ->
     A copy of the course for students has no reference solution. Then the limits are the usual ones.
     """
     if not exercise.solution.is_file():
-        return LIMITS
+        return usual_limits(exercise)
     try:
         run = run_public_tests(
-            exercise, exercise.solution, seed, grading=grading, limits=REFERENCES_LIMITS
+            exercise,
+            exercise.solution,
+            seed,
+            grading=grading,
+            limits=references_limits(exercise),
         )
     except CheckError as error:
         raise NotJudgedError(str(error).partition("\n")[0]) from error
     failed = next((outcome for outcome in run.outcomes if not outcome.passed), None)
     if failed is not None:
         raise NotJudgedError(f"{failed.test} ({failed.message})".partition("\n")[0])
-    return run.limits
+    return run.limits_of_others(usual_limits(exercise))
 
 
 def run_public_tests(
@@ -179,6 +203,7 @@ def run_public_tests(
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "KAFKA_EDU_LEARNER_FILE": str(file.absolute()),
             "KAFKA_EDU_LEARNER_WANTED": exercise.wanted,
+            "KAFKA_EDU_LEARNER_ENGINE": exercise.engine,
             "KAFKA_EDU_LEARNER_SEED": str(seed),
             "KAFKA_EDU_LEARNER_MATERIAL": str(material),
             "KAFKA_EDU_LEARNER_TERMINAL": terminal,

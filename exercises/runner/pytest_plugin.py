@@ -1,7 +1,8 @@
 """The pytest plugin of public and hidden tests: gives them the learner's code as the fixture
 `learner`, and writes what came of each test.
 
-Environment: KAFKA_EDU_LEARNER_FILE, KAFKA_EDU_LEARNER_WANTED, KAFKA_EDU_LEARNER_SEED,
+Environment: KAFKA_EDU_LEARNER_FILE, KAFKA_EDU_LEARNER_WANTED, KAFKA_EDU_LEARNER_ENGINE (`python`;
+with `spark` it is a `SparkLearner`), KAFKA_EDU_LEARNER_SEED,
 KAFKA_EDU_LEARNER_MATERIAL (the seed of the learner's own files), KAFKA_EDU_LEARNER_TERMINAL
 (where `breakpoint()` stops; empty if nowhere), KAFKA_EDU_LEARNER_RESULTS. For a grade also
 KAFKA_EDU_LEARNER_OTHER_SEEDS (numbers with blanks between: each test that uses `seed` runs again
@@ -23,6 +24,7 @@ from kafka_edu.common.busy_machine import Allowance
 from kafka_edu.learner.learner import Jail, JailError, Learner, LearnerFailure, Used
 
 from .mismatch import Mismatch
+from .spark_learner import learner_class
 
 Row = dict[str, str | int | bool | tuple[str, ...]]
 PRINTS_LIMIT: Final = 8_000
@@ -56,7 +58,8 @@ _SEED_ID: Final = re.compile(r"seed#\d+-|-?seed#\d+")
 def learner(request: pytest.FixtureRequest) -> Iterator[Learner]:
     """The learner's code, in a process of its own."""
     stash = request.config.stash
-    learner = stash[_LEARNER] = Learner(
+    runs = learner_class(os.environ["KAFKA_EDU_LEARNER_ENGINE"])
+    learner = stash[_LEARNER] = runs(
         Path(os.environ["KAFKA_EDU_LEARNER_FILE"]),
         os.environ["KAFKA_EDU_LEARNER_WANTED"],
         allowance=Allowance(*map(float, os.environ["KAFKA_EDU_LEARNER_ALLOWANCE"].split())),

@@ -160,6 +160,8 @@ class Learner:
     learner's file and Python's library, and nothing else (`learner_wall`).
     """
 
+    max_answer_bytes = MAX_ANSWER_BYTES
+
     def __init__(
         self,
         file: Path,
@@ -197,27 +199,15 @@ class Learner:
     def start(self) -> "subprocess.Popen[bytes]":
         """Return the process, started if necessary, with the file loaded. Raises LearnerFailure."""
         if self._process is None:
-            program = Path(__file__).with_name("learner_process.py")
-            jail = [str(program.with_name("learner_jail.py")), *str(self._jail).split()]
             base = None if self._jail is None else folder_for_everybody()
             self._folder = WorkingFolder(base or Path(tempfile.gettempdir()))
             process = self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-I",
-                    "-S",
-                    *(jail if self._jail is not None else []),
-                    str(program),
-                    str(self._file.absolute()),
-                    self._wanted,
-                    str(self._allowance.processor_s),
-                    *filter(None, [self._terminal]),
-                ],
+                self._command(),
                 cwd=self._folder.path,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
-                env={name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ},
+                env=self._environment(),
                 start_new_session=True,
             )
             try:
@@ -230,6 +220,26 @@ class Learner:
                     failure.loaded = False
                 raise
         return self._process
+
+    def _command(self) -> list[str]:
+        """Return the command of the learner's process."""
+        program = Path(__file__).with_name("learner_process.py")
+        jail = [str(program.with_name("learner_jail.py")), *str(self._jail).split()]
+        return [
+            sys.executable,
+            "-I",
+            "-S",
+            *(jail if self._jail is not None else []),
+            str(program),
+            str(self._file.absolute()),
+            self._wanted,
+            str(self._allowance.processor_s),
+            *filter(None, [self._terminal]),
+        ]
+
+    def _environment(self) -> dict[str, str]:
+        """Return the environment of the learner's process."""
+        return {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
 
     def make(self, *arguments: object) -> LearnerObject:
         """Return an object of the learner's class. Raises LearnerFailure."""
@@ -335,7 +345,7 @@ class Learner:
             line += read
             if self._terminal and b"\n" in line and line.startswith(b'{"breakpoint": '):
                 stopped, line = True, line.partition(b"\n")[2]
-            if len(line) > MAX_ANSWER_BYTES:
+            if len(line) > self.max_answer_bytes:
                 raise self._no_answer(shown)
         try:
             document = json.loads(line)

@@ -129,6 +129,8 @@ class Log:
         """How much earlier than segment.ms the active segment rolls; less than segment.jitter.ms.
         """
         self._on_disk_failure: Callable[[str, OSError], None] | None = None
+        self.high_watermark = log_start_offset
+        """The offset of `high_watermark_metadata`: each request reads it."""
         self.high_watermark_metadata = LogOffsetMetadata(log_start_offset)
         """The replica's HW, with its place in the segments where that is known. Retention deletes
         nothing at or above it.
@@ -704,10 +706,6 @@ class Log:
         """
         return self.leader_epoch_cache.end_offset_for(leader_epoch, self.log_end_offset)
 
-    @property
-    def high_watermark(self) -> int:
-        return self.high_watermark_metadata.message_offset
-
     def update_high_watermark(self, offset: int) -> None:
         """Set the HW to an offset whose place is not known yet."""
         self.update_high_watermark_metadata(LogOffsetMetadata(offset))
@@ -719,6 +717,7 @@ class Log:
             self._offsets(),
         )
         self.high_watermark_metadata = new
+        self.high_watermark = new.message_offset
         self.version.value += 1
         self.producer_state_manager.on_high_watermark_updated(new.message_offset)
         self._update_last_stable_offset()

@@ -1,0 +1,1 @@
+"""Exercise 16-1s: parse and quarantine, as a Spark job."""

@@ -1,0 +1,1 @@
+"""Exercise 16-2s: windows with a watermark, as a Spark stream."""

@@ -1,0 +1,1 @@
+"""Exercise 16-3s: sessions, as a Spark stream."""

@@ -1,0 +1,115 @@
+"""The live part of 16-4s: a stream from a real cluster into the learner's sink, whose driver is
+killed three times in the middle of its work.
+"""
+
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from kafka_edu.learner.learner import LearnerFailure
+from kafka_edu.supervisor.cluster import running_cluster
+
+from ..runner.manifest import Exercise
+from ..runner.material import new_seed
+from ..runner.public_tests import SPARK_LIMITS
+from ..runner.spark_learner import SparkLearner
+from ..runner.verdict import Step
+from .live_job import CLUSTER, TOPIC, fill
+
+KILLS: Final = 3
+LINES: Final = 12_000
+LOOK_EVERY_S: Final = 0.02
+NEVER_S: Final = 600.0
+"""A sink that has written nothing for so long is not killed any more."""
+
+
+def check_live(
+    exercise: Exercise, file: Path | None, say: Callable[[str], None], patience_s: float
+) -> Iterator[Step]:
+    """Kill the driver three times, let it end its work, and yield what is in the folder. No step is
+    ever late: the stream ends by itself. Raises ClusterError.
+    """
+    say(f"a cluster of three brokers starts, and a topic gets {LINES:,} lines of a made-up web log")
+    random = Random(new_seed())
+    with (
+        tempfile.TemporaryDirectory(prefix="kafka-edu-", ignore_cleanup_errors=True) as home,
+        running_cluster(CLUSTER, home=Path(home)) as cluster,
+    ):
+        lines = fill(cluster, LINES).lines
+        out, checkpoint = Path(home) / "out", Path(home) / "checkpoint"
+        learner = SparkLearner(
+            file or exercise.solution, exercise.wanted, allowance=SPARK_LIMITS.call
+        )
+        servers, killed = cluster.bootstrap_servers, 0
+        try:
+            for number in range(1, KILLS + 1):
+                say(f"the stream runs; its driver and JVM are killed, {number} of {KILLS}")
+                killer = Killer(learner, out, checkpoint, random.random())
+                killer.start()
+                try:
+                    learner.query(servers, TOPIC, str(out), str(checkpoint))
+                except LearnerFailure as failure:
+                    if not killer.has_killed:
+                        yield Step("the stream writes the topic", False, failure.message)
+                        return
+                finally:
+                    killer.stop()
+                killed += killer.has_killed
+            say("the stream runs once more, to the end of the topic")
+            learner.query(servers, TOPIC, str(out), str(checkpoint))
+            found = learner.read(str(out))
+        except LearnerFailure as failure:
+            yield Step("the stream writes the topic", False, failure.message)
+            return
+        finally:
+            learner.close()
+    yield Step(
+        "the stream writes the topic to its end", True, f"its driver was killed {killed} times"
+    )
+    places = Counter(
+        zip(found.column("partition"), found.column("offset"), strict=True) if found.columns else ()
+    )
+    yield Step("no record is lost", len(places) == lines, f"{len(places):,} of {lines:,} records")
+    doubled = places.total() - len(places)
+    yield Step("no record is there twice", not doubled, f"{doubled:,} records too many")
+
+
+class Killer:
+    """Kills the learner's driver while a micro-batch is under way, once."""
+
+    def __init__(self, learner: SparkLearner, out: Path, checkpoint: Path, chance: float) -> None:
+        """`chance`, 0 to 1, says how long after the first sign of a micro-batch."""
+        self._learner = learner
+        self._out = out
+        self._checkpoint = checkpoint
+        self._after_s = chance * 0.4
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="killer", daemon=True)
+        self.has_killed = False
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Return when nobody is killed any more."""
+        self._over.set()
+        self._thread.join()
+
+    def _files(self) -> int:
+        return sum(1 for _ in self._out.rglob("*")) + sum(
+            1 for _ in (self._checkpoint / "offsets").glob("[0-9]*")
+        )
+
+    def _run(self) -> None:
+        before, began = self._files(), time.monotonic()
+        while self._files() == before:
+            if self._over.wait(LOOK_EVERY_S) or time.monotonic() - began > NEVER_S:
+                return
+        if not self._over.wait(self._after_s):
+            self.has_killed = True
+            self._learner.kill()

@@ -1,0 +1,141 @@
+"""Ask a learner's Spark job, which runs in a process of its own (`spark_process`)."""
+
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from kafka_edu.common.package_group import how_to_install
+from kafka_edu.common.python_process import python_environment
+from kafka_edu.learner.learner import Learner, LearnerFailure
+
+from .spark_process import JVM_ENDED
+
+Row = tuple[object, ...]
+DRIVER_S: Final = 10.0
+"""The processor time of the learner's own Python in one job, in s; Spark's is not in it."""
+
+
+class Rows(NamedTuple):
+    """The answer of a job."""
+
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    """Spark's names: string, int, bigint, timestamp."""
+    batches: tuple[tuple[Row, ...], ...]
+    """The rows that each micro-batch wrote; of a batch job, one."""
+    plan: str
+    """The physical plan of a batch job."""
+    state_rows: tuple[int, ...]
+    """The rows in the state after each micro-batch, those without data included."""
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows, sorted as texts, because Spark promises no order."""
+        return sorted((row for batch in self.batches for row in batch), key=repr)
+
+    def column(self, name: str) -> list[object]:
+        """Return the values of one column, in the order of `rows`. Raises ValueError."""
+        at = self.columns.index(name)
+        return [row[at] for row in self.rows]
+
+
+class SparkLearner(Learner):
+    """Runs a learner's Spark job. The process keeps its JVM for all jobs of one check."""
+
+    max_answer_bytes = 32 << 20
+
+    def _command(self) -> list[str]:
+        return [
+            sys.executable,
+            "-m",
+            f"{__package__}.spark_process",
+            str(self._file.absolute()),
+            self._wanted,
+            str(min(self._allowance.processor_s, DRIVER_S)),
+        ]
+
+    def _environment(self) -> dict[str, str]:
+        # Those of the judge are not for the learner's code.
+        return {
+            name: value
+            for name, value in python_environment().items()
+            if not name.startswith("KAFKA_EDU_LEARNER_")
+        }
+
+    def kill(self) -> None:
+        """Kill the process in the middle of its work, from another thread. Its JVM ends too,
+        because it reads a pipe of this process. Whoever waits for an answer gets a LearnerFailure.
+        """
+        process = self._process
+        if process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+    def batch(self, schema: str, rows: Sequence[Sequence[object]]) -> Rows:
+        """Run the job over rows of that schema (DDL). Raises LearnerFailure."""
+        shown = f"{self._wanted}(spark, records), of {len(rows):,} records"
+        return self._job({"batch": rows, "schema": schema}, shown)
+
+    def stream(self, schema: str, batches: Sequence[Sequence[Sequence[object]]]) -> Rows:
+        """Run the job as a stream over micro-batches, one after the other. Raises
+        LearnerFailure.
+        """
+        shown = f"{self._wanted}(spark, records), a stream of {len(batches)} micro-batches"
+        return self._job({"stream": batches, "schema": schema}, shown)
+
+    def topic(self, servers: str, topic: str, *, streams: bool, parsed_s: int = 0) -> Rows:
+        """Run the job over a live topic. With `parsed_s`, its records are lines that were read, and
+        none of them is later than that. Raises LearnerFailure.
+        """
+        question = {"topic": topic, "servers": servers, "streams": streams, "parsed": parsed_s}
+        return self._job(question, f"{self._wanted}(spark, records of topic {topic})")
+
+    def sink(self, schema: str, batches: Sequence[tuple[int, Sequence[Row]]], folder: str) -> None:
+        """Call the job as a sink: (batch id, rows), one after the other. Raises LearnerFailure."""
+        question = {"sink": batches, "schema": schema, "folder": folder}
+        self._job(question, f"{self._wanted}(rows, batch_id, folder)")
+
+    def query(self, servers: str, topic: str, folder: str, checkpoint: str) -> None:
+        """Let the job, as a sink, write a live topic to its end. Raises LearnerFailure."""
+        question = {
+            "query": folder,
+            "checkpoint": checkpoint,
+            "servers": servers,
+            "topic": topic,
+        }
+        self._job(question, f"{self._wanted}(rows, batch_id, folder), in a stream")
+
+    def read(self, folder: str) -> Rows:
+        """Return the Parquet of a folder. Raises LearnerFailure."""
+        return self._job({"read": folder}, "reading what was written")
+
+    def _job(self, question: Mapping[str, object], shown: str) -> Rows:
+        try:
+            answer = self.ask(self.start(), dict(question), shown)
+        except LearnerFailure as failure:
+            if failure.message == JVM_ENDED:
+                self.close()  # the next job gets another process
+            raise
+        values = [answer.get(name, ()) for name in Rows._fields]
+        return Rows(*values)  # type: ignore[arg-type]  # the judge compares what came
+
+
+SPARK: Final = "spark"
+"""The engine of an exercise whose answer is a PySpark program."""
+
+
+def why_no_spark() -> str:
+    """Return why no Spark job can run here; empty if one can."""
+    from importlib.util import find_spec
+
+    if find_spec("pyspark") is None:
+        return f"this exercise is written in PySpark: run `{how_to_install('spark')}` first"
+    return ""
+
+
+def learner_class(engine: str) -> type[Learner]:
+    """Return what runs the file of an exercise."""
+    return SparkLearner if engine == SPARK else Learner

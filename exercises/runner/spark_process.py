@@ -1,0 +1,463 @@
+"""Run a learner's Spark jobs in a process of their own:
+`python -m …spark_process FILE WANTED LIMIT_S`.
+
+The public tests and the live part start this program and send it jobs (`spark_learner`). As in
+`kafka_edu.learner.learner_process`, questions and answers are lines of JSON, the learner's prints
+go to standard error, and the process ends when the asking process ends. The difference is that it
+has PySpark, a JVM and the network, so there is no wall: it is for the learner's own machine.
+
+A question is one job:
+  {"batch": [row, …], "schema": DDL}            records as a DataFrame; WANTED(spark, records)
+  {"stream": [[row, …], …], "schema": DDL}      records as a stream, a micro-batch each
+  {"topic": name, "servers": …, "streams": bool, "parsed": seconds}      records of a live topic
+  {"sink": [[batch id, [row, …]], …], "schema": DDL, "folder": …}    WANTED(rows, batch id, folder)
+  {"query": folder, "checkpoint": folder, "topic": …, "servers": …}  the same, in a stream
+  {"read": folder}                                                   Parquet that was written
+
+The answer has the rows of the DataFrame that WANTED returned, by micro-batch, with the columns,
+their types, the physical plan, and how many rows the state held after each batch:
+  {"columns": […], "types": […], "batches": [[row, …], …], "plan": text, "state_rows": […]}
+
+A time is a text in UTC in answers, and µs since 1970 in questions. Bytes are {"bytes": "ac02"}.
+"""
+
+import json
+import os
+import queue
+import re
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from kafka_edu.learner.learner_process import (
+    LOADING_LIMIT_S,
+    bytes_of,
+    cpu_limit,
+    document_of,
+    error_of,
+    load,
+    read_questions,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+MOST_ROWS: Final = 20_000
+"""A job of an exercise returns far fewer."""
+JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For jobs this short, the fast compiler costs a third less processor time."""
+CONFIG: Final = {"spark.sql.shuffle.partitions": "2"}
+BATCH_LINES: Final = 2_000
+"""The records of a micro-batch, from a live topic."""
+_LINES: Final = (r'File "{file}", line (\d+)', r"was called from\s+{file}:(\d+)")
+"""The places where Spark names a line: of a function in a worker, and of an expression."""
+_STREAM_FAILED: Final = r"^\[STREAM_FAILED\] Query \[.*?\] terminated with exception: "
+_LOG_LEVEL: Final = "OFF"
+STOPPED: Final = "the job has stopped the SparkSession that it was given: leave `stop` out"
+JVM_ENDED: Final = (
+    "Spark's JVM ended in the middle of the job: an expression recursed for each character of a"
+    " long text, and Java's stack was full; or there was too little memory"
+)
+STACK_IS_FULL: Final = "StackOverflowError"
+GOES_WITHIN_S: Final = 3.0
+NO_SESSION: Final = "SESSION_OR_CONTEXT_NOT_EXISTS"
+
+
+def main() -> None:
+    """Keep the pipes for questions and answers away from the learner's `input` and `print`."""
+    questions, answers = (
+        os.fdopen(os.dup(0), encoding="utf-8"),
+        os.fdopen(os.dup(1), "w", encoding="utf-8"),
+    )
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", JVM_OPTIONS)
+    from pyspark import SparkContext, cloudpickle
+
+    file, wanted_name, limit_s = sys.argv[1], sys.argv[2], float(sys.argv[3])
+    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=read_questions, args=(questions, waiting), daemon=True).start()
+
+    def say(what: Mapping[str, object]) -> None:
+        with suppress(OSError):
+            sys.stdout.flush()
+        answers.write(json.dumps(what, default=document_of) + "\n")
+        answers.flush()
+
+    with Sessions() as sessions:
+        try:
+            wanted = loaded(file, wanted_name, limit_s, sessions)
+        except BaseException as error:  # whatever the learner's file raises is the learner's error
+            say(said_of(error, file, limit_s))
+            return
+        # A worker cannot import the learner's file, so its functions travel as they are.
+        cloudpickle.register_pickle_by_value(sys.modules["learner"])
+        say({"loaded": wanted_name, "used_s": time.process_time()})
+        while True:
+            question = json.loads(waiting.get(), object_hook=bytes_of)
+            began_s = time.process_time()
+            try:
+                with cpu_limit(limit_s):
+                    said: Mapping[str, object] = run_job(sessions.get(), wanted, question)
+            except BaseException as error:
+                if has_ended_the_jvm(error):
+                    say({"error": JVM_ENDED, "line": 0})
+                    os._exit(1)
+                said = said_of(error, file, limit_s)
+                if SparkContext._active_spark_context is None:
+                    said["error"] = STOPPED
+            say({**said, "used_s": time.process_time() - began_s})
+
+
+def loaded(file: str, wanted: str, limit_s: float, sessions: "Sessions") -> Callable[..., object]:
+    """Return the function of the learner's file. Raises whatever the file raises.
+
+    A file is loaded without Spark, so a syntax error is found at once. But `@udf("int")` asks the
+    JVM what an int is; then Spark starts first, as it does in a script.
+    """
+    limit_s = max(limit_s, LOADING_LIMIT_S)
+    try:
+        with cpu_limit(limit_s):
+            function: Callable[..., object] = load(file, wanted)
+    except Exception as error:
+        if NO_SESSION not in str(error):
+            raise
+        sessions.get()
+        with cpu_limit(limit_s):
+            function = load(file, wanted)
+    return function
+
+
+class Sessions:
+    """Makes the Spark session of a job. A job that has stopped its session gets a new one."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "Sessions":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def get(self) -> "SparkSession":
+        """Return a session that runs."""
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
+
+        from kafka_edu.spark.connectors import start_session
+
+        if SparkContext._active_spark_context is None:
+            SparkSession._instantiatedSession = None
+            session = self._stack.enter_context(
+                start_session("kafka-edu-lab", "local[2]", config=CONFIG)
+            )
+            session.sparkContext.setLogLevel(_LOG_LEVEL)
+            return session
+        active = SparkSession.active()
+        for query in active.streams.active:  # a job before has left it
+            query.stop()
+        return active
+
+
+def run_job(
+    spark: "SparkSession", wanted: Callable[..., object], question: Mapping[str, Any]
+) -> dict[str, object]:
+    """Run one job, and return its answer. Raises whatever the learner's code or Spark raises."""
+    with tempfile.TemporaryDirectory(prefix="kafka-edu-job-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        if "read" in question:
+            return read_parquet(spark, question["read"])
+        if "sink" in question:
+            for batch_id, batch in question["sink"]:
+                rows = table(spark, batch, question["schema"])
+                wanted(rows, batch_id, question["folder"])
+            return {"batches": []}
+        if "query" in question:
+            return write_stream(spark, wanted, question)
+        if "topic" in question:
+            records = topic_records(spark, question)
+            stream = bool(question["streams"])
+            batches: Sequence[Sequence[Sequence[Any]]] = ()
+        elif "stream" in question:
+            stream, batches = True, question["stream"]
+            records = watched_folder(spark, folder / "in", question["schema"])
+        else:
+            stream, batches = False, ()
+            records = table(spark, question["batch"], question["schema"])
+        result = wanted(spark, records)
+        check_result(result, wanted.__name__, stream)
+        if stream:
+            return run_stream(result, folder, batches, question.get("schema", ""), question)
+        rows = collected(result)
+        plan = result._jdf.queryExecution().executedPlan().toString()  # type: ignore[attr-defined]
+        return {**shape(result), "batches": [rows], "plan": plan, "state_rows": []}
+
+
+def check_result(result: object, name: str, stream: bool) -> None:
+    """Raise TypeError unless a job returned what was asked for."""
+    from pyspark.sql import DataFrame
+
+    if not isinstance(result, DataFrame):
+        what = "nothing" if result is None else f"a {type(result).__name__}"
+        raise TypeError(f"{name} returns a DataFrame; it returned {what}")
+    if stream and not result.isStreaming:
+        raise TypeError(
+            f"{name} was given a stream and returned a DataFrame that is none: build the result"
+            " from `records`"
+        )
+
+
+def table(spark: "SparkSession", rows: Sequence[Sequence[Any]], schema: str) -> "DataFrame":
+    """Return rows of a question as a DataFrame of two partitions."""
+    from pyspark.sql.types import StructType
+
+    of = StructType.fromDDL(schema)
+    made = [tuple(map(from_question, row, of.fields)) for row in rows]
+    return spark.createDataFrame(made, of).repartition(2)
+
+
+def from_question(value: Any, field: Any) -> Any:
+    """Return a value of a question as Spark wants it: a time comes as µs."""
+    if value is not None and field.dataType.typeName() == "timestamp":
+        return datetime.fromtimestamp(value / 1_000_000, UTC)
+    return value
+
+
+def watched_folder(spark: "SparkSession", folder: Path, schema: str) -> "DataFrame":
+    """Return a folder of files as a stream; each file that comes is a micro-batch."""
+    folder.mkdir()
+    return (
+        spark.readStream.schema(schema)
+        .option("maxFilesPerTrigger", 1)
+        .option("timestampFormat", "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
+        .json(str(folder))
+    )
+
+
+def topic_records(spark: "SparkSession", question: Mapping[str, Any]) -> "DataFrame":
+    """Return the records of a live topic, or its lines as `pipeline_lines.parse` reads them."""
+    from kafka_edu.spark.connectors import Connector, format_of
+
+    options = {
+        "kafka.bootstrap.servers": question["servers"],
+        "subscribe": question["topic"],
+        "startingOffsets": "earliest",
+    }
+    reader = spark.readStream if question["streams"] else spark.read
+    if question["streams"]:
+        options["maxOffsetsPerTrigger"] = str(BATCH_LINES)
+    records = reader.format(format_of(Connector.PYTHON)).options(**options).load()
+    if question.get("parsed"):
+        from pyspark.sql.functions import col
+
+        from kafka_edu.spark.pipeline_lines import CLOCK, GOOD, parse
+
+        lines = parse(records, int(question["parsed"])).where(col("kind").isin(GOOD, CLOCK))
+        return lines.select("client", "time", "status", "duration_us")
+    return records
+
+
+def run_stream(
+    result: "DataFrame",
+    folder: Path,
+    batches: Sequence[Sequence[Sequence[Any]]],
+    schema: str,
+    question: Mapping[str, Any],
+) -> dict[str, object]:
+    """Run a query over the batches, one after the other, and return what each made it write.
+
+    Each batch is waited for, with the batch without data that follows it: a stream that is not
+    behind.
+    """
+    written: list[list[object]] = []
+    rows_of: list[list[list[object]]] = []
+
+    def keep(batch: "DataFrame", _: int) -> None:
+        written.extend(collected(batch))
+
+    query = (
+        result.writeStream.outputMode("append")
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .foreachBatch(keep)
+        .start()
+    )
+    try:
+        for number, batch in enumerate(batches):
+            put_file(folder / "in", number, batch, schema)
+            query.processAllAvailable()
+            rows_of.append(list(written))
+            written.clear()
+        if "topic" in question:
+            query.processAllAvailable()
+            rows_of.append(list(written))
+        progress = [json.loads(one.json) for one in query.recentProgress]
+    finally:
+        query.stop()
+    held = [
+        sum(state["numRowsTotal"] for state in one["stateOperators"])
+        for one in progress
+        if one["stateOperators"]
+    ]
+    return {**shape(result), "batches": rows_of, "plan": "", "state_rows": held}
+
+
+def write_stream(
+    spark: "SparkSession", wanted: Callable[..., object], question: Mapping[str, Any]
+) -> dict[str, object]:
+    """Let the learner's sink write a topic, micro-batch by micro-batch, to its end."""
+    records = topic_records(spark, {**question, "streams": True}).select("partition", "offset")
+    query = (
+        records.writeStream.option("checkpointLocation", question["checkpoint"])
+        .foreachBatch(lambda rows, batch_id: wanted(rows, batch_id, question["query"]))
+        .start()
+    )
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    return {"batches": []}
+
+
+def read_parquet(spark: "SparkSession", folder: str) -> dict[str, object]:
+    """Return what is in a folder of Parquet; no rows if there is nothing."""
+    if not any(Path(folder).rglob("*.parquet")):
+        return {"columns": [], "types": [], "batches": [[]]}
+    frame = spark.read.parquet(folder)
+    return {**shape(frame), "batches": [collected(frame)]}
+
+
+def put_file(folder: Path, number: int, rows: Sequence[Sequence[Any]], schema: str) -> None:
+    """Put a file of rows into a watched folder, whole at once."""
+    from pyspark.sql.types import StructType
+
+    fields = StructType.fromDDL(schema).fields
+    lines = []
+    for row in rows:
+        made = {}
+        for field, value in zip(fields, row, strict=True):
+            if value is not None and field.dataType.typeName() == "timestamp":
+                moment = datetime.fromtimestamp(value / 1_000_000, UTC)
+                value = moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            made[field.name] = value
+        lines.append(json.dumps(made))
+    hidden = folder / f"_{number:05}.json"  # Spark passes over names that begin with _
+    hidden.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    hidden.rename(folder / f"{number:05}.json")
+
+
+def shape(frame: "DataFrame") -> dict[str, object]:
+    """Return the columns of a DataFrame, and their types."""
+    return {
+        "columns": frame.columns,
+        "types": [field.dataType.simpleString() for field in frame.schema.fields],
+    }
+
+
+def collected(frame: "DataFrame") -> list[list[object]]:
+    """Return the rows as values of JSON. Raises ValueError if there are too many."""
+    rows = frame.limit(MOST_ROWS + 1).collect()
+    if len(rows) > MOST_ROWS:
+        raise ValueError(f"the result has more than {MOST_ROWS:,} rows")
+    return [[sayable(value) for value in row] for row in rows]
+
+
+def sayable(value: object) -> object:
+    """Return a value of a row as JSON can say it."""
+    match value:
+        case datetime():
+            return value.replace(tzinfo=None).isoformat(" ")
+        case bytearray() | bytes() | None | bool() | int() | float() | str():
+            return bytes(value) if isinstance(value, bytearray) else value
+        case list() | tuple():
+            return [sayable(one) for one in value]
+        case dict():
+            return {str(key): sayable(one) for key, one in value.items()}
+    return str(value)
+
+
+def has_ended_the_jvm(error: BaseException) -> bool:
+    """Return whether Spark's JVM has ended, or is about to.
+
+    A full stack ends it. Until it is gone, anything may be said: the StackOverflowError, a null
+    pointer of its shutdown, or nothing. A Java error is asked for its text there, which may fail
+    too. So after an error that is not one of Spark's own, look for a while whether it goes.
+    """
+    from pyspark import SparkContext
+
+    from kafka_edu.spark.source_errors import lost_the_jvm
+
+    if lost_the_jvm(error):
+        return True
+    if type(error).__name__ != "Py4JJavaError":
+        return False
+    began = time.monotonic()
+    while time.monotonic() - began < GOES_WITHIN_S:
+        try:
+            context = SparkContext._active_spark_context
+            if STACK_IS_FULL in str(error) or context is None or context._jsc.sc().isStopped():
+                return True
+        except Exception as lost:
+            if lost_the_jvm(lost):
+                return True
+            raise
+        time.sleep(0.1)  # nothing would report it
+    return False
+
+
+def said_of(error: BaseException, file: str, limit_s: float) -> dict[str, object]:
+    """Return the answer that reports an exception: one line, the learner's line number, and no
+    frames of Java.
+    """
+    said = error_of(error, file, limit_s)
+    text = str(error)
+    if isinstance(error, ModuleNotFoundError):
+        said["error"] = f"ModuleNotFoundError: {error}"
+    elif type(error).__module__.startswith(("pyspark.", "py4j.")):
+        said["error"] = words_of(text)
+        if not said["line"]:
+            named = [re.findall(line.format(file=re.escape(file)), text) for line in _LINES]
+            lines = [int(line) for found in named for line in found]
+            said["line"] = lines[-1] if lines else last_line(error, file)
+    return said
+
+
+def words_of(text: str) -> str:
+    """Return the one line of Spark's message that says what was wrong."""
+    raised = re.findall(r"^(\w+(?:Error|Exception)): (.*)$", text, re.MULTILINE)
+    if raised and "Traceback (most recent call last)" in text:
+        return f"a function of yours failed in a worker: {raised[-1][0]}: {raised[-1][1]}"
+    text, of_stream = re.subn(_STREAM_FAILED, "", text)
+    found = re.search(r"(\[[A-Z][A-Z0-9_.]+\] [^\n]+)", text) or (
+        re.match("(.+)", text) if of_stream else None
+    )
+    if found is not None:
+        line = re.split(r" SQLSTATE: \w+|;$", found[1])[0]
+        return line.rstrip(" ;.")
+    from kafka_edu.spark.java_gateway import last_words
+
+    return last_words(text)
+
+
+def last_line(error: BaseException, file: str) -> int:
+    """Return the last line of the learner's file in an exception or in one that caused it."""
+    seen: BaseException | None = error
+    while seen is not None:
+        for frame in reversed(traceback.extract_tb(seen.__traceback__)):
+            if frame.filename == file and frame.lineno:
+                return frame.lineno
+        seen = seen.__cause__ or seen.__context__
+    return 0
+
+
+if __name__ == "__main__":
+    main()

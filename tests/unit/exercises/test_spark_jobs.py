@@ -1,0 +1,118 @@
+"""The judges of the PySpark exercises, without Spark."""
+
+import pytest
+
+from exercises.ch16_spark.ex03s_sessions.public_tests import RightVisits
+from exercises.ch16_spark.jobs import (
+    RECORDS,
+    check_columns,
+    check_no_python,
+    records_of,
+)
+from exercises.ch16_spark.live_job import compared
+from exercises.ch16_spark.minutes import Line, Minute, RightMinutes, clock
+from exercises.grading.grade import Grader, Kind, RefusedError
+from exercises.runner.check import check_public
+from exercises.runner.manifest import find_exercise
+from exercises.runner.mismatch import Mismatch
+from exercises.runner.public_tests import CheckError
+from exercises.runner.spark_learner import Rows, learner_class
+from exercises.runner.spark_process import words_of
+from kafka_edu.learner.learner import Learner
+
+ROWS = Rows(("a", "b"), ("int", "string"), (((2, "x"),), ((1, "y"),)), "Project", ())
+
+
+def test_rows_are_sorted_and_have_columns() -> None:
+    assert ROWS.rows == [(1, "y"), (2, "x")]
+    assert ROWS.column("b") == ["y", "x"]
+    with pytest.raises(ValueError, match="not in tuple"):
+        ROWS.column("c")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "why"),
+    [
+        ({"a": "int", "b": "string", "c": "int"}, "there is no column 'c'"),
+        ({"a": "int"}, "nobody asked for a column 'b'"),
+        ({"a": "bigint", "b": "string"}, "a is of type int, and should be bigint"),
+        ({"b": "string", "a": "int"}, "the columns are right, their order is not"),
+    ],
+)
+def test_columns_that_are_not_as_asked(wanted: dict[str, str], why: str) -> None:
+    with pytest.raises(Mismatch, match=why):
+        check_columns("build(…)", ROWS, wanted)
+    check_columns("build(…)", ROWS, {"a": "int", "b": "string"})
+
+
+def test_python_in_the_plan() -> None:
+    check_no_python("build(…)", ROWS)
+    with pytest.raises(Mismatch, match="a plan with BatchEvalPython"):
+        check_no_python("build(…)", ROWS._replace(plan="Project\n+- BatchEvalPython [f(a)]"))
+
+
+def test_records_have_the_columns_of_the_connector() -> None:
+    records = records_of([b"x", None, b"", b"y"])
+    assert [record[3:5] for record in records] == [(0, 0), (1, 0), (2, 0), (0, 1)]
+    assert all(len(record) == len(RECORDS.split(",")) for record in records)
+
+
+def test_a_minute_is_over_when_the_watermark_has_reached_its_end() -> None:
+    right = RightMinutes()
+    assert right.batch([Line(30), Line(179)]) == []
+    assert right.batch([Line(180, status=500, duration_us=9)]) == [Minute(clock(0), 1, 0, 5_000)]
+    assert right.batch([Line(59), Line(60)]) == [], "59 is dropped, 60 is not"
+    assert right.batch([Line(1_000)])[0] == Minute(clock(60), 1, 0, 5_000)
+
+
+def test_a_late_line_joins_two_sessions() -> None:
+    right = RightVisits()
+    assert right.batch([Line(0), Line(360)]) == []
+    assert right.batch([Line(240, status=500)]) == []
+    assert right.batch([Line(2_000, "b")]) == [("10.0.0.1", clock(0), clock(360), 3, True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "[UNRESOLVED_COLUMN] A column `x` cannot be resolved. SQLSTATE: 42703;\n'Project ['x]",
+            "[UNRESOLVED_COLUMN] A column `x` cannot be resolved",
+        ),
+        (
+            "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: it is late"
+            " SQLSTATE: XXKST\n=== Streaming Query ===",
+            "it is late",
+        ),
+        (
+            "An exception was thrown:\nTraceback (most recent call last):\n  File …\n"
+            "ZeroDivisionError: by zero\n",
+            "a function of yours failed in a worker: ZeroDivisionError: by zero",
+        ),
+        (
+            "An error occurred while calling o1.\n: java.lang.IllegalStateException: no\n\tat a",
+            ": java.lang.IllegalStateException: no",
+        ),
+    ],
+)
+def test_a_message_of_spark_in_one_line(text: str, words: str) -> None:
+    assert words_of(text) == words
+
+
+def test_a_step_says_what_is_right() -> None:
+    assert compared("lines", 3, 3) == ("lines", True, "3", False)
+    assert compared("lines", 3, 4).seen == "4, and 3 is right"
+
+
+def test_a_spark_job_is_graded_only_for_people_one_trusts() -> None:
+    exercise = find_exercise("16-1s")
+    assert learner_class(exercise.engine) is not Learner
+    with pytest.raises(RefusedError, match="16-1s is a Spark job, and no jail holds Spark yet"):
+        Grader(exercise, 1, Kind.NAMESPACES)
+
+
+def test_without_pyspark_the_check_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    exercise = find_exercise("16-1s")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(CheckError, match=r"is written in PySpark: run `.*setup spark` first"):
+        check_public(exercise, exercise.solution, 1)
