@@ -1,4 +1,4 @@
-"""What the public tests of all PySpark exercises of this chapter share."""
+"""Records, and checks of columns and plans, for the public tests of the PySpark exercises."""
 
 from collections.abc import Sequence
 from typing import Final

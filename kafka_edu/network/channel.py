@@ -32,7 +32,7 @@ MAX_PIPELINED_BYTES: Final = 1 << 20
 
 
 class ChannelOwner(Protocol):
-    """What a channel needs of its owner (`Processor`). Each call names the channel."""
+    """The owner of a channel (`Processor`), as the channel sees it. Each call names the channel."""
 
     bytes_in: int
 

@@ -8,7 +8,7 @@ from kafka_edu.protocol.headers import RequestHeader
 
 
 class Connection(Protocol):
-    """The connection that a request came by, as the request needs it (`KafkaChannel`)."""
+    """The connection of a request (`KafkaChannel`), as the request and its queue see it."""
 
     @property
     def connection_id(self) -> str: ...
