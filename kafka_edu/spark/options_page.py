@@ -89,6 +89,7 @@ _DIFFERENCES: Final = """## Differences from Spark's own connector
 | A topic that was deleted and created again | is read on from the old offset without an error, if the new one is longer. A shorter one is an error; with `failOnDataLoss=false` its records are not read | is found by its topic id: an error, or a new start at the first record with `failOnDataLoss=false` |
 | A checkpoint with other topics | a data loss | an error that names the topic; with `failOnDataLoss=false` both read on with the topics that the query names |
 | `subscribePattern` | a regular expression of Java | one of Python |
+| `maxRecordsPerPartition` in a batch query | is ignored | splits each partition, as in a stream |
 | No broker answers | waits as long as `kafka.default.api.timeout.ms`, a minute | the driver gives up after `fetchOffset.numRetries` rounds; a task waits as long as `kafka.default.api.timeout.ms` |
 | `kafka.security.protocol` | all | PLAINTEXT only |
 | Consumer group | one for each query, without commits | none |

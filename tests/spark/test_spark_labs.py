@@ -31,7 +31,9 @@ def test_the_reference_passes_with_the_hidden_tests(exercise: Exercise) -> None:
     assert {one.part for one in verdict.public} == {"public", "hidden"}
 
 
-@pytest.mark.parametrize("exercise", [EXERCISES[0], EXERCISES[-1]], ids=lambda one: one.id)
+@pytest.mark.parametrize(
+    "exercise", [one for one in EXERCISES if one.id in ("16-1s", "16-4s")], ids=lambda one: one.id
+)
 def test_a_wrong_answer_fails_for_its_own_reason(exercise: Exercise) -> None:
     drawn = random.Random(exercise.id).sample(wrong_answers(exercise), 1)
     assert [proof.seen for proof in prove_wrong(drawn, SEED) if not proof.as_expected] == []
@@ -54,7 +56,7 @@ def test_the_starter_with_a_comment_fails_and_says_what_is_asked(tmp_path: Path)
     assert "build is not written yet: it returns a DataFrame" in outcome.message
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda one: one.id)
+@pytest.mark.parametrize("exercise", [one for one in EXERCISES if one.live], ids=lambda one: one.id)
 def test_the_reference_works_with_a_live_cluster(exercise: Exercise) -> None:
     """16-4s: its driver is killed three times."""
     steps = list(live_part(exercise).check_live(exercise, None, lambda _: None, 60.0))

@@ -3,6 +3,7 @@
 import pytest
 
 from exercises.ch16_spark.ex03s_sessions.public_tests import RightVisits
+from exercises.ch16_spark.ex09s_remembers.public_tests import Order, RightOrders
 from exercises.ch16_spark.jobs import (
     RECORDS,
     check_columns,
@@ -63,6 +64,18 @@ def test_a_minute_is_over_when_the_watermark_has_reached_its_end() -> None:
     assert right.batch([Line(180, status=500, duration_us=9)]) == [Minute(clock(0), 1, 0, 5_000)]
     assert right.batch([Line(59), Line(60)]) == [], "59 is dropped, 60 is not"
     assert right.batch([Line(1_000)])[0] == Minute(clock(60), 1, 0, 5_000)
+
+
+def test_an_order_is_forgotten_two_minutes_later_and_guests_are_never_dropped() -> None:
+    right = RightOrders()
+    assert right.batch([Order("a", 10), Order("a", 55), Order(None, 12)]) == [
+        Order("a", 10),
+        Order(None, 12),
+    ]
+    assert right.batch([Order(None, 12), Order("a", 125)]) == [Order(None, 12)]
+    assert right.batch([Order("b", 250)]) == [Order("b", 250)]
+    assert right.batch([Order("a", 251)]) == [Order("a", 251)], "it is forgotten at 130"
+    assert right.batch([Order("c", 131)]) == [], "later than the watermark, 131"
 
 
 def test_a_late_line_joins_two_sessions() -> None:

@@ -1,0 +1,1 @@
+"""Exercise 16-9s: a stream that remembers for ever, to be mended."""
