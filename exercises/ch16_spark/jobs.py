@@ -1,4 +1,4 @@
-"""Records, and checks of columns and plans, for the public tests of the PySpark exercises."""
+"""Records, and checks of columns and plans. The tests of the PySpark exercises share them."""
 
 from collections.abc import Sequence
 from typing import Final
