@@ -48,9 +48,11 @@ def test_the_starter_with_a_comment_fails_and_says_what_is_asked(tmp_path: Path)
     assert "build is not written yet: it returns a DataFrame" in outcome.message
 
 
-@pytest.mark.parametrize("exercise", [one for one in EXERCISES if one.live], ids=lambda one: one.id)
+@pytest.mark.parametrize(
+    "exercise", [one for one in EXERCISES if one.live and one.id != "16-4s"], ids=lambda one: one.id
+)
 def test_the_reference_works_with_a_live_cluster(exercise: Exercise) -> None:
-    """16-4s: its driver is killed three times."""
+    """That of 16-4s, with its kills, is in the long tier."""
     steps = list(live_part(exercise).check_live(exercise, None, lambda _: None, 60.0))
     assert [(step.says, step.seen) for step in steps if not step.passed] == []
     assert len(steps) >= 3
