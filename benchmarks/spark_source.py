@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafka_edu.cli.report import Report
 from kafka_edu.cli.spark_options import require_spark
+from kafka_edu.clients.web_log.access_log import STATUS
 from kafka_edu.common.maven_jars import PeerMissing
 from kafka_edu.common.python_process import command_line
-from kafka_edu.spark.access_log import STATUS
 from kafka_edu.spark.java_gateway import SparkStartError
 from kafka_edu.spark.source_errors import SourceError
 from kafka_edu.supervisor.cluster import running_cluster
@@ -142,7 +142,7 @@ def lines(rows: int) -> Iterator[bytes]:
     """Yield lines of a generated web log, each filled up to 200 bytes. Longer ones are left out,
     and those with other bytes than ASCII or without a status.
     """
-    from kafka_edu.spark.log_generator import LogGenerator, LogSettings
+    from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
 
     has_status = re.compile(STATUS.encode()).match
     generator = LogGenerator(LogSettings(seed=SEED))

@@ -31,7 +31,7 @@ from kafka_edu.cli.demo_topic import (
 )
 from kafka_edu.cli.progress import STANDSTILL_S, Progress
 from kafka_edu.cli.report import Report
-from kafka_edu.clients.web_log import WebLog
+from kafka_edu.clients.web_log.records import endless_lines
 from kafka_edu.common.python_process import command_line
 from kafka_edu.protocol.api_keys import ApiKey
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
@@ -165,7 +165,7 @@ def run(
     if not boots(address, STANDSTILL_S):
         raise ClusterError(f"no client boots on the proxy: {proxy.said()}")
     bytes_before = bytes_into(cluster)
-    producer = LogProducer(address, TOPIC, WebLog(7), rate)
+    producer = LogProducer(address, TOPIC, endless_lines(7), rate)
     consumer = LogConsumer(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     try:
         began = time.monotonic()

@@ -25,7 +25,7 @@ from kafka_edu.cli.demo_frame import json_option, zookeeper_option
 from kafka_edu.cli.demo_topic import BROKERS, admin_client, create_topic
 from kafka_edu.cli.progress import Progress, wait_while_moving
 from kafka_edu.cli.report import Report
-from kafka_edu.clients.web_log import WebLog
+from kafka_edu.clients.web_log.records import endless_lines
 from kafka_edu.common.python_process import command_line
 from kafka_edu.supervisor.cluster import Cluster, is_up, start_cluster
 from kafka_edu.supervisor.cluster_folder import ClusterFolder
@@ -168,7 +168,7 @@ def stream(
         f"[green]●[/] topic {TOPIC}: {PARTITIONS} partitions on 3 brokers each,"
         " min.insync.replicas 2"
     )
-    producer = LogProducer(cluster.bootstrap_servers, TOPIC, WebLog(seed), rate)
+    producer = LogProducer(cluster.bootstrap_servers, TOPIC, endless_lines(seed), rate)
     consumer = LogConsumer(cluster.bootstrap_servers, TOPIC, PARTITIONS)
     try:
         began = time.monotonic()

@@ -43,7 +43,7 @@ from kafka_edu.coordinator.coordinator_type import partition_for
 from kafka_edu.supervisor.cluster import Cluster, ClusterError, running_cluster
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.log_truth import LogTruth
+    from kafka_edu.clients.web_log.truth import LogTruth
     from kafka_edu.spark.pipeline_answers import Comparison
     from kafka_edu.spark.pipeline_settings import PipelineSettings
     from kafka_edu.spark.standalone_cluster import StandaloneCluster
@@ -73,7 +73,7 @@ class LogFeed:
     """Writes a log at a rate, in a thread of its own. `finish` writes the rest at once."""
 
     def __init__(self, bootstrap_servers: str, settings: "PipelineSettings", seed: int) -> None:
-        from kafka_edu.spark.log_generator import LogGenerator, LogSettings
+        from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
         from kafka_edu.spark.log_topic import TopicWriter
 
         shape = LogSettings(
@@ -109,7 +109,7 @@ class LogFeed:
         self._thread.start()
 
     def _run(self, lines: int, rate: int) -> None:
-        from kafka_edu.spark.log_topic import records
+        from kafka_edu.clients.web_log.records import records
         from kafka_edu.spark.web_log_topic import TopicNotFilled
 
         try:

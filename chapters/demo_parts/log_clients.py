@@ -23,7 +23,7 @@ from kafka.errors import KafkaError
 
 from kafka_edu.cli.progress import Progress, Standstill
 from kafka_edu.clients.paced_producer import PacedProducer
-from kafka_edu.clients.web_log import WebLogLine
+from kafka_edu.clients.web_log.records import LogLine
 
 from .numbered_clients import ClientGaveUp
 
@@ -47,14 +47,14 @@ class LogProducer:
     """Sends the web log at a steady rate with acks=all and idempotence, and keeps each ack."""
 
     def __init__(
-        self, bootstrap_servers: str, topic: str, lines: Iterator[WebLogLine], records_a_second: int
+        self, bootstrap_servers: str, topic: str, lines: Iterator[LogLine], records_a_second: int
     ) -> None:
         self.acked: dict[int, Acked] = {}
         self.failed: list[str] = []
         self.produced_status: Counter[int] = Counter()
         self._topic = topic
         self._lines = lines
-        self._line: WebLogLine | None = None
+        self._line: LogLine | None = None
         """A line that could not be handed over yet."""
         # idempotence has retries, acks and order taken care of; a record is given up only when it
         # has waited for two minutes
@@ -100,8 +100,8 @@ class LogProducer:
         try:
             self._producer.produce(
                 self._topic,
-                value=line.text.encode(),
-                key=line.visitor.encode(),
+                value=line.record.value,
+                key=line.record.key,
                 headers={ID_HEADER: str(number).encode()},
                 on_delivery=on_delivery,
             )

@@ -20,7 +20,7 @@ from ..runner.topics import make_topic
 from ..runner.verdict import Step
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.log_truth import LogTruth
+    from kafka_edu.clients.web_log.truth import LogTruth
 
 TOPIC: Final = "access-log"
 CLUSTER: Final = "lab-spark"
@@ -71,7 +71,7 @@ def fill(cluster: Cluster, lines: int = LINES, *, clock: bool = False) -> "LogTr
     """Fill the topic with a log that a new seed chooses; with `clock`, a last line carries the time
     on, so that all minutes and sessions end. Return the right answers. Raises ClusterError.
     """
-    from kafka_edu.spark.log_generator import LogSettings
+    from kafka_edu.clients.web_log.generator import LogSettings
     from kafka_edu.spark.pipeline_log import LogFeeder
     from kafka_edu.spark.pipeline_settings import PipelineSettings
     from kafka_edu.spark.web_log_topic import TopicNotFilled

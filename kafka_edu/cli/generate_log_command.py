@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from kafka_edu.cli.report import Report
-from kafka_edu.common.package_group import PackageGroupError, ensure_group
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.log_block import LogBlock
-    from kafka_edu.spark.log_generator import LogGenerator
+    from kafka_edu.clients.web_log.block import LogBlock
+    from kafka_edu.clients.web_log.generator import LogGenerator
 
 STANDARD_OUTPUT: Final = "-"
 Write = Callable[["LogBlock", bytes], None]
@@ -98,11 +97,7 @@ def generate_log(
         raise click.UsageError(
             f"--start {start} is no time: write it as 2018-08-01T18:00"
         ) from None
-    try:
-        ensure_group("spark", "numpy")
-    except PackageGroupError as error:
-        raise click.ClickException(str(error)) from error
-    from kafka_edu.spark.log_generator import LogGenerator, LogSettings
+    from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
     from kafka_edu.spark.web_log_topic import TopicNotFilled
 
     settings = LogSettings(seed, start_ms, lines_a_second, window, gap, watermark, late, too_late)
@@ -158,7 +153,8 @@ def _to_file(output: str) -> Iterator[Write]:
 def _to_topic(
     bootstrap_server: str, topic: str, partitions: int, replication_factor: int, append: bool
 ) -> Iterator[Write]:
-    from kafka_edu.spark.log_topic import TopicWriter, records, records_in_topic, require_brokers
+    from kafka_edu.clients.web_log.records import records
+    from kafka_edu.spark.log_topic import TopicWriter, records_in_topic, require_brokers
     from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic
 
     require_brokers(bootstrap_server)

@@ -66,9 +66,9 @@ def status_codes(
     from rich.table import Table
 
     from kafka_edu.cli.report import Report
-    from kafka_edu.spark.log_topic import require_brokers
+    from kafka_edu.spark.log_topic import fill_topic, require_brokers
     from kafka_edu.spark.status_codes import count_status_codes
-    from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic, fill_topic
+    from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic
     from kafka_edu.supervisor.cluster import running_cluster
 
     console = Console()

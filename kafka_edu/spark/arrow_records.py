@@ -26,9 +26,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kafka_edu.common.arrays import Bools, Bytes, Int64s, Numbers
 from kafka_edu.protocol.types import ProtocolError, read_varint
 from kafka_edu.spark import crc32c
-from kafka_edu.spark.arrays import Bools, Bytes, Int64s, Numbers
 from kafka_edu.spark.record_codecs import CodecError, decompress
 from kafka_edu.spark.source_errors import CorruptBatchError
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PACKAGE: Final = "kafka_edu"
 NAME: Final = "kafka_edu_code.zip"
 #: The modules whose functions and classes Spark sends to executors by name.
-ROOTS: Final = ("kafka_edu.spark.data_source", "kafka_edu.spark.access_log")
+ROOTS: Final = ("kafka_edu.spark.data_source", "kafka_edu.clients.web_log.access_log")
 
 _FOLDER: Final = Path(__file__).resolve().parents[1]
 #: The oldest time that a zip can hold: the same code gives the same bytes on each day.

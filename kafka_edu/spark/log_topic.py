@@ -1,39 +1,23 @@
 """Write a generated web log to a topic, by an unmodified producer (confluent-kafka)."""
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from kafka_edu.clients.admin import BootstrapAddressError
 from kafka_edu.clients.admin.brokers import parse_addresses
+from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
+from kafka_edu.clients.web_log.records import LogRecord, records
+from kafka_edu.clients.web_log.truth import LogTruth
 from kafka_edu.spark.web_log_topic import TopicNotFilled
-
-if TYPE_CHECKING:
-    from kafka_edu.spark.log_block import LogBlock
 
 TIMEOUT_S: Final = 30.0
 FLUSH_S: Final = 120.0
 ANSWER_S: Final = 10.0
 QUIET: Final = {"log_level": 0}
 """librdkafka writes no lines of its own: what goes wrong is in the one message of this module."""
-
-
-class LogRecord(NamedTuple):
-    """A line as a record. The first word of a line is its client, and keeps a session in order."""
-
-    value: bytes
-    key: bytes | None
-    timestamp_ms: int
-
-
-def records(block: "LogBlock", lines: bytes) -> Iterator[LogRecord]:
-    """Yield a block line by line. The timestamp is when the line was written, not when the request
-    came: the difference is how late the line is.
-    """
-    for value, arrival_ms in zip(lines.split(b"\n")[:-1], block.arrival_ms.tolist(), strict=True):
-        yield LogRecord(value, value.partition(b" ")[0] or None, arrival_ms)
 
 
 def require_brokers(bootstrap_servers: str) -> None:
@@ -135,3 +119,17 @@ class TopicWriter:
     def _raise_if_failed(self) -> None:
         if self._failed:
             raise TopicNotFilled(self._failed)
+
+
+def fill_topic(bootstrap_servers: str, topic: str, lines: int, seed: int) -> LogTruth:
+    """Write `lines` lines of a log without bad lines, with acks=all. Return their true counts.
+
+    Raises TopicNotFilled if a line was not acknowledged.
+    """
+    generator = LogGenerator(LogSettings(seed, has_bad_lines=False))
+    writer = TopicWriter(bootstrap_servers, topic)
+    while (left := lines - generator.truth.lines) > 0:
+        block = generator.next_block(left)
+        writer.send(records(block, generator.text.lines(block)))
+    writer.flush()
+    return generator.truth

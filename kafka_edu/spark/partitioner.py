@@ -7,7 +7,7 @@ those of any Java producer. Rows without a key stick to one partition for the le
 import numpy as np
 import pyarrow as pa
 
-from kafka_edu.spark.arrays import Bools, Int64s
+from kafka_edu.common.arrays import Bools, Int64s
 
 _SEED, _M, _MASK = 0x9747B28C, 0x5BD1E995, 0xFFFF_FFFF
 

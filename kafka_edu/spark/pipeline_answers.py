@@ -7,12 +7,12 @@ crash: all are held against the same truth, number by number.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafka_edu.spark.log_truth import WindowTruth
+from kafka_edu.clients.web_log.truth import WindowTruth
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from kafka_edu.spark.log_truth import LogTruth
+    from kafka_edu.clients.web_log.truth import LogTruth
 
 Window = WindowTruth
 

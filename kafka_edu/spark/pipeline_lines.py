@@ -36,7 +36,7 @@ from pyspark.sql.functions import (
     when,
 )
 
-from kafka_edu.spark.access_log import MONTHS, Reason
+from kafka_edu.clients.web_log.access_log import MONTHS, Reason
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from kafka_edu.spark.access_log import MONTHS
-from kafka_edu.spark.log_generator import LogGenerator, LogSettings
+from kafka_edu.clients.web_log.access_log import MONTHS
+from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
+from kafka_edu.clients.web_log.records import LogRecord, records
 from kafka_edu.spark.log_topic import (
     QUIET,
     TIMEOUT_S,
-    LogRecord,
     TopicWriter,
-    records,
     records_in_topic,
 )
 from kafka_edu.spark.web_log_topic import TopicNotFilled
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.log_truth import LogTruth
+    from kafka_edu.clients.web_log.truth import LogTruth
     from kafka_edu.spark.pipeline_settings import PipelineSettings
 
 SLICES_A_SECOND: Final = 20

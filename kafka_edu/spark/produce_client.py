@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
+from kafka_edu.common.arrays import Int64s
 from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.protocol.messages.find_coordinator import (
@@ -32,7 +33,6 @@ from kafka_edu.protocol.messages.produce import (
 )
 from kafka_edu.protocol.schema import Message
 from kafka_edu.protocol.types import ProtocolError
-from kafka_edu.spark.arrays import Int64s
 from kafka_edu.spark.brokers import MOVED, Address, Brokers, Refused, reason_of
 from kafka_edu.spark.record_encoder import Producer, Rows, batches_of, encode_batch
 from kafka_edu.spark.sink_options import ProducerOptions

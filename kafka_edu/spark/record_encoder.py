@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_edu.common.arrays import Int64s
 from kafka_edu.record.record import append_varint
-from kafka_edu.spark.arrays import Int64s
 from kafka_edu.spark.arrow_records import BATCH, ENTRY_BYTES, TRANSACTIONAL_BIT
 from kafka_edu.spark.crc32c import crc32c
 from kafka_edu.spark.record_codecs import compress

@@ -16,8 +16,8 @@ from typing import BinaryIO, Final
 import numpy as np
 import pyarrow as pa
 
+from kafka_edu.common.arrays import Int64s
 from kafka_edu.log.log_file_names import INDEX_SUFFIX
-from kafka_edu.spark.arrays import Int64s
 from kafka_edu.spark.arrow_records import (
     BATCH,
     CODEC_BITS,

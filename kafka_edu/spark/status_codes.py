@@ -8,7 +8,7 @@ import re
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, count, regexp_extract
 
-from kafka_edu.spark.access_log import STATUS
+from kafka_edu.clients.web_log.access_log import STATUS
 from kafka_edu.spark.connectors import Connector, format_of, start_session
 
 

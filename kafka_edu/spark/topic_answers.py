@@ -23,7 +23,7 @@ from kafka_edu.spark.pipeline_answers import (
 from kafka_edu.spark.web_log_topic import TopicNotFilled
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.log_truth import LogTruth
+    from kafka_edu.clients.web_log.truth import LogTruth
 
 
 class TopicWindows(NamedTuple):

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.log_truth import LogTruth
+    from kafka_edu.clients.web_log.truth import LogTruth
     from kafka_edu.spark.pipeline_settings import PipelineSettings
 
 LINES = 12_000
@@ -26,8 +26,8 @@ def write_records(folder: Path, settings: "PipelineSettings") -> "LogTruth":
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from kafka_edu.spark.log_generator import LogGenerator, LogSettings
-    from kafka_edu.spark.log_topic import LogRecord, records
+    from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
+    from kafka_edu.clients.web_log.records import LogRecord, records
     from kafka_edu.spark.pipeline_log import clock_record
 
     made = LogGenerator(

@@ -7,13 +7,12 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
 from kafka_edu.cli.generate_log_command import generate_log
-from kafka_edu.spark.access_log import (
+from kafka_edu.clients.web_log.access_log import (
     AccessLine,
     Quarantined,
     nearest_rank,
@@ -21,11 +20,9 @@ from kafka_edu.spark.access_log import (
     sessions,
     window_start,
 )
-from kafka_edu.spark.bad_lines import MAKERS
-from kafka_edu.spark.log_catalogue import AGENTS, Visitor
-
-if TYPE_CHECKING:
-    from kafka_edu.spark.log_generator import LogGenerator
+from kafka_edu.clients.web_log.bad_lines import MAKERS
+from kafka_edu.clients.web_log.catalogue import AGENTS, Visitor
+from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
 
 pytestmark = pytest.mark.spark
 
@@ -37,19 +34,11 @@ GOLDEN = "2554acd4a8d4fd2105c87b500e9fc3ed57fb9c82c58fa88f589f2a6e2411e706"
 LINES_A_SECOND = 25.0
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _numpy() -> None:
-    """Skip where numpy is not installed, so each test imports what needs it."""
-    pytest.importorskip("numpy", reason="numpy is not installed: ./kafka-edu setup spark")
-
-
-def generator(seed: int, lines_a_second: float = LINES_A_SECOND) -> "LogGenerator":
-    from kafka_edu.spark.log_generator import LogGenerator, LogSettings
-
+def generator(seed: int, lines_a_second: float = LINES_A_SECOND) -> LogGenerator:
     return LogGenerator(LogSettings(seed, lines_a_second=lines_a_second))
 
 
-def written(made: "LogGenerator", lines: int) -> bytes:
+def written(made: LogGenerator, lines: int) -> bytes:
     text = b""
     while made.truth.lines < lines:
         text += made.text.lines(made.next_block(lines - made.truth.lines))
@@ -57,7 +46,7 @@ def written(made: "LogGenerator", lines: int) -> bytes:
 
 
 @pytest.fixture(scope="module", params=[3, 8])
-def log(request: pytest.FixtureRequest) -> tuple["LogGenerator", list[bytes]]:
+def log(request: pytest.FixtureRequest) -> tuple[LogGenerator, list[bytes]]:
     made = generator(request.param)
     return made, written(made, LINES).split(b"\n")[:-1]
 
@@ -74,7 +63,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
 
 
 def test_bad_lines_are_as_many_as_the_truth_says(
-    log: tuple["LogGenerator", list[bytes]],
+    log: tuple[LogGenerator, list[bytes]],
 ) -> None:
     made, lines = log
     reasons = Counter(one.reason.value for one in map(parse, lines) if isinstance(one, Quarantined))
@@ -84,7 +73,7 @@ def test_bad_lines_are_as_many_as_the_truth_says(
     assert set(reasons) == {reason.value for reason, _ in MAKERS}
 
 
-def test_counts_are_those_of_a_plain_reader(log: tuple["LogGenerator", list[bytes]]) -> None:
+def test_counts_are_those_of_a_plain_reader(log: tuple[LogGenerator, list[bytes]]) -> None:
     made, lines = log
     found = list(good(lines))
     assert Counter(one.status for one in found) == made.truth.by_status
@@ -97,7 +86,7 @@ def test_counts_are_those_of_a_plain_reader(log: tuple["LogGenerator", list[byte
 
 
 def test_windows_and_late_lines_are_those_of_a_plain_reader(
-    log: tuple["LogGenerator", list[bytes]],
+    log: tuple[LogGenerator, list[bytes]],
 ) -> None:
     made, lines = log
     latest_s = late = 0
@@ -131,7 +120,7 @@ def test_windows_and_late_lines_are_those_of_a_plain_reader(
             )
 
 
-def test_no_line_is_nearly_too_late(log: tuple["LogGenerator", list[bytes]]) -> None:
+def test_no_line_is_nearly_too_late(log: tuple[LogGenerator, list[bytes]]) -> None:
     """A job that moves its watermark in steps must come to the same answer."""
     made, lines = log
     latest_s = 0
@@ -143,7 +132,7 @@ def test_no_line_is_nearly_too_late(log: tuple["LogGenerator", list[bytes]]) -> 
     assert not [one for one in behind_s if watermark_s // 2 < one < 2 * watermark_s + 300]
 
 
-def test_sessions_are_those_of_a_plain_reader(log: tuple["LogGenerator", list[bytes]]) -> None:
+def test_sessions_are_those_of_a_plain_reader(log: tuple[LogGenerator, list[bytes]]) -> None:
     made, lines = log
     times = defaultdict[str, list[int]](list)
     for line in good(lines):
@@ -168,7 +157,7 @@ def test_clients_come_again() -> None:
 def test_windows_that_are_closed_early_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = generator(4)
     written(expected, 150_000)
-    monkeypatch.setattr("kafka_edu.spark.log_truth.HELD_LINES", 10_000)
+    monkeypatch.setattr("kafka_edu.clients.web_log.truth.HELD_LINES", 10_000)
     made = generator(4)
     written(made, 150_000)
     assert made.truth.windows == expected.truth.windows
@@ -195,8 +184,6 @@ def test_a_burst_breaks_a_part_of_the_shop() -> None:
 
 
 def test_the_evening_is_busier_than_the_morning() -> None:
-    from kafka_edu.spark.log_generator import LogGenerator, LogSettings
-
     made = LogGenerator(LogSettings(2, lines_a_second=3.0))
     written(made, 3 * 86_400)
     by_hour = Counter[int]()
@@ -206,8 +193,6 @@ def test_the_evening_is_busier_than_the_morning() -> None:
 
 
 def test_settings_that_contradict_each_other_are_refused() -> None:
-    from kafka_edu.spark.log_generator import LogSettings
-
     assert LogSettings(1).problem() == ""
     assert "choose at least 180 s" in LogSettings(1, gap_s=60).problem()
     assert "whole minute" in LogSettings(1, start_ms=1).problem()

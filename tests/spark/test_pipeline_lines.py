@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_edu.spark.access_log import AccessLine, Quarantined, parse
+from kafka_edu.clients.web_log.access_log import AccessLine, Quarantined, parse
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -29,7 +29,7 @@ def records(spark: "SparkSession", values: list[bytes | None], written: datetime
 
 
 def generated(lines: int) -> list[bytes]:
-    from kafka_edu.spark.log_generator import LogGenerator, LogSettings
+    from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
 
     made = LogGenerator(LogSettings(5, lines_a_second=25.0))
     return made.text.lines(made.next_block(lines)).split(b"\n")[:-1]

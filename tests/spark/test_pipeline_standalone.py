@@ -67,9 +67,9 @@ def test_the_pipeline_finds_the_truth_on_two_workers(
     connector: str,
     mode: str,
 ) -> None:
+    from kafka_edu.clients.web_log.generator import LogSettings
     from kafka_edu.spark.bare_python import make_bare_python
     from kafka_edu.spark.connectors import Connector
-    from kafka_edu.spark.log_generator import LogSettings
     from kafka_edu.spark.pipeline_answers import compare, read_answers
     from kafka_edu.spark.pipeline_log import LogFeeder, topic_ends
     from kafka_edu.spark.pipeline_settings import PipelineSettings

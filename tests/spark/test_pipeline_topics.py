@@ -29,7 +29,7 @@ def test_a_repeated_batch_is_in_its_topics_once(
     one_shuffle: "SparkSession", tmp_path: Path
 ) -> None:
     """Removing the last commits from the checkpoint makes Spark repeat the last batch."""
-    from kafka_edu.spark.log_generator import LogSettings
+    from kafka_edu.clients.web_log.generator import LogSettings
     from kafka_edu.spark.pipeline import (
         DOUBLES_TOPIC,
         LINES_TOPIC,

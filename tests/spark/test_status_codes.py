@@ -3,13 +3,14 @@ generator's true counts.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 import pytest
 from click.testing import CliRunner
 
 from kafka_edu.cli.spark_command import status_codes
-from kafka_edu.clients.web_log import WebLog
-from kafka_edu.spark.web_log_topic import create_topic, fill_topic
+from kafka_edu.clients.web_log.records import endless_lines
+from kafka_edu.spark.web_log_topic import create_topic
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 
 pytestmark = pytest.mark.spark
@@ -24,13 +25,13 @@ def cluster() -> Iterator[Cluster]:
 def test_the_pattern_finds_the_status_of_every_line() -> None:
     from kafka_edu.spark.status_codes import status_of
 
-    log = WebLog(3)
-    for _ in range(2000):
-        line = next(log)
-        assert status_of(line.text) == str(line.status), line.text
+    for line in islice(endless_lines(3), 2000):
+        text = line.record.value.decode()
+        assert status_of(text) == str(line.status), text
 
 
 def test_spark_counts_what_was_written(cluster: Cluster) -> None:
+    from kafka_edu.spark.log_topic import fill_topic
     from kafka_edu.spark.status_codes import count_status_codes
 
     create_topic(cluster.bootstrap_servers, "web", 3, 3)

@@ -257,7 +257,7 @@ def _topic(steps: "Steps", settings: "PipelineSettings", run: "Run") -> "tuple[L
     The modes that read a full topic get it filled here. Raises TopicNotFilled.
     """
     from kafka_edu.cli.pipeline.run import Mode, fill
-    from kafka_edu.spark.log_generator import LogSettings
+    from kafka_edu.clients.web_log.generator import LogSettings
     from kafka_edu.spark.log_topic import brokers_up
     from kafka_edu.spark.pipeline_log import LogFeeder
     from kafka_edu.spark.web_log_topic import create_topic

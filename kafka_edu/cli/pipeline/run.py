@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kafka_edu.cli.pipeline.screen import Screen
-    from kafka_edu.spark.log_truth import LogTruth
+    from kafka_edu.clients.web_log.truth import LogTruth
     from kafka_edu.spark.pipeline_answers import Answers, Comparison
     from kafka_edu.spark.pipeline_log import LogFeeder
     from kafka_edu.spark.pipeline_settings import PipelineSettings

@@ -3,7 +3,7 @@
 from random import Random
 
 from exercises.ch16_spark.log_lines import NAMES, Parts, cut, random_line, spoilt
-from kafka_edu.spark.access_log import AccessLine, parse
+from kafka_edu.clients.web_log.access_log import AccessLine, parse
 
 
 def test_the_pipelines_own_parser_agrees() -> None:

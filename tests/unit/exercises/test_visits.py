@@ -3,7 +3,7 @@
 from random import Random
 
 from exercises.ch16_spark.visits import COLUMNS, RightSessions
-from kafka_edu.spark.access_log import sessions
+from kafka_edu.clients.web_log.access_log import sessions
 
 
 def test_they_are_those_of_the_pipeline() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_edu.spark.access_log import AccessLine, parse
+from kafka_edu.clients.web_log.access_log import AccessLine, parse
 
 
 @pytest.fixture(autouse=True)
@@ -14,7 +14,7 @@ def _spark() -> None:
 
 
 def test_a_wrong_number_is_one_difference() -> None:
-    from kafka_edu.spark.log_generator import LogGenerator, LogSettings
+    from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
     from kafka_edu.spark.pipeline_answers import Answers, compare
 
     made = LogGenerator(LogSettings(3, lines_a_second=4.0))
@@ -118,7 +118,7 @@ def test_an_unfinished_batch_is_planned_and_not_done(tmp_path: Path) -> None:
 
 
 def test_the_topics_answers_next_to_the_truth() -> None:
-    from kafka_edu.spark.log_generator import LogGenerator, LogSettings
+    from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
     from kafka_edu.spark.topic_answers import (
         TopicLines,
         TopicWindows,

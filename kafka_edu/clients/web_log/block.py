@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from kafka_edu.spark.arrays import Int64s
+from kafka_edu.common.arrays import Int64s
 
 
 class LogBlock(NamedTuple):

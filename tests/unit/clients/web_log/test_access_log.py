@@ -1,11 +1,8 @@
 """Reading access logs: each kind of bad line has its reason; windows, percentiles, sessions."""
 
-from itertools import islice
-
 import pytest
 
-from kafka_edu.clients.web_log import WebLog
-from kafka_edu.spark.access_log import (
+from kafka_edu.clients.web_log.access_log import (
     AccessLine,
     Quarantined,
     Reason,
@@ -78,16 +75,6 @@ def test_a_line_that_is_cut_anywhere_before_its_last_field_is_never_good() -> No
     reasons = {one.reason for one in found if isinstance(one, Quarantined)}
     # A cut can also leave a field that is whole but wrong: a status of one digit.
     assert reasons == {Reason.CUT, Reason.BAD_STATUS}
-
-
-def test_the_log_of_the_chapters_lacks_only_the_request_time() -> None:
-    for line in islice(WebLog(seed=4), 2_000):
-        text = line.text.encode()
-        assert parse(text) == Quarantined(text, Reason.CUT)
-        found = parse(text + b" 5")
-        assert isinstance(found, AccessLine)
-        assert (found.client, found.status, found.size) == (line.visitor, line.status, line.size)
-        assert (found.path, found.time_s) == (line.path, line.time_ms // 1000)
 
 
 def test_times_have_zones() -> None:

@@ -1,4 +1,4 @@
-"""The right answers for a web log, counted while `log_generator` makes it and not by reading lines.
+"""The right answers for a web log, counted while `generator` makes it and not by reading lines.
 
 `late` and `too late` are facts of the order of the lines: a line is late if a line before it has a
 later time, and too late if that time is later by more than the watermark. A streaming job may drop
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from kafka_edu.spark import bad_lines, log_catalogue
-from kafka_edu.spark.arrays import Bools, Int64s
-from kafka_edu.spark.log_catalogue import Visitor
+from kafka_edu.clients.web_log import bad_lines, catalogue
+from kafka_edu.clients.web_log.catalogue import Visitor
+from kafka_edu.common.arrays import Bools, Int64s
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.log_block import LogBlock
+    from kafka_edu.clients.web_log.block import LogBlock
 
 
 PERCENT: Final = 99
@@ -118,7 +118,7 @@ class LogTruth:
         """Good lines that came after a line with a later time, but within the watermark."""
         self.too_late = 0
         self.bytes_sent = 0
-        self._requests = log_catalogue.requests()
+        self._requests = catalogue.requests()
         self._status: Int64s = np.zeros(MAX_STATUS, np.int64)
         self._request: Int64s = np.zeros(len(self._requests), np.int64)
         self._visitor: Int64s = np.zeros(len(Visitor), np.int64)

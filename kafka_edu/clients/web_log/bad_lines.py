@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from kafka_edu.spark.access_log import Reason
+from kafka_edu.clients.web_log.access_log import Reason
 
 #: The longest text that a maker adds to the line.
 ADDED_BYTES: Final = 24

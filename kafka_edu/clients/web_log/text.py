@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kafka_edu.spark import bad_lines, log_catalogue
-from kafka_edu.spark.access_log import MONTHS
-from kafka_edu.spark.arrays import Bytes, Int64s, Texts
-from kafka_edu.spark.log_catalogue import Visitor
+from kafka_edu.clients.web_log import bad_lines, catalogue
+from kafka_edu.clients.web_log.access_log import MONTHS
+from kafka_edu.clients.web_log.catalogue import Visitor
+from kafka_edu.common.arrays import Bytes, Int64s, Texts
 
 if TYPE_CHECKING:
-    from kafka_edu.spark.log_block import LogBlock
+    from kafka_edu.clients.web_log.block import LogBlock
 
 
 USERS: Final = 2_000
@@ -40,7 +40,7 @@ class LogText:
     users: Final = USERS
 
     def __init__(self) -> None:
-        requests = log_catalogue.requests()
+        requests = catalogue.requests()
         self._second = padded(f"10.{one}." for one in range(256))
         self._third = padded(f"{one}." for one in range(256))
         self._fourth = padded(f"{one}" for one in range(256))
@@ -64,9 +64,9 @@ class LogText:
             ]
         )
         self._referrer = padded(
-            [' "-" "', *(f' "{log_catalogue.SITE}{one.path}" "' for one in requests)]
+            [' "-" "', *(f' "{catalogue.SITE}{one.path}" "' for one in requests)]
         )
-        self._agent = padded(f'{one.name}" ' for one in log_catalogue.AGENTS)
+        self._agent = padded(f'{one.name}" ' for one in catalogue.AGENTS)
         self._dates = padded(["01/Jan/1970:"])
         self._first_day = 0
         self._line = np.dtype(

@@ -1,4 +1,5 @@
-"""Make a web log of known answers, fast enough to feed a cluster: the source of the Spark lab.
+"""Make a web log of known answers, fast enough to feed a cluster: the lines of
+demos, labs and the Spark pipeline.
 
     generator = LogGenerator(LogSettings(seed=7))
     block = generator.next_block()
@@ -13,20 +14,19 @@ shop breaks, and its requests end with a 5xx status (a *burst*). The log has its
 
 Work is done on blocks of many lines by numpy, about 1 µs a line. Randomness is `PCG64.random_raw`,
 whose numbers never change between versions of numpy, and tables of whole numbers
-(`log_catalogue`), so the same settings give the same bytes everywhere.
+(`catalogue`), so the same settings give the same bytes everywhere.
 """
 
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from kafka_edu.clients.web_log import DEFAULT_START_MS
-from kafka_edu.spark import log_catalogue as catalogue
-from kafka_edu.spark.arrays import Int64s
-from kafka_edu.spark.log_block import LogBlock
-from kafka_edu.spark.log_catalogue import CHOICES, Visitor
-from kafka_edu.spark.log_text import LogText
-from kafka_edu.spark.log_truth import LogTruth
+from kafka_edu.clients.web_log import catalogue
+from kafka_edu.clients.web_log.block import LogBlock
+from kafka_edu.clients.web_log.catalogue import CHOICES, Visitor
+from kafka_edu.clients.web_log.text import LogText
+from kafka_edu.clients.web_log.truth import LogTruth
+from kafka_edu.common.arrays import Int64s
 
 DAY_MS: Final = 86_400_000
 UNIT: Final = 1 << 16
@@ -50,7 +50,7 @@ class LogSettings(NamedTuple):
     """The shape of a log. Times are in seconds of the log's own time."""
 
     seed: int
-    start_ms: int = DEFAULT_START_MS
+    start_ms: int = catalogue.DEFAULT_START_MS
     """Milliseconds since 1970, UTC, a whole minute."""
     lines_a_second: float = 200.0
     """The mean over a day. The day curve goes from 0.2 to 1.8 times that."""
@@ -62,6 +62,8 @@ class LogSettings(NamedTuple):
     late_per_mille: int = 20
     too_late_per_mille: int = 5
     """Of the sessions."""
+    has_bad_lines: bool = True
+    """Whether some lines are of no use to anybody, as in a real log."""
 
     def problem(self) -> str:
         """Return what is wrong with the settings and what to do, or an empty text."""
@@ -255,7 +257,7 @@ class LogGenerator:
 
 
 class _Tables:
-    """The tables of `log_catalogue` as arrays. An index below CHOICES is a random number."""
+    """The tables of `catalogue` as arrays. An index below CHOICES is a random number."""
 
     def __init__(self, settings: LogSettings) -> None:
         requests = catalogue.requests()
@@ -269,7 +271,12 @@ class _Tables:
         self.visitor = np.array(
             [
                 catalogue.VISITORS[index][0]
-                for index in catalogue.choices([weight for _, weight in catalogue.VISITORS])
+                for index in catalogue.choices(
+                    [
+                        0 if visitor is Visitor.NOISE and not settings.has_bad_lines else weight
+                        for visitor, weight in catalogue.VISITORS
+                    ]
+                )
             ],
             np.int64,
         )

@@ -1,4 +1,4 @@
-"""The invented shop whose web log `log_generator` writes: pages, visitors, times, as plain tables.
+"""The invented shop whose web log `generator` writes: pages, visitors, times, as plain tables.
 
 Every chance is a table of whole numbers, and a random number is an index into it. Nothing is
 computed in floating point while lines are made, so a seed gives the same bytes on every machine.
@@ -11,7 +11,10 @@ from itertools import accumulate
 from statistics import NormalDist
 from typing import Final, NamedTuple
 
-from kafka_edu.clients.web_log import ZIPF_EXPONENT, day_rhythm
+#: Wed 1 August 2018, 00:00 UTC: the week in which Kafka 2.0 was new.
+DEFAULT_START_MS: Final = 1_533_081_600_000
+ZIPF_EXPONENT: Final = 1.1
+PEAK_HOUR: Final = 20
 
 #: How many equally likely values a random index has. Tables of chances have this length.
 CHOICES: Final = 1 << 16
@@ -189,3 +192,12 @@ def sessions_by_minute(sessions_a_second: float, unit: int) -> list[int]:
             for minute in range(1440)
         ),
     ]
+
+
+def day_rhythm(time_ms: int) -> float:
+    """Return how busy the site is at this time of day, as a multiple of its mean.
+
+    From 0.2 at 08:00 to 1.8 at 20:00 UTC. The mean over a day is 1.
+    """
+    hour = time_ms / 3_600_000 % 24
+    return 1 + 0.8 * math.cos((hour - PEAK_HOUR) / 24 * 2 * math.pi)
