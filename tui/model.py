@@ -19,6 +19,7 @@ from .view_model.load_view import LoadsView
 from .view_model.motion_view import MotionView
 from .view_model.partition_view import PartitionView
 from .view_model.purgatory_view import PurgatoryView
+from .view_model.reducer import Routes
 from .view_model.replication_view import ReplicationView
 from .view_model.requests_view import RequestsView
 from .view_model.ticker import Ticker
@@ -29,7 +30,7 @@ from .view_model.zookeeper_view import ZookeeperView
 NEVER: Final = -1
 """The age of what was never sampled."""
 _NO_STATE: Final = frozenset(
-    {"name", "pause", "late_us", "flooded", "left_out", "reads_rings", "motion", "wire"}
+    {"name", "pause", "late_us", "flooded", "left_out", "reads_rings", "motion", "wire", "_routes"}
 )
 
 
@@ -101,10 +102,12 @@ class Model:
     def restore(self, state: dict[str, object]) -> None:
         """Go back to a state that `state` returned. It can be restored again."""
         vars(self).update(copied(state))
+        self._connect()
 
     def adopt(self, other: "Model") -> None:
         """Take the reducers of another model, which is not used any more. O(1)."""
         vars(self).update({n: one for n, one in vars(other).items() if n not in _NO_STATE})
+        self._connect()
 
     def reset(self) -> None:
         """Forget everything."""
@@ -120,21 +123,34 @@ class Model:
         self.requests = RequestsView()
         self.ticker = Ticker()
         self.wire.forget_captures()
+        self._connect()
 
     def apply(self, envelopes: Iterable[Envelope]) -> None:
+        """Take events in their order. All reducers then have the time of the latest one."""
+        route, latest_us = self._routes.apply, 0
         for envelope in envelopes:
-            self.cluster.apply(envelope)
-            self.wheels.apply(envelope)
-            self.purgatory.apply(envelope)
-            self.replication.apply(envelope)  # after the cluster, from which it reads
-            self.loads.apply(envelope)
-            self.learners.apply(envelope)
-            self.controller.apply(envelope)
-            self.zookeeper.apply(envelope)
-            self.groups.apply(envelope)
-            self.requests.apply(envelope)
-            self.wire.apply(envelope)
-            self.ticker.apply(envelope)
+            route(envelope)
+            latest_us = max(latest_us, envelope.mono_us)
+        self.advance(latest_us)
+
+    def _connect(self) -> None:
+        """Route events to the reducers that are there now."""
+        self._routes = Routes(
+            (
+                (self.cluster, None),  # any event shows that its broker lives
+                (self.wheels, WheelsView.READS),
+                (self.purgatory, None),  # any sample tells how old what it shows is
+                (self.replication, ReplicationView.READS),  # after the cluster: it reads from it
+                (self.loads, LoadsView.READS),
+                (self.learners, LearnersView.READS),
+                (self.controller, None),  # any fact may be the effect of a controller event
+                (self.zookeeper, None),  # any event of a broker may be news of a znode
+                (self.groups, GroupsView.READS),
+                (self.requests, RequestsView.READS),
+                (self.wire, WireView.READS),
+                (self.ticker, None),
+            )
+        )
 
     def names(self) -> set[str]:
         """Return the names of all topics and groups that are known. O(partitions)."""

@@ -299,6 +299,33 @@ class PartitionEnd(NamedTuple):
 class Rebalances:
     """All groups of a cluster. `apply` is the only way in. Memory is bounded."""
 
+    READS: Final = frozenset(
+        {
+            BecameLeader,
+            GroupAssigned,
+            GroupLoaded,
+            GroupMembersSampled,
+            GroupMembersSnapshot,
+            GroupSnapshot,
+            GroupStateChanged,
+            GroupsUnloaded,
+            LinkLost,
+            MemberFailed,
+            MemberIdGiven,
+            MemberJoined,
+            MemberLeft,
+            MemberUpdated,
+            OffsetsCommitted,
+            PartitionOffsets,
+            PartitionSnapshot,
+            ProcessEnded,
+            RebalanceCompleted,
+            RebalanceStarted,
+            StaticMemberReplaced,
+        }
+    )
+    """The types of event that change this view."""
+
     def __init__(self) -> None:
         self.groups: dict[str, GroupStory] = {}
         self.ends: dict[Partition, PartitionEnd] = {}

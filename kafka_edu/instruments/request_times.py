@@ -205,6 +205,20 @@ class Queues(NamedTuple):
 class RequestTimesView:
     """The time splits of all brokers. `apply` is the only way in. Memory is bounded."""
 
+    READS: Final = frozenset(
+        {
+            HandlerPoolResized,
+            LinkLost,
+            NetworkSampled,
+            ProcessEnded,
+            RequestTimesSampled,
+            RequestTimesSnapshot,
+            ResponseSent,
+            ServerSampled,
+        }
+    )
+    """The types of event that change this view."""
+
     def __init__(self) -> None:
         self.apis: dict[ApiId, ApiTimes] = {}
         self.queues: dict[int, Queues] = {}

@@ -77,6 +77,9 @@ class Answer(NamedTuple):
 class GroupsView:
     """All groups. `apply` is the only way in."""
 
+    READS: Final = Rebalances.READS
+    """The types of event that change this view."""
+
     def __init__(self) -> None:
         self.glow = Glow()
         self.told = Rebalances()

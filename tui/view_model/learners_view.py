@@ -34,6 +34,9 @@ class ServingPart:
 class LearnersView:
     """All learners' parts, by exercise and broker. `apply` is the only way in."""
 
+    READS: Final = frozenset({*LEARNER_EVENTS, LinkLost})
+    """The types of event that change this view."""
+
     def __init__(self) -> None:
         self.parts: dict[str, dict[int, ServingPart]] = {}
 

@@ -31,6 +31,9 @@ class LoadView:
 class LoadsView:
     """All loads by their process; one that has stopped stays until its process is gone."""
 
+    READS: Final = frozenset({LinkLost, LoadSampled, LoadSnapshot, LoadStarted, LoadStopped})
+    """The types of event that change this view."""
+
     def __init__(self) -> None:
         self.loads: dict[Source, LoadView] = {}
 

@@ -9,7 +9,6 @@ from collections import Counter, OrderedDict, deque
 from typing import Final, NamedTuple
 
 from kafka_edu.common.words import plural
-from kafka_edu.instruments.link_events import LinkLost
 from kafka_edu.instruments.sentences import sentence
 from kafka_edu.trace.event import EVENT_TYPES, Envelope, Kind
 from kafka_edu.trace.events.controller import (
@@ -196,6 +195,21 @@ class PartitionReplication:
 class ReplicationView:
     """All partitions. `apply` is the only way in."""
 
+    READS: Final = frozenset(
+        {
+            *PROGRESS_EVENTS,
+            *ISR_EVENTS,
+            *EPOCH_EVENTS,
+            *TRUNCATION_EVENTS,
+            BecameFollower,
+            LogCreated,
+            LogDeleted,
+            SnapshotEnds,
+            TopicDeletionChanged,
+        }
+    )
+    """The types of event that change this view."""
+
     def __init__(self, cluster: ClusterView) -> None:
         self.cluster = cluster
         self.by_key: dict[PartitionKey, PartitionReplication] = {}
@@ -256,8 +270,6 @@ class ReplicationView:
             case SnapshotEnds() | TopicDeletionChanged(step="complete"):
                 known = self.cluster.partitions.by_key
                 self.by_key = {key: p for key, p in self.by_key.items() if key in known}
-            case LinkLost():
-                pass  # what it last said is what one knows of it
             case _:
                 pass
         if isinstance(envelope.event, ISR_EVENTS):

@@ -202,6 +202,26 @@ class TimerView:
 class WheelsView:
     """All timers, by broker and name. `apply` is the only way in."""
 
+    READS: Final = frozenset(
+        {
+            LinkLost,
+            NextBucketSampled,
+            ProcessEnded,
+            PurgatorySampled,
+            PurgatorySnapshot,
+            TimerSampled,
+            TimerSnapshot,
+            TimerTaskAdded,
+            TimerTaskDemoted,
+            WaitingOperationSampled,
+            WaitingOperationSnapshot,
+            WheelCreated,
+            WheelSampled,
+            WheelSnapshot,
+        }
+    )
+    """The types of event that change this view."""
+
     def __init__(self) -> None:
         self.glow = Glow()
         self.timers: dict[TimerKey, TimerView] = {}

@@ -39,6 +39,9 @@ class Capture(NamedTuple):
 class WireView:
     """The state of the Wire screen. It decodes one frame at a time: the chosen one."""
 
+    READS: Final = frozenset({FrameCaptureSnapshot, FrameCaptureStarted, FrameCaptureStopped})
+    """The types of event that change this view."""
+
     def __init__(self) -> None:
         self.captures: dict[int, Capture] = {}
         """Broker → its latest capture."""
