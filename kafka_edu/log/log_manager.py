@@ -112,20 +112,27 @@ class _GivenUp(NamedTuple):
     folder: str
 
 
+class LogManagerSettings(NamedTuple):
+    """Where the logs of a broker are, and how they are kept."""
+
+    log_dirs: tuple[str, ...]
+    default_config: LogConfig
+    """The settings of a topic that has none of its own."""
+    recovery_threads_per_data_dir: int
+    max_producer_id_expiration_ms: int
+
+
 class LogManager:
     """Owner of all logs. `log_dirs` are folders; one that fails takes only its own logs offline."""
 
     def __init__(
         self,
-        log_dirs: Sequence[str],
+        settings: LogManagerSettings,
         file_system: FileSystem,
         time: Time,
-        default_config: LogConfig,
         run_blocking: RunBlocking,
         trace: Tracer | None = None,
         *,
-        recovery_threads_per_data_dir: int,
-        max_producer_id_expiration_ms: int,
         failed_log_dirs: Mapping[str, OSError] | None = None,
         on_log_dir_failure: Callable[[str, OSError, Sequence[TopicPartition]], None] | None = None,
         on_failure: OnFailure | None = None,
@@ -137,14 +144,14 @@ class LogManager:
         offline. `on_log_dir_failure` is called with a dir that failed, the reason, and its
         partitions. `on_failure` is called with a background task that ended with a bug.
         """
-        self.log_dirs = tuple(log_dirs)
-        self.default_config = default_config
+        self.log_dirs = log_dirs = settings.log_dirs
+        self.default_config = settings.default_config
         self._file_system = file_system
         self._time = time
         self._run_blocking = run_blocking
         self._trace = trace
-        self._recovery_threads = recovery_threads_per_data_dir
-        self._expiration_ms = max_producer_id_expiration_ms
+        self._recovery_threads = settings.recovery_threads_per_data_dir
+        self._expiration_ms = settings.max_producer_id_expiration_ms
         self._failed_log_dirs = dict(failed_log_dirs or {})
         self._on_log_dir_failure = on_log_dir_failure
         self._on_failure = on_failure

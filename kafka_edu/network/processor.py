@@ -13,7 +13,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_edu.common.log_limiter import LogLimiter
 from kafka_edu.common.tasks import OnFailure, report_failure
@@ -61,6 +61,38 @@ def is_slow(request: Request) -> bool:
     return took_ns >= SLOW_NS
 
 
+class ProcessorSettings(NamedTuple):
+    """What a listener's processors keep to."""
+
+    listener_name: str
+    max_request_size: int
+    max_idle_ms: int
+    max_pipelined_requests: int
+
+
+class SharedByProcessors:
+    """What all processors of a broker use together."""
+
+    def __init__(
+        self,
+        time: Time,
+        *,
+        pool: MemoryPool | None = None,
+        on_failure: OnFailure | None = None,
+        metrics: RequestMetrics | None = None,
+    ) -> None:
+        """`on_failure` is called with the name of a task that a bug has ended. It must stop the
+        broker.
+        """
+        self.pool = pool
+        self.on_failure = on_failure
+        self.metrics = metrics or RequestMetrics(time)
+        self.failures_logged = LogLimiter(time.hi_res_clock_ms)
+        """Limits the tracebacks in the log."""
+        self.refusals_logged = LogLimiter(time.hi_res_clock_ms)
+        """Limits the lines about bad input from clients."""
+
+
 class Processor:
     """Owns some of one listener's connections. Only the broker's loop uses its state."""
 
@@ -69,39 +101,26 @@ class Processor:
         index: int,
         time: Time,
         request_channel: RequestChannel,
-        trace: Tracer | None,
-        *,
-        listener_name: str,
-        max_request_size: int,
-        max_idle_ms: int,
-        max_pipelined_requests: int,
+        shared: SharedByProcessors,
+        settings: ProcessorSettings,
+        trace: Tracer | None = None,
         on_gone: Callable[[KafkaChannel], None] = lambda _: None,
-        pool: MemoryPool | None = None,
-        on_failure: OnFailure | None = None,
-        failures_logged: LogLimiter | None = None,
-        refusals_logged: LogLimiter | None = None,
-        metrics: RequestMetrics | None = None,
     ) -> None:
-        """`on_failure` is called with the name of a task that a bug has ended. It must stop the
-        broker.
-
-        `failures_logged` limits the tracebacks in the log. `refusals_logged` limits the lines about
-        bad input from clients. The processors of a broker share one of each, and `metrics`.
-        """
+        """`on_gone` is called with a connection that was closed."""
         self.index = index
         self._time = time
         self._request_channel = request_channel
         self._trace = trace
-        self._listener_name = listener_name
-        self._max_request_size = max_request_size
-        self._max_idle_ms = max_idle_ms
-        self.max_pipelined_requests = max_pipelined_requests
+        self._listener_name = settings.listener_name
+        self._max_request_size = settings.max_request_size
+        self._max_idle_ms = settings.max_idle_ms
+        self.max_pipelined_requests = settings.max_pipelined_requests
         self._on_gone = on_gone
-        self._pool = pool
-        self._on_failure = on_failure
-        self._failures_logged = failures_logged or LogLimiter(time.hi_res_clock_ms)
-        self._refusals_logged = refusals_logged or LogLimiter(time.hi_res_clock_ms)
-        self._metrics = metrics or RequestMetrics(time)
+        self._pool = shared.pool
+        self._on_failure = shared.on_failure
+        self._failures_logged = shared.failures_logged
+        self._refusals_logged = shared.refusals_logged
+        self._metrics = shared.metrics
         self.capture: FrameCapture | None = None
         """Captures frames of chosen clients. None while nothing is captured."""
         self.channels: dict[str, KafkaChannel] = {}

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from kafka_edu.cluster.broker import EndPoint
-from kafka_edu.common.log_limiter import LogLimiter
 from kafka_edu.common.tasks import OnFailure
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
@@ -24,7 +23,7 @@ from kafka_edu.network.channel import KafkaChannel
 from kafka_edu.network.connection_quotas import ConnectionLimits, ConnectionQuotas
 from kafka_edu.network.frame_capture import FrameCapture
 from kafka_edu.network.memory_pool import MemoryPool
-from kafka_edu.network.processor import Processor
+from kafka_edu.network.processor import Processor, ProcessorSettings, SharedByProcessors
 from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.network.request_metrics import RequestMetrics
 from kafka_edu.trace.event import Event
@@ -83,10 +82,6 @@ class SocketServer:
         self._request_channel = request_channel
         self._trace = trace
         self._config = config
-        self._on_failure = on_failure
-        self._failures_logged = LogLimiter(time.hi_res_clock_ms)
-        self._refusals_logged = LogLimiter(time.hi_res_clock_ms)
-        self._metrics = RequestMetrics(time)
         self._processor_numbers = 0
         self._capture: FrameCapture | None = None
         self._open = False
@@ -94,6 +89,10 @@ class SocketServer:
             MemoryPool(config.queued_max_request_bytes)
             if config.queued_max_request_bytes > 0
             else None
+        )
+        self._metrics = RequestMetrics(time)
+        self._shared = SharedByProcessors(
+            time, pool=self.memory_pool, on_failure=on_failure, metrics=self._metrics
         )
         self._quotas = ConnectionQuotas(
             config.connection_limits, [e.listener_name for e in end_points], inter_broker_listener
@@ -132,17 +131,15 @@ class SocketServer:
             self._processor_numbers - 1,
             self._time,
             request_channel,
+            self._shared,
+            ProcessorSettings(
+                acceptor.end_point.listener_name,
+                self._config.socket_request_max_bytes,
+                self._config.connections_max_idle_ms,
+                self._config.max_pipelined_requests,
+            ),
             self._trace,
-            listener_name=acceptor.end_point.listener_name,
-            max_request_size=self._config.socket_request_max_bytes,
-            max_idle_ms=self._config.connections_max_idle_ms,
-            max_pipelined_requests=self._config.max_pipelined_requests,
-            on_gone=acceptor.on_gone,
-            pool=self.memory_pool,
-            on_failure=self._on_failure,
-            failures_logged=self._failures_logged,
-            refusals_logged=self._refusals_logged,
-            metrics=self._metrics,
+            acceptor.on_gone,
         )
         processor.capture = self._capture
         return processor

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from kafka_edu.cluster.metadata_cache import MetadataCache
-from kafka_edu.common.files import FileSystem
 from kafka_edu.common.tasks import OnFailure, report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.transport import Transport
@@ -22,6 +21,7 @@ from kafka_edu.replication.isr_writer import (
 )
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.replica_fetcher_manager import ReplicaFetcherManager
+from kafka_edu.replication.replica_logs import ReplicaLogs
 from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.replication.replication_config import ReplicationConfig
 from kafka_edu.trace.events.replication import IsrChangesPropagated
@@ -52,9 +52,7 @@ class Replication:
         log_manager: LogManager,
         metadata_cache: MetadataCache,
         isr_store: IsrStore,
-        log_dirs: list[str],
-        file_system: FileSystem,
-        run_blocking: Callable[[Callable[[], None]], Awaitable[None]],
+        checkpoints: HighWatermarkCheckpoints,
         topic_config: Callable[[str], LogConfig],
         on_failure: OnFailure,
         trace: Tracer | None = None,
@@ -72,21 +70,19 @@ class Replication:
         self._partitions = partitions = Partitions(metadata_cache, log_manager, trace)
         self._isr_updates = isr_updates = IsrUpdates(partitions, time)
         self._isr_writer = IsrWriter(isr_store, isr_updates, time, on_failure)
-        self._checkpoints = HighWatermarkCheckpoints(log_dirs, file_system, run_blocking, trace)
+        self._checkpoints = checkpoints
         self.fetchers = ReplicaFetcherManager(
             config, time, transport, log_manager, partitions, metadata_cache, on_failure, trace
         )
         self.replicas = ReplicaManager(
             config,
             time,
-            log_manager,
             metadata_cache,
             partitions,
             isr_updates,
-            self._checkpoints,
+            ReplicaLogs(log_manager, checkpoints, topic_config),
             self.fetchers,
             self._isr_writer.propose,
-            topic_config,
             trace,
         )
         self._reapers = [

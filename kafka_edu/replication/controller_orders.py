@@ -22,9 +22,6 @@ from kafka_edu.common.errors import Errors, KafkaException
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.turns import Steps
-from kafka_edu.log.log import Log
-from kafka_edu.log.log_config import LogConfig
-from kafka_edu.log.log_manager import LogManager
 from kafka_edu.log.new_log import NewLog
 from kafka_edu.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
@@ -39,10 +36,10 @@ from kafka_edu.protocol.messages.stop_replica import (
     StopReplicaResponse,
 )
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest
-from kafka_edu.replication.high_watermark_checkpoints import HighWatermarkCheckpoints
 from kafka_edu.replication.leadership import Leadership
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.replica_logs import KnownHighWatermarks, ReplicaLogs
 from kafka_edu.trace.events.replication import (
     ControllerEpochSeen,
     ReplicaStopped,
@@ -85,26 +82,22 @@ class ControllerOrders:
         broker_id: int,
         partitions: Partitions,
         new_partition: Callable[[TopicPartition], Partition],
-        log_manager: LogManager,
-        topic_config: Callable[[str], LogConfig],
+        replica_logs: ReplicaLogs,
         metadata_cache: MetadataCache,
-        checkpoints: HighWatermarkCheckpoints,
         fetchers: Fetchers,
         leadership: Leadership,
         leads_more: Callable[[Sequence[Partition]], None],
         time: Time,
         trace: Tracer | None = None,
     ) -> None:
-        """`topic_config` returns a topic's log settings. It must not wait. `leads_more` is called
-        with the partitions that this broker leads and did not lead before.
+        """`leads_more` is called with the partitions that this broker leads and did not lead
+        before.
         """
         self._broker_id = broker_id
         self._partitions = partitions
         self._new_partition = new_partition
-        self._log_manager = log_manager
-        self._topic_config = topic_config
+        self._replica_logs = replica_logs
         self._metadata_cache = metadata_cache
-        self._checkpoints = checkpoints
         self._fetchers = fetchers
         self._leadership = leadership
         self._leads_more = leads_more
@@ -158,13 +151,13 @@ class ControllerOrders:
         errors: dict[TopicPartition, Errors] = {}
         to_lead: list[tuple[Partition, LeaderAndIsrPartitionState]] = []
         to_follow: list[tuple[Partition, LeaderAndIsrPartitionState]] = []
-        known_high_watermarks: dict[str, Mapping[TopicPartition, int]] = {}
+        known_high_watermarks: KnownHighWatermarks = {}
         for tp, state in _partition_states(request):
             errors[tp] = error = self._check(tp, state)
             if error is Errors.NONE:
                 try:
                     partition = self._get_or_create_partition(tp)
-                    self._ensure_log(partition, state, known_high_watermarks)
+                    self._replica_logs.attach(partition, known_high_watermarks, is_new=state.is_new)
                 except KafkaException as failure:
                     errors[tp] = self._failed(tp, failure)
                 else:
@@ -240,9 +233,9 @@ class ControllerOrders:
         if request.controller_epoch < self.controller_epoch:
             return []
         return [
-            NewLog(tp, self._topic_config(tp.topic), state.is_new)
+            self._replica_logs.new_log(tp, is_new=state.is_new)
             for tp, state in _partition_states(request)
-            if self._log_manager.get_log(tp) is None and self._check(tp, state) is Errors.NONE
+            if not self._replica_logs.exists(tp) and self._check(tp, state) is Errors.NONE
         ]
 
     def logs_refused(self, failures: Mapping[TopicPartition, KafkaException]) -> None:
@@ -251,14 +244,6 @@ class ControllerOrders:
         """
         for tp, failure in failures.items():
             self._partitions.storage_failed(tp, failure)
-
-    def _get_or_create_log(self, topic_partition: TopicPartition, *, is_new: bool) -> Log:
-        """Return the replica's log; a new one has the topic's own settings. Raises
-        KAFKA_STORAGE_ERROR.
-        """
-        return self._log_manager.get_or_create_log(
-            topic_partition, self._topic_config(topic_partition.topic), is_new=is_new
-        )
 
     def _get_or_create_partition(self, topic_partition: TopicPartition) -> Partition:
         partition = self._partitions.get(topic_partition)
@@ -282,28 +267,6 @@ class ControllerOrders:
             Errors.NONE if self._broker_id in state.replicas else Errors.UNKNOWN_TOPIC_OR_PARTITION
         )
 
-    def _ensure_log(
-        self,
-        partition: Partition,
-        state: LeaderAndIsrPartitionState,
-        known_high_watermarks: dict[str, Mapping[TopicPartition, int]],
-    ) -> None:
-        """Attach the replica's log, created if it does not exist, with its HW from the checkpoint.
-        A checkpoint is read once a request and log dir.
-        """
-        if partition.log is not None:
-            return
-        log = self._get_or_create_log(partition.topic_partition, is_new=state.is_new)
-        if log.log_dir not in known_high_watermarks:
-            try:
-                known_high_watermarks[log.log_dir] = self._checkpoints.read(log.log_dir)
-            except KafkaException as failure:
-                self._log_manager.handle_log_dir_failure(log.log_dir, OSError(failure.message))
-                raise
-        partition.attach_log(
-            log, known_high_watermarks[log.log_dir].get(partition.topic_partition, 0)
-        )
-
     def stop_replicas(self, request: StopReplicaRequest, version: int) -> Steps[StoppedReplicas]:
         """Stop fetching and serving. From v3 on each partition has its leader epoch, and an older
         one is fenced. It may pause after each partition.
@@ -319,7 +282,7 @@ class ControllerOrders:
             if error is Errors.NONE:
                 self._fetchers.remove_fetcher_for_partitions([tp])
                 error = self._stop_replica(tp, delete)
-                if error is Errors.NONE and delete and self._log_manager.get_log(tp) is not None:
+                if error is Errors.NONE and delete and self._replica_logs.exists(tp):
                     stopped.deleted.append(tp)
             stopped.errors[tp] = error
             yield

@@ -18,8 +18,6 @@ from collections.abc import Callable
 from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.log.log_config import LogConfig
-from kafka_edu.log.log_manager import LogManager
 from kafka_edu.purgatory.delayed_operation_purgatory import DelayedOperationPurgatory
 from kafka_edu.replication.append import Append
 from kafka_edu.replication.controller_orders import ControllerOrders, Fetchers
@@ -29,13 +27,13 @@ from kafka_edu.replication.delayed_operations import DelayedOperations
 from kafka_edu.replication.delayed_produce import DelayedProduce
 from kafka_edu.replication.delete_records import DeleteRecords
 from kafka_edu.replication.fetch import Fetch
-from kafka_edu.replication.high_watermark_checkpoints import HighWatermarkCheckpoints
 from kafka_edu.replication.isr import IsrProposal
 from kafka_edu.replication.isr_writer import IsrUpdates
 from kafka_edu.replication.leadership import Leadership
 from kafka_edu.replication.offset_lookup import OffsetLookup
 from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
+from kafka_edu.replication.replica_logs import ReplicaLogs
 from kafka_edu.replication.replication_config import ReplicationConfig
 from kafka_edu.trace.tracer import Tracer
 
@@ -47,14 +45,12 @@ class ReplicaManager:
         self,
         config: ReplicationConfig,
         time: Time,
-        log_manager: LogManager,
         metadata_cache: MetadataCache,
         partitions: Partitions,
         isr_updates: IsrUpdates,
-        checkpoints: HighWatermarkCheckpoints,
+        replica_logs: ReplicaLogs,
         fetchers: Fetchers,
         propose_isr: Callable[[IsrProposal], None],
-        topic_config: Callable[[str], LogConfig],
         trace: Tracer | None = None,
     ) -> None:
         now_ms = time.hi_res_clock_ms
@@ -90,10 +86,8 @@ class ReplicaManager:
             config.broker_id,
             partitions,
             new_partition,
-            log_manager,
-            topic_config,
+            replica_logs,
             metadata_cache,
-            checkpoints,
             fetchers,
             self.leadership,
             self.fetch.leads_more,

@@ -27,7 +27,7 @@ from kafka_edu.common.transport import Transport
 from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_dirs import LogDirInUseError, LogDirs
-from kafka_edu.log.log_manager import LogManager
+from kafka_edu.log.log_manager import LogManager, LogManagerSettings
 from kafka_edu.network.channel import KafkaChannel
 from kafka_edu.network.request_channel import DataPlaneRequestChannel, RequestChannel
 from kafka_edu.network.socket_server import (
@@ -36,6 +36,7 @@ from kafka_edu.network.socket_server import (
     SocketServer,
 )
 from kafka_edu.replication.assembly import Replication
+from kafka_edu.replication.high_watermark_checkpoints import HighWatermarkCheckpoints
 from kafka_edu.server.admin.finalized_features import FinalizedFeatures
 from kafka_edu.server.api_assembly import ApiAssembly
 from kafka_edu.server.broker_metadata_checkpoint import (
@@ -304,9 +305,9 @@ class KafkaServer:
             log_manager,
             cache,
             self._zk,
-            list(config.log_dirs),
-            self._file_system,
-            self._run_blocking,
+            HighWatermarkCheckpoints(
+                list(config.log_dirs), self._file_system, self._run_blocking, self._trace
+            ),
             topic_configs.of,
             self.on_failure,
             self._trace,
@@ -397,18 +398,19 @@ class KafkaServer:
             )
 
     def _make_log_manager(self, defaults: LogConfig) -> LogManager:
+        settings = LogManagerSettings(
+            tuple(self.config.log_dirs),
+            defaults,
+            self.config.num_recovery_threads_per_data_dir,
+            self.config.values.get_int("transactional.id.expiration.ms"),
+        )
         return LogManager(
-            self.config.log_dirs,
+            settings,
             self._file_system,
             self._time,
-            defaults,
             self._run_blocking,
             self._trace,
             failed_log_dirs=self._log_dirs.failed,
-            recovery_threads_per_data_dir=self.config.num_recovery_threads_per_data_dir,
-            max_producer_id_expiration_ms=self.config.values.get_int(
-                "transactional.id.expiration.ms"
-            ),
             on_log_dir_failure=self._on_log_dir_failure,
             on_failure=self.on_failure,
             random=self._random,

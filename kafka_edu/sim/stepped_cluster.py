@@ -21,7 +21,7 @@ from kafka_edu.common.transport import part_bytes
 from kafka_edu.common.turns import at_once
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
-from kafka_edu.log.log_manager import LogManager
+from kafka_edu.log.log_manager import LogManager, LogManagerSettings
 from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
 from kafka_edu.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_edu.protocol.messages.leader_and_isr import (
@@ -55,6 +55,7 @@ from kafka_edu.replication.partition import Partition
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.replication.replica_fetcher import ReplicaFetcher
 from kafka_edu.replication.replica_fetcher_thread import fetcher_versions
+from kafka_edu.replication.replica_logs import ReplicaLogs
 from kafka_edu.replication.replica_manager import ReplicaManager
 from kafka_edu.replication.replication_config import ReplicationConfig
 from kafka_edu.server.config.kafka_config import default_config
@@ -101,17 +102,13 @@ def open_log_manager(
     """A log manager that has loaded nothing yet: it opens a log that is on the disk when it is
     asked to create it.
     """
-    return _LogManagerWithoutWorkers(
-        [LOG_DIR],
-        file_system,
-        time,
+    settings = LogManagerSettings(
+        (LOG_DIR,),
         log_config(min_isr, message_format),
-        run_now,
-        recovery_threads_per_data_dir=default_config().num_recovery_threads_per_data_dir,
-        max_producer_id_expiration_ms=default_config().values.get_int(
-            "transactional.id.expiration.ms"
-        ),
+        default_config().num_recovery_threads_per_data_dir,
+        default_config().values.get_int("transactional.id.expiration.ms"),
     )
+    return _LogManagerWithoutWorkers(settings, file_system, time, run_now)
 
 
 def batch(*values: str) -> bytes:
@@ -191,17 +188,20 @@ class ModelBroker:
         cache = MetadataCache(self.id)
         partitions = Partitions(cache, self.logs, self.trace)
         self.checkpoints = HighWatermarkCheckpoints([LOG_DIR], self.disk, run_now, self.trace)
+        replica_logs = ReplicaLogs(
+            self.logs,
+            self.checkpoints,
+            lambda _: log_config(self.min_isr, self.message_format),
+        )
         self.manager = ReplicaManager(
             self.config,
             self.time,
-            self.logs,
             cache,
             partitions,
             IsrUpdates(partitions, self.time),
-            self.checkpoints,
+            replica_logs,
             self.fetchers,
             self.proposals.append,
-            lambda _: log_config(self.min_isr, self.message_format),
             self.trace,
         )
 

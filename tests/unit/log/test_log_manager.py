@@ -11,7 +11,7 @@ from kafka_edu.common.time import MockTime
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
-from kafka_edu.log.log_manager import LogManager
+from kafka_edu.log.log_manager import LogManager, LogManagerSettings
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
@@ -64,15 +64,17 @@ class Broker:
         self.trace.add_sink(self.ring)
         self.failed: list[tuple[str, list[TopicPartition]]] = []
         self.logs = LogManager(
-            dirs or ("/a",),
+            LogManagerSettings(
+                dirs or ("/a",),
+                CONFIG,
+                BROKER_DEFAULTS.num_recovery_threads_per_data_dir,
+                PRODUCER_ID_EXPIRATION_MS,
+            ),
             disk,
             self.time,
-            CONFIG,
             inline,
             self.trace,
             on_log_dir_failure=lambda log_dir, _, lost: self.failed.append((log_dir, list(lost))),
-            max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
-            recovery_threads_per_data_dir=BROKER_DEFAULTS.num_recovery_threads_per_data_dir,
         )
 
     def told(self, kind: type[Event]) -> list[Any]:
@@ -152,14 +154,11 @@ def test_logs_are_flushed_and_closed_by_as_many_workers_as_each_dir_has(workers:
                 at_work.remove(kind)
 
         logs = LogManager(
-            ("/a", "/b"),
+            LogManagerSettings(("/a", "/b"), CONFIG, workers, PRODUCER_ID_EXPIRATION_MS),
             disk,
             StillTime(),
-            CONFIG,
             in_a_worker,
             None,
-            recovery_threads_per_data_dir=workers,
-            max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
         )
         await logs.load_logs()
         for number in range(10):
@@ -571,13 +570,15 @@ def test_log_dirs_are_recovered_side_by_side(held: str) -> None:
             return result
 
         logs = LogManager(
-            ("/a", "/b"),
+            LogManagerSettings(
+                ("/a", "/b"),
+                CONFIG,
+                BROKER_DEFAULTS.num_recovery_threads_per_data_dir,
+                PRODUCER_ID_EXPIRATION_MS,
+            ),
             disk,
             StillTime(),
-            CONFIG,
             in_a_worker,
-            max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
-            recovery_threads_per_data_dir=BROKER_DEFAULTS.num_recovery_threads_per_data_dir,
         )
         await logs.load_logs()
         assert {tp: (log.log_dir, log.log_end_offset) for tp, log in logs.logs.items()} == {
@@ -610,13 +611,10 @@ def test_each_dir_has_its_own_recovery_threads(workers: int) -> None:
             return result
 
         await LogManager(
-            ("/a", "/b"),
+            LogManagerSettings(("/a", "/b"), CONFIG, workers, PRODUCER_ID_EXPIRATION_MS),
             disk,
             StillTime(),
-            CONFIG,
             in_a_worker,
-            recovery_threads_per_data_dir=workers,
-            max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
         ).load_logs()
         assert most == 2 * workers
 

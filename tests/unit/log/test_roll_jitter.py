@@ -12,7 +12,7 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_loader import load_log
-from kafka_edu.log.log_manager import LogManager
+from kafka_edu.log.log_manager import LogManager, LogManagerSettings
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
@@ -99,14 +99,16 @@ def test_the_log_manager_hands_its_random_to_every_log() -> None:
         disk = MemoryFileSystem()
         for _ in range(2):
             logs = LogManager(
-                ("/d",),
+                LogManagerSettings(
+                    ("/d",),
+                    config,
+                    BROKER_DEFAULTS.num_recovery_threads_per_data_dir,
+                    PRODUCER_ID_EXPIRATION_MS,
+                ),
                 disk,
                 MockTime(),
-                config,
                 inline,
                 random=random,
-                max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
-                recovery_threads_per_data_dir=BROKER_DEFAULTS.num_recovery_threads_per_data_dir,
             )
             await logs.load_logs()
             logs.get_or_create_log(TopicPartition("t", 0), config)

@@ -12,7 +12,7 @@ from kafka_edu.common.log_limiter import LogLimiter
 from kafka_edu.common.time import MockTime
 from kafka_edu.network import processor as processor_module
 from kafka_edu.network.network_client import NetworkClient
-from kafka_edu.network.processor import Processor
+from kafka_edu.network.processor import Processor, ProcessorSettings, SharedByProcessors
 from kafka_edu.network.request import Request
 from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -135,12 +135,15 @@ def test_a_processors_task_that_dies_is_told() -> None:
             9,
             bench.time,
             bench.channel,
-            None,
-            listener_name="PLAINTEXT",
-            max_request_size=NETWORK_DEFAULTS.socket_request_max_bytes,
-            max_idle_ms=NETWORK_DEFAULTS.connections_max_idle_ms,
-            max_pipelined_requests=NETWORK_DEFAULTS.max_pipelined_requests,
-            on_failure=lambda name, error: failures.append((name, error)),
+            SharedByProcessors(
+                bench.time, on_failure=lambda name, error: failures.append((name, error))
+            ),
+            ProcessorSettings(
+                "PLAINTEXT",
+                NETWORK_DEFAULTS.socket_request_max_bytes,
+                NETWORK_DEFAULTS.connections_max_idle_ms,
+                NETWORK_DEFAULTS.max_pipelined_requests,
+            ),
         )
         processor.start()
         processor.channels["broken"] = None  # type: ignore[assignment]

@@ -8,7 +8,7 @@ import pytest
 
 from kafka_edu.common.log_histogram import Histogram
 from kafka_edu.common.time import MockTime
-from kafka_edu.network.processor import Processor
+from kafka_edu.network.processor import Processor, ProcessorSettings, SharedByProcessors
 from kafka_edu.network.request import Request
 from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.network.request_metrics import SAMPLE_EVERY_MS, RequestMetrics
@@ -64,12 +64,14 @@ class Bench:
             0,
             self.time,
             self.queue,
+            SharedByProcessors(self.time, metrics=self.metrics),
+            ProcessorSettings(
+                "PLAINTEXT",
+                NETWORK_DEFAULTS.socket_request_max_bytes,
+                NETWORK_DEFAULTS.connections_max_idle_ms,
+                NETWORK_DEFAULTS.max_pipelined_requests,
+            ),
             self.tracer,
-            listener_name="PLAINTEXT",
-            max_request_size=NETWORK_DEFAULTS.socket_request_max_bytes,
-            max_idle_ms=NETWORK_DEFAULTS.connections_max_idle_ms,
-            max_pipelined_requests=NETWORK_DEFAULTS.max_pipelined_requests,
-            metrics=self.metrics,
         )
         self.channel = self.processor.accept(StillWire())  # type: ignore[arg-type]
 

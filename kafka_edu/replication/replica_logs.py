@@ -1,0 +1,56 @@
+"""The logs of this broker's replicas: created with the topic's own settings, and with the high
+watermark of the log dir's checkpoint (Kafka: Partition.getOrCreateReplica).
+"""
+
+from collections.abc import Callable, Mapping
+
+from kafka_edu.common.errors import KafkaException
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.log_config import LogConfig
+from kafka_edu.log.log_manager import LogManager
+from kafka_edu.log.new_log import NewLog
+from kafka_edu.replication.high_watermark_checkpoints import HighWatermarkCheckpoints
+from kafka_edu.replication.partition import Partition
+
+KnownHighWatermarks = dict[str, Mapping[TopicPartition, int]]
+"""Log dir → its checkpoint, which is read once a request."""
+
+
+class ReplicaLogs:
+    """Finds, creates and attaches logs. It owns none of them: LogManager does."""
+
+    def __init__(
+        self,
+        log_manager: LogManager,
+        checkpoints: HighWatermarkCheckpoints,
+        topic_config: Callable[[str], LogConfig],
+    ) -> None:
+        """`topic_config` returns a topic's log settings. It must not wait."""
+        self._log_manager = log_manager
+        self._checkpoints = checkpoints
+        self._topic_config = topic_config
+
+    def exists(self, topic_partition: TopicPartition) -> bool:
+        """Return whether the replica has a log."""
+        return self._log_manager.get_log(topic_partition) is not None
+
+    def new_log(self, topic_partition: TopicPartition, *, is_new: bool) -> NewLog:
+        """Return what LogManager needs to create the log."""
+        return NewLog(topic_partition, self._topic_config(topic_partition.topic), is_new)
+
+    def attach(self, partition: Partition, known: KnownHighWatermarks, *, is_new: bool) -> None:
+        """Give a partition its log, created if it does not exist, with its HW from the checkpoint.
+
+        Raises KAFKA_STORAGE_ERROR. A checkpoint that cannot be read takes its log dir offline.
+        """
+        if partition.log is not None:
+            return
+        tp = partition.topic_partition
+        log = self._log_manager.get_or_create_log(tp, self._topic_config(tp.topic), is_new=is_new)
+        if log.log_dir not in known:
+            try:
+                known[log.log_dir] = self._checkpoints.read(log.log_dir)
+            except KafkaException as failure:
+                self._log_manager.handle_log_dir_failure(log.log_dir, OSError(failure.message))
+                raise
+        partition.attach_log(log, known[log.log_dir].get(tp, 0))
