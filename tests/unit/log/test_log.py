@@ -8,9 +8,7 @@ from kafka_edu.common.transport import part_bytes, part_size
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_loader import load_log
-from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.record.compression import CompressionType
-from kafka_edu.record.legacy import build_message_set
 from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import (
     TimestampType,
@@ -112,116 +110,12 @@ def test_log_append_time_is_the_leader_s_and_the_checksum_is_right() -> None:
     assert {r.timestamp for r in read_records(stored)} == {NOW}
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("codec", [CompressionType.NONE, CompressionType.GZIP])
-def test_old_messages_become_one_v2_batch(magic: int, codec: CompressionType) -> None:
-    log = open_log()
-    sent = build_message_set([Record(i, NOW, b"k", b"v%d" % i) for i in range(3)], magic, codec)
-    assert log.append_as_leader(sent, 0, NOW).last_offset == 2
-    stored = part_bytes(log.read(0, 1 << 20).records)
-    ((_, header),) = iter_headers(stored)
-    assert header.compression is codec
-    check_crc(stored, header)
-    assert [(r.offset, r.timestamp, r.value) for r in read_records(stored)] == [
-        (i, NOW if magic else -1, b"v%d" % i) for i in range(3)
-    ]
-
-
-def test_nothing_to_append_is_no_error_to_old_producers() -> None:
-    log = open_log()
-    for sent in (b"", b"x" * 10, build_message_set([Record(0, 0, None, b"v")], 1)[:-1]):
-        info = log.append_as_leader(sent, 0, NOW)
-        assert (info.first_offset, info.last_offset) == (-1, -1)
-    assert log.log_end_offset == 0
-
-
 def damaged(at: int, layout: str, value: int, *, fix_crc: bool = True, count: int = 2) -> bytes:
     out = bytearray(batch(count))
     struct.pack_into(layout, out, at, value)
     if fix_crc:
         struct.pack_into(">I", out, 17, compute_crc(out))
     return bytes(out)
-
-
-@pytest.mark.parametrize(
-    ("sent", "error"),
-    [
-        (damaged(70, ">B", 77, fix_crc=False), Errors.CORRUPT_MESSAGE),
-        (damaged(16, ">b", 5), Errors.CORRUPT_MESSAGE),
-        (damaged(16, ">b", -1), Errors.CORRUPT_MESSAGE),
-        (damaged(8, ">i", 10), Errors.CORRUPT_MESSAGE),
-        (damaged(8, ">i", 40), Errors.CORRUPT_MESSAGE),
-        (damaged(0, ">q", 7), Errors.INVALID_RECORD),
-        (damaged(57, ">i", 3), Errors.INVALID_RECORD),
-        (damaged(57, ">i", 0), Errors.INVALID_RECORD),
-        (damaged(23, ">i", -1), Errors.INVALID_RECORD),
-        (damaged(23, ">i", 5), Errors.INVALID_RECORD),
-        (damaged(21, ">h", 0x20), Errors.INVALID_RECORD),
-        (damaged(21, ">h", 0x08), Errors.INVALID_TIMESTAMP),
-        (damaged(21, ">h", 0x05), Errors.UNKNOWN_SERVER_ERROR),
-        (damaged(21, ">h", 0x01), Errors.UNKNOWN_SERVER_ERROR),
-        (batch() + batch(), Errors.INVALID_RECORD),
-        (batch(size=2_000_000), Errors.MESSAGE_TOO_LARGE),
-    ],
-)
-def test_bad_batches_are_refused_as_kafka_refuses_them(sent: bytes, error: Errors) -> None:
-    log = open_log()
-    with pytest.raises(KafkaException) as refused:
-        log.append_as_leader(sent, 0, NOW)
-    assert refused.value.error is error
-    assert log.log_end_offset == 0
-    assert log.size == 0
-
-
-def test_what_kafka_does_not_check_is_taken() -> None:
-    log = open_log()
-    for sent in (
-        damaged(35, ">q", 5),
-        damaged(27, ">q", -5),
-        damaged(21, ">h", 0x4000),
-        batch(2, producer_id=9, base_sequence=0),
-    ):
-        log.append_as_leader(sent, 0, NOW)
-    log.append_as_leader(batch() + batch()[:-1], 0, NOW)
-    assert log.log_end_offset == 9
-
-
-def test_a_compacted_topic_wants_keys() -> None:
-    log = open_log(cleanup_policy="compact")
-    log.append_as_leader(batch(2), 0, NOW)
-    with pytest.raises(KafkaException) as refused:
-        log.append_as_leader(
-            build_batch([Record(i, NOW, b"k" if i % 50 else None, b"v") for i in range(100)]),
-            0,
-            NOW,
-        )
-    assert refused.value.error is Errors.INVALID_RECORD
-    assert [e.batch_index for e in refused.value.record_errors] == [0, 50]  # type: ignore[attr-defined]
-
-
-def test_times_too_far_from_the_broker_s_are_refused() -> None:
-    log = open_log(message_timestamp_difference_max_ms="1000")
-    log.append_as_leader(batch(1, NOW - 1000), 0, NOW)
-    with pytest.raises(KafkaException) as refused:
-        log.append_as_leader(batch(1, NOW - 1001), 0, NOW)
-    assert refused.value.error is Errors.INVALID_TIMESTAMP
-
-
-def test_a_topic_s_own_codec_is_what_lies_on_disk() -> None:
-    log = open_log(compression_type="gzip")
-    log.append_as_leader(
-        batch(
-            50, compression=CompressionType.LZ4, producer_id=3, producer_epoch=0, base_sequence=0
-        ),
-        0,
-        NOW,
-    )
-    stored = part_bytes(log.read(0, 1 << 20).records)
-    header = parse_header(stored)
-    assert header.compression is CompressionType.GZIP
-    assert header.producer_id == 3
-    check_crc(stored, header)
-    assert len(read_records(stored)) == 50
 
 
 def test_a_batch_above_segment_bytes_is_refused() -> None:
@@ -259,14 +153,6 @@ def test_a_follower_refuses_what_does_not_follow() -> None:
     assert refused.value.error is Errors.CORRUPT_MESSAGE
 
 
-def test_a_read_names_a_piece_of_the_file_and_copies_nothing() -> None:
-    log = filled(3)
-    data = log.read(3, 1 << 20)
-    one = log.active_segment.size // 3
-    assert data.records == (log.active_segment.log, one, 2 * one)
-    assert data.fetch_offset_metadata == LogOffsetMetadata(3, 0, one)
-
-
 def test_an_offset_inside_a_batch_gives_that_batch() -> None:
     log = filled(3)
     assert parse_header(part_bytes(log.read(4, 1 << 20).records)).base_offset == 3
@@ -285,22 +171,6 @@ def test_a_read_stops_at_the_batch_of_the_high_watermark() -> None:
     assert log.read(12, 1 << 20).fetch_offset_metadata == log.log_end_offset_metadata
 
 
-def test_at_least_one_whole_batch_if_asked_for() -> None:
-    log = filled(3)
-    one = log.active_segment.size // 3
-    assert part_size(log.read(0, 1, min_one_message=True).records) == one
-    assert part_size(log.read(0, 0, min_one_message=True).records) == one
-    hard = log.read(0, 1)
-    assert part_size(hard.records) == 1
-    assert hard.first_entry_incomplete
-    assert log.read(0, 0).first_entry_incomplete
-    assert part_size(log.read(0, one + 5, min_one_message=True).records) == one + 5
-    assert not log.read(0, one).first_entry_incomplete
-    with pytest.raises(KafkaException) as refused:
-        log.read(0, -1)
-    assert refused.value.error is Errors.UNKNOWN_SERVER_ERROR
-
-
 @pytest.mark.parametrize("offset", [-1, 10, 31])
 def test_offsets_outside_are_out_of_range(offset: int) -> None:
     log = filled(10)
@@ -309,112 +179,6 @@ def test_offsets_outside_are_out_of_range(offset: int) -> None:
     with pytest.raises(KafkaException) as refused:
         log.read(offset, 100)
     assert refused.value.error is Errors.OFFSET_OUT_OF_RANGE
-
-
-def test_every_offset_is_found_in_every_segment_with_and_without_memory_of_recent_batches() -> None:
-    log = filled(60, segment_bytes="1000", index_interval_bytes="150")
-    assert len(log.segments) > 5
-    for segment in log.segments:
-        segment._positions.clear()
-    for offset in range(180):
-        place = log.convert_to_offset_metadata(offset)
-        header = parse_header(part_bytes(log.read(offset, 1 << 20).records))
-        assert header.base_offset == offset // 3 * 3
-        assert (
-            place.segment_base_offset
-            == log.read(offset, 1).fetch_offset_metadata.segment_base_offset
-        )
-    assert offsets(log) == list(range(180))
-
-
-def test_records_are_found_by_time() -> None:
-    log = open_log(segment_bytes="1000", index_interval_bytes="150")
-    for i in range(40):
-        log.append_as_leader(
-            build_batch([Record(j, NOW + 10 * i + j, None, b"v" * 30) for j in range(3)]), 7, NOW
-        )
-    for i in (0, 1, 17, 39):
-        for j in range(3):
-            assert log.fetch_offset_by_timestamp(NOW + 10 * i + j) == (
-                NOW + 10 * i + j,
-                3 * i + j,
-                7,
-            )
-    assert log.fetch_offset_by_timestamp(NOW + 5) == (NOW + 10, 3, 7)
-    assert log.fetch_offset_by_timestamp(0) == (NOW, 0, 7)
-    assert log.fetch_offset_by_timestamp(-3) == (NOW, 0, 7)
-    assert log.fetch_offset_by_timestamp(NOW + 1000) is None
-    assert log.fetch_offset_by_timestamp(-2) == (-1, 0, 7)
-    assert log.fetch_offset_by_timestamp(-1) == (-1, 120, 7)
-    log.update_high_watermark(120)
-    log.maybe_increment_log_start_offset(50)
-    assert log.fetch_offset_by_timestamp(NOW) == (NOW + 162, 50, 7)
-
-
-def test_the_four_conditions_of_a_new_segment() -> None:
-    by_size = filled(10, segment_bytes="500")
-    assert [s.base_offset for s in by_size.segments] == [0, 12, 24]
-    by_time = open_log(segment_ms="1000")
-    for late in (0, 1000, 1001, 1500, 2002):
-        by_time.append_as_leader(batch(1, NOW + late), 0, NOW + late)
-    assert [s.base_offset for s in by_time.segments] == [0, 2, 4]
-    by_index = filled(10, segment_index_bytes="36", index_interval_bytes="0")
-    assert [s.base_offset for s in by_index.segments] == [0, 9, 18, 27], (
-        "three batches: the first one needs no entry, and the time index keeps one of its three"
-        " slots"
-    )
-    by_offset = open_log()
-    far = bytearray(batch(1))
-    struct.pack_into(">q", far, 0, 2**31)
-    by_offset.append_as_leader(batch(1), 0, NOW)
-    by_offset.append_as_follower(far, NOW)
-    assert [s.base_offset for s in by_offset.segments] == [0, 2**31]
-    assert by_offset.log_end_offset == 2**31 + 1
-
-
-def test_rolled_segments_have_trimmed_indexes_and_a_snapshot() -> None:
-    file_system = MemoryFileSystem()
-    log = open_log(file_system, segment_bytes="500", index_interval_bytes="100")
-    for i in range(10):
-        log.append_as_leader(batch(3, NOW + i), 0, NOW)
-    sizes = {name: len(file_system.read(f"/d/t-0/{name}")) for name in file_system.list("/d/t-0")}
-    assert sizes["00000000000000000000.index"] == 3 * 8
-    assert sizes["00000000000000000000.timeindex"] == 3 * 12
-    assert sizes["00000000000000000024.index"] == 10 * 1024 * 1024
-    assert "00000000000000000012.snapshot" in sizes
-
-
-def test_retention_by_time_by_size_and_by_start_offset() -> None:
-    by_time = filled(10, segment_bytes="500", retention_ms="1000")
-    by_time.delete_old_segments(NOW + 1003)
-    assert [s.base_offset for s in by_time.segments] == [0, 12, 24]
-    by_time.delete_old_segments(NOW + 1004)
-    assert [s.base_offset for s in by_time.segments] == [12, 24]
-    assert by_time.log_start_offset == 12
-    by_time.delete_old_segments(NOW + 5000)
-    assert [s.base_offset for s in by_time.segments] == [30], (
-        "all are too old: an empty one takes their place"
-    )
-    by_size = filled(10, segment_bytes="500", retention_bytes="600")
-    by_size.delete_old_segments(NOW)
-    assert [s.base_offset for s in by_size.segments] == [12, 24]
-    by_start = filled(10, segment_bytes="500")
-    by_start.maybe_increment_log_start_offset(23)
-    by_start.delete_old_segments(NOW)
-    assert [s.base_offset for s in by_start.segments] == [12, 24]
-    by_start.maybe_increment_log_start_offset(24)
-    by_start.delete_old_segments(NOW)
-    assert [s.base_offset for s in by_start.segments] == [24]
-
-
-def test_retention_keeps_what_is_not_committed_and_what_is_compacted() -> None:
-    log = filled(10, segment_bytes="500", retention_bytes="0")
-    log.update_high_watermark(20)
-    log.delete_old_segments(NOW)
-    assert log.log_start_offset == 12
-    compacted = filled(10, segment_bytes="500", retention_bytes="0", cleanup_policy="compact")
-    compacted.delete_old_segments(NOW)
-    assert compacted.log_start_offset == 0
 
 
 def test_deleted_segments_wait_as_files_of_another_name() -> None:

@@ -23,7 +23,7 @@ from kafka_edu.trace.event import Event, Source
 from kafka_edu.trace.events.log import LogRepaired
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
-from tests.unit.log.test_log_recovery import CONFIG, FIRST, NOW, SECOND, D, load, spoil, written
+from tests.unit.log.test_log_loader import CONFIG, FIRST, NOW, SECOND, D, load, spoil, written
 
 THIRD = f"{D}/00000000000000000028"
 EPOCHS = f"{D}/leader-epoch-checkpoint"

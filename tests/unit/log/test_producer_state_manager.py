@@ -83,24 +83,6 @@ def refused(log: Log, sequence: int, *, epoch: int = 0, count: int = 1) -> Error
     return error.value.error
 
 
-def test_the_last_five_batches_are_known_again() -> None:
-    log = open_log()
-    for i in range(6):
-        assert send(log, 2 * i, count=2) == (2 * i, 2 * i + 1)
-    for i in range(1, 6):
-        assert send(log, 2 * i, count=2) == (
-            2 * i,
-            2 * i + 1,
-        ), "answered with the first copy's offsets"
-    assert log.log_end_offset == 12
-    assert refused(log, 0, count=2) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, (
-        "a duplicate older than five batches"
-    )
-    assert refused(log, 10, count=1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, (
-        "half of a batch is no duplicate"
-    )
-
-
 def test_a_gap_is_out_of_order() -> None:
     log = open_log()
     send(log, 0)
@@ -120,16 +102,6 @@ def test_an_old_epoch_is_fenced_and_a_new_one_begins_at_zero() -> None:
     assert send(log, 0, epoch=7) == (1, 1), "epochs may be skipped"
     assert send(log, 1, epoch=7) == (2, 2)
     assert refused(log, 0, epoch=3) is Errors.INVALID_PRODUCER_EPOCH
-
-
-def test_sequences_wrap_between_and_inside_batches() -> None:
-    log = open_log()
-    send(log, MAX)
-    assert send(log, 0) == (1, 1)
-    other = open_log()
-    send(other, MAX - 1, count=4)
-    assert send(other, MAX - 1, count=4) == (0, 3), "known again across the wrap"
-    assert send(other, 2) == (4, 4)
 
 
 def test_a_producer_id_without_an_epoch_is_taken_as_it_comes() -> None:

@@ -5,9 +5,8 @@ fencing, truncation, restart.
 import pytest
 
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.log.abstract_index import CorruptIndexError
 from kafka_edu.log.log import Log
-from kafka_edu.log.transaction_index import AbortedTxn, TransactionIndex
+from kafka_edu.log.transaction_index import AbortedTxn
 from kafka_edu.record.control_record import ControlRecordType
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.trace.events.transaction import AbortedTransactionIndexed, LastStableOffsetMoved
@@ -41,39 +40,6 @@ def test_the_last_stable_offset_waits_for_the_oldest_transaction_and_its_replica
         "the marker lies at 4, and the high watermark has not passed it"
     )
     assert replicated(log) == 5
-
-
-def test_the_index_says_where_the_last_stable_offset_comes_to_lie() -> None:
-    log = open_log()
-    send(log, 0, producer=1, transactional=True)
-    send(log, 0, producer=2, transactional=True)
-    end(log, 2)
-    end(log, 1)
-    end(log, 1)
-    assert entries(log) == [
-        AbortedTxn(2, 1, 2, 0),
-        AbortedTxn(1, 0, 3, 4),
-    ], "a marker without a transaction is not indexed"
-
-
-def test_what_a_read_committed_reader_is_told() -> None:
-    log = open_log()
-    send(log, 0, producer=1, transactional=True)
-    send(log, 0, producer=2, transactional=True)
-    for i in range(1, 12):
-        send(log, i, producer=2, transactional=True)
-    end(log, 2)
-    end(log, 1)
-    assert len(log.segments) > 2
-    replicated(log)
-    told = log.aborted_transactions(1, log.read(1, 80))
-    assert [(a.producer_id, a.first_offset) for a in told] == [
-        (2, 1),
-        (1, 0),
-    ], "both reach into the range, though they end in later segments"
-    assert log.aborted_transactions(14, log.read(14, 1000)) == [AbortedTxn(1, 0, 14, 15)], (
-        "producer 2's ended at 13"
-    )
 
 
 def test_markers_are_fenced_by_producer_epoch_and_by_coordinator_epoch() -> None:
@@ -193,19 +159,3 @@ def test_events_tell_what_holds_readers_back_and_what_was_aborted() -> None:
         ),
         LastStableOffsetMoved(topic="t", partition=0, from_offset=1, to_offset=4, high_watermark=4),
     ]
-
-
-def test_an_index_that_cannot_be_right_is_refused() -> None:
-    files = MemoryFileSystem()
-    files.make_dirs("/d")
-    index = TransactionIndex(files, "/d/x.txnindex", 10)
-    assert list(index.entries()) == []
-    assert not files.exists("/d/x.txnindex"), "made with the first entry"
-    index.append(AbortedTxn(1, 5, 12, 13))
-    index.sanity_check()
-    index.close()
-    with pytest.raises(CorruptIndexError):
-        TransactionIndex(files, "/d/x.txnindex", 13).sanity_check()
-    files.open("/d/x.txnindex").append((b"x",))
-    with pytest.raises(CorruptIndexError):
-        TransactionIndex(files, "/d/x.txnindex", 10).sanity_check()

@@ -2,11 +2,15 @@
 broker.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from kafka_edu.common.files import OsFileSystem
+from tests.unit.log.test_offset_index import offset_index
 
 #: Mounts a disk of 1 MB on its argument, makes two empty indexes of 10 MB there, which are holes,
 #: fills the disk, and adds entries.
@@ -63,3 +67,12 @@ def test_an_entry_for_which_there_is_no_room_is_an_error(tmp_path: Path) -> None
         "No space left on device",
         "1999 1500 1999 700",
     ]
+
+
+def test_an_index_holds_no_file_handle_once_it_is_unmapped(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else 0
+    index = offset_index((OsFileSystem(), str(tmp_path)))
+    index.append(3, 4)
+    index.close()
+    assert (len(os.listdir("/proc/self/fd")) if before else 0) == before
+    assert index.lookup(5) == (3, 4), "it is mapped again when somebody looks"

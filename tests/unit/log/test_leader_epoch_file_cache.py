@@ -1,16 +1,4 @@
-import pytest
-
-from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.log.checkpoint_file import CorruptCheckpointError
 from kafka_edu.log.leader_epoch_file_cache import LeaderEpochFileCache
-from kafka_edu.log.log_file_names import (
-    delete_dir_name,
-    is_delete_dir,
-    offset_of,
-    parse_topic_partition,
-    segment_file,
-)
-from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
 from kafka_edu.sim.memory_file_system import MemoryFile, MemoryFileSystem
 
 PATH = "/leader-epoch-checkpoint"
@@ -127,58 +115,3 @@ def test_a_closed_file_is_not_touched_any_more() -> None:
     epochs.write()
     epochs.flush()
     assert not file_system.exists(PATH)
-
-
-def test_offsets_are_written_a_line_each() -> None:
-    file_system = MemoryFileSystem()
-    file = OffsetCheckpointFile("/recovery-point-offset-checkpoint", file_system)
-    assert file.read() == {}
-    offsets = {TopicPartition("web", 0): 4711, TopicPartition("a-b.c", 12): 0}
-    file.write(offsets)
-    assert file_system.read(file.path) == b"0\n2\nweb 0 4711\na-b.c 12 0\n"
-    assert file.read() == offsets
-
-
-def test_an_empty_file_is_as_kafka_makes_it() -> None:
-    file_system = MemoryFileSystem()
-    file_system.write_atomically("/c", b"")
-    assert OffsetCheckpointFile("/c", file_system).read() == {}
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"1\n0\n",
-        b"0\n2\nweb 0 1\n",
-        b"0\n1\nweb 0\n",
-        b"0\n1\nweb zero 1\n",
-        b"0",
-        b"x\n",
-        b"\xff\xfe",
-    ],
-)
-def test_a_torn_checkpoint_is_refused(content: bytes) -> None:
-    file_system = MemoryFileSystem()
-    file_system.write_atomically("/c", content)
-    with pytest.raises(CorruptCheckpointError, match="/c"):
-        OffsetCheckpointFile("/c", file_system).read()
-
-
-def test_names() -> None:
-    assert segment_file("/d/web-0", 368769, ".log") == "/d/web-0/00000000000000368769.log"
-    assert offset_of("00000000000000368769.timeindex") == 368769
-    assert offset_of("leader-epoch-checkpoint") is None
-    assert parse_topic_partition("a-b-3") == ("a-b", 3)
-    for folder in (
-        "web",
-        "-0",
-        "web-",
-        "web-x",
-        "lost+found",
-        "web-0.0123456789abcdef0123456789abcdef-delete",
-    ):
-        assert parse_topic_partition(folder) is None
-    name = delete_dir_name(TopicPartition("t" * 249, 0), 7)
-    assert len(name) == 255
-    assert is_delete_dir(name)
-    assert not is_delete_dir("x-delete")
