@@ -12,7 +12,7 @@ from kafka_edu.common.transport import Wire
 from kafka_edu.network.processor import bytes_text
 from kafka_edu.network.request import Request
 from kafka_edu.trace.events.network import ConnectionClosed
-from tests.unit.network.test_network import Bench
+from tests.unit.network.test_socket_server import Bench
 
 UNREADABLE = struct.pack(">ihhih", 12, 18, 0, 1, 9) + b"ab"
 

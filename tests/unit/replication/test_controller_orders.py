@@ -25,7 +25,6 @@ from kafka_edu.protocol.messages.stop_replica import (
 )
 from kafka_edu.protocol.messages.update_metadata import UpdateMetadataRequest
 from kafka_edu.sim.stepped_cluster import SteppedCluster, T
-from kafka_edu.trace.events.replication import PartitionProgress
 from tests.unit.replication.logs import in_loop, stop_replicas
 
 TOPIC_ID = UUID(int=7)
@@ -146,38 +145,6 @@ def test_v5_answers_by_topic_id() -> None:
     ]
 
 
-def test_leader_then_follower_then_leader() -> None:
-    cluster = SteppedCluster()
-    broker = cluster.brokers[0]
-    cluster.elect(0, (0, 1))
-    assert broker.partition.is_leader
-    assert broker.fetchers.by_leader == {}
-    cluster.elect(1, (0, 1))
-    assert not broker.partition.is_leader
-    assert len(broker.fetchers.by_leader[1]) == 1
-    assert broker.partition.isr == ()
-    cluster.elect(0, (0, 1))
-    assert broker.partition.is_leader
-    assert broker.fetchers.by_leader == {}
-    names = [envelope.name for envelope in broker.ring.events]
-    assert [n for n in names if n.startswith("Became")] == [
-        "BecameLeader",
-        "BecameFollower",
-        "BecameLeader",
-    ]
-
-
-def test_a_partition_without_a_leader_waits() -> None:
-    cluster = SteppedCluster()
-    cluster.elect(0, (0, 1))
-    cluster.state = cluster.state._replace(leader=-1, leader_epoch=1)
-    cluster.tell(0)
-    assert cluster.brokers[0].partition.leader == -1
-    with pytest.raises(KafkaException) as gone:
-        cluster.brokers[0].partition.log_for_request(-1, only_from_leader=True)
-    assert gone.value.error is Errors.NOT_LEADER_OR_FOLLOWER
-
-
 def stop(version: int, *, delete: bool, leader_epoch: int = -1) -> StopReplicaRequest:
     if version == 0:
         partition = StopReplicaPartitionV0(topic_name=T.topic, partition_index=T.partition)
@@ -232,55 +199,6 @@ async def test_stop_replica_v3_is_fenced_by_the_leader_epoch() -> None:
     deleting = await stop_replicas(orders, logs, stop(3, delete=True, leader_epoch=-2), 3)
     assert [p.error_code for p in deleting.partition_errors] == [Errors.NONE]
     assert manager.partitions.get(T) is None
-
-
-@in_loop
-def test_a_deleted_leader_answers_who_waits() -> None:
-    cluster = SteppedCluster()
-    cluster.elect(0, (0, 1))
-    produced = cluster.produce("a")
-    fetched = cluster.consume(0, max_wait_ms=500)
-    at_once(cluster.leader.manager.controller_orders.stop_replicas(stop(2, delete=True), 2))
-    assert produced.error() is Errors.UNKNOWN_TOPIC_OR_PARTITION
-    assert [read.error for read in fetched] == [Errors.UNKNOWN_TOPIC_OR_PARTITION]
-
-
-def test_a_failed_disk_takes_only_its_partition_offline() -> None:
-    cluster = SteppedCluster()
-    cluster.elect(0, (0, 1))
-    produced = cluster.produce("a")
-    broker = cluster.leader
-    broker.manager.partitions.take_offline(T)
-    assert produced.error() is Errors.KAFKA_STORAGE_ERROR
-    assert cluster.produce("b").error() is Errors.KAFKA_STORAGE_ERROR
-    cluster.elect(0, (0, 1))
-    assert broker.manager.partitions.get(T) is None
-    stopped = at_once(broker.manager.controller_orders.stop_replicas(stop(2, delete=True), 2))
-    assert stopped.errors == {T: Errors.KAFKA_STORAGE_ERROR}
-    assert stopped.deleted == []
-    assert not broker.manager.partitions.is_offline(T)
-
-
-def test_snapshots_and_gauges_tell_what_a_dashboard_shows() -> None:
-    cluster = SteppedCluster()
-    cluster.elect(0, (0, 1))
-    cluster.produce("a", "b", acks=1)
-    cluster.time.advance(10)
-    cluster.fetch(1)
-    now_ms = cluster.time.hi_res_clock_ms()
-    progress = PartitionProgress(
-        log_start=0,
-        hw=0,
-        leo=2,
-        remote_leos=((1, 0),),
-        min_isr=1,
-        remote_times=((1, now_ms, now_ms - 10),),
-        last_stable=0,
-    )
-    [snapshot] = [e.event for e in cluster.leader.trace.snapshot() if e.name == "PartitionSnapshot"]
-    assert snapshot == ("t", 0, 0, 0, (0, 1), (0, 1), progress, 1, (), ())
-    [gauge] = [e.event for e in cluster.leader.trace.gauges() if e.name == "PartitionOffsets"]
-    assert gauge == ("t", 0, progress)
 
 
 def test_a_controller_may_name_a_partition_of_another_topic_too() -> None:

@@ -23,9 +23,6 @@ from kafka_edu.replication.fetch_params import PartitionFetch
 from kafka_edu.replication.fetch_session_cache import FetchSessionCache
 from kafka_edu.replication.fetch_session_handler import (
     FINAL_EPOCH,
-    MAX_EPOCH,
-    FetchSessionHandler,
-    next_epoch,
 )
 from kafka_edu.replication.log_read_result import EpochAndOffset, LogReadResult, failed_read
 
@@ -175,45 +172,6 @@ def test_aborted_transactions_are_null_for_read_uncommitted_and_a_list_for_read_
         context = manager.new_context(0, -1, {A: WANTED}, (), now_ms=0)
         response = context.response([(A, read()._replace(aborted_transactions=found))], 0)
         assert response.responses[0].partition_responses[0].aborted_transactions == expected
-
-
-def test_epochs_skip_zero_and_minus_one() -> None:
-    assert [next_epoch(e) for e in (0, 1, MAX_EPOCH, -1)] == [1, 2, 1, -1]
-
-
-def test_the_two_ends_of_a_session_agree_through_changes_and_losses() -> None:
-    client = Client()
-    handler = FetchSessionHandler()
-
-    def round_trip() -> FetchResponse:
-        data = handler.build()
-        response = client.fetch(
-            data.session_id, data.session_epoch, dict(data.to_send), tuple(data.to_forget)
-        )
-        handler.handle_response(Errors.of(response.error_code), response.session_id)
-        return response
-
-    handler.put(A, WANTED)
-    handler.put(B, WANTED)
-    assert told(round_trip()) == [A, B]
-    handler.remove(A)
-    assert handler.asked(A) is None
-    handler.put(C, WANTED)
-    assert handler.asked(C) is None  # not asked yet
-    assert told(round_trip()) == [C]
-    assert handler.asked(C) == WANTED
-    session = client.manager.cache.get(handler.session_id)
-    assert session is not None
-    assert list(session.partitions) == [B, C]
-    data = handler.build()  # lost on the wire
-    handler.handle_error()
-    assert handler.full
-    assert told(round_trip()) == [B, C]
-    assert len(client.manager.cache) == 1
-    client.manager.cache.remove(handler.session_id, "evicted")
-    assert round_trip().error_code == Errors.FETCH_SESSION_ID_NOT_FOUND
-    assert told(round_trip()) == [B, C]
-    assert data.to_send == []
 
 
 def test_1000_idle_partitions_cost_24_kb_in_a_full_fetch_and_tens_of_bytes_in_a_session() -> None:

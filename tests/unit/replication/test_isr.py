@@ -58,21 +58,6 @@ def test_the_mark_waits_for_members_and_for_those_who_have_caught_up_of_late() -
     )
 
 
-def test_caught_up_means_having_what_the_leader_had_at_the_fetch_before() -> None:
-    replica = Replica(2)
-    replica.reset(0, 0, in_sync=True)
-    replica.update_fetch_state(LogOffsetMetadata(0), 0, 100, 10)  # the leader has 10 by now
-    assert replica.last_caught_up_time_ms == 0
-    replica.update_fetch_state(LogOffsetMetadata(10), 0, 200, 20)  # has what the leader had at 100
-    assert replica.last_caught_up_time_ms == 100
-    replica.update_fetch_state(
-        LogOffsetMetadata(15), 0, 300, 30
-    )  # does not have what it had at 200
-    assert replica.last_caught_up_time_ms == 100
-    replica.update_fetch_state(LogOffsetMetadata(30), 0, 400, 30)
-    assert replica.last_caught_up_time_ms == 400
-
-
 def test_a_follower_that_stops_leaves_after_15_s_and_returns_when_it_has_caught_up() -> None:
     """STYLE's transcript: b waits for follower 2, is acknowledged when the ISR has shrunk."""
     cluster = SteppedCluster(3)

@@ -9,6 +9,7 @@ from kafka_edu.record.memory_records import build_records
 from kafka_edu.record.record import Record
 from kafka_edu.replication.offset_lookup import legacy_offsets_before
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
+from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 from tests.defaults import PRODUCER_ID_EXPIRATION_MS
 
 NOW = 9000
@@ -84,3 +85,43 @@ def test_an_empty_segments_end_does_not_count_and_consumers_see_up_to_the_high_w
         10,
         0,
     ], "the empty segment begins there"
+
+
+def test_list_offsets_v0_names_segments_and_the_end() -> None:
+    cluster = SteppedCluster()
+    cluster.elect(0, (0, 1))
+    for i in range(4):
+        cluster.produce(str(i), acks=1)
+    manager = cluster.leader.manager
+    now_ms = cluster.time.milliseconds()
+    for timestamp, replica_id, expected in (
+        (-1, -2, [4, 0]),
+        (-2, -2, [0]),
+        (now_ms, -2, [4, 0]),
+        (now_ms - 1, -2, []),
+        (-1, -1, [0, 0]),
+    ):
+        assert manager.offset_lookup.legacy_fetch_offsets(T, timestamp, 10, replica_id) == expected
+    assert manager.offset_lookup.legacy_fetch_offsets(T, -1, 1, -2) == [4]
+    assert manager.offset_lookup.legacy_fetch_offsets(T, -1, 0, -2) == []
+    with pytest.raises(KafkaException) as elsewhere:
+        cluster.brokers[1].manager.offset_lookup.legacy_fetch_offsets(T, -1, 1, -1)
+    assert elsewhere.value.error is Errors.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_new_leader_does_not_answer_with_offsets_that_could_go_backward() -> None:
+    """KIP-207: its HW has not reached the start of its epoch yet."""
+    cluster = SteppedCluster(3)
+    cluster.elect(0, (0, 1, 2))
+    cluster.produce("a", acks=1)
+    cluster.fetch(1, 2)
+    cluster.elect(1, (1, 2))
+    for timestamp in (-1, 1_600_000_000_000):
+        with pytest.raises(KafkaException) as behind:
+            cluster.leader.manager.offset_lookup.fetch_offset_for_timestamp(T, timestamp, -1)
+        assert behind.value.error is Errors.OFFSET_NOT_AVAILABLE
+    for _ in range(2):
+        cluster.fetch(2)
+    found = cluster.leader.manager.offset_lookup.fetch_offset_for_timestamp(T, -1, -1)
+    assert found is not None
+    assert found.offset == 1

@@ -1,18 +1,12 @@
 """A follower outside the leader's range, a disk that fails, checkpoints, and ListOffsets v0."""
 
-import asyncio
-
-import pytest
-
-from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
+from kafka_edu.common.errors import Errors
 from kafka_edu.protocol.messages.fetch import (
     FetchablePartitionResponse,
     FetchableTopicResponse,
     FetchResponse,
 )
-from kafka_edu.replication.high_watermark_checkpoints import HIGH_WATERMARK_FILENAME
-from kafka_edu.sim.stepped_cluster import LOG_DIR, SteppedCluster, T
+from kafka_edu.sim.stepped_cluster import SteppedCluster, T
 from kafka_edu.trace.events.replication import UncleanTruncation
 from tests.unit.replication.logs import in_loop
 
@@ -189,63 +183,3 @@ def test_a_full_disk_under_a_follower_ends_its_fetching() -> None:
     assert follower.manager.partitions.is_offline(T)
     follower.fetchers.shutdown_idle_fetcher_threads()
     assert follower.fetchers.by_leader == {}
-
-
-def test_high_watermarks_are_checkpointed_in_kafkas_form_and_found_again() -> None:
-    cluster = SteppedCluster()
-    cluster.elect(0, (0,))
-    cluster.produce("a")
-    cluster.produce("b")
-    broker = cluster.leader
-    asyncio.run(
-        broker.checkpoints.write(broker.manager.partitions, broker.logs.handle_log_dir_failure)
-    )
-    path = f"{LOG_DIR}/{HIGH_WATERMARK_FILENAME}"
-    assert broker.disk.read(path) == b"0\n1\nt 0 2\n"
-    assert OffsetCheckpointFile(path, broker.disk).read() == {T: 2}
-    assert broker.checkpoints.read(LOG_DIR) == {T: 2}
-    assert broker.events("HwCheckpointed") == [(LOG_DIR, 1)]
-    broker.disk.write_atomically(path, b"nonsense\n")
-    with pytest.raises(KafkaException) as unreadable:
-        broker.checkpoints.read(LOG_DIR)
-    assert unreadable.value.error is Errors.KAFKA_STORAGE_ERROR
-
-
-def test_list_offsets_v0_names_segments_and_the_end() -> None:
-    cluster = SteppedCluster()
-    cluster.elect(0, (0, 1))
-    for i in range(4):
-        cluster.produce(str(i), acks=1)
-    manager = cluster.leader.manager
-    now_ms = cluster.time.milliseconds()
-    for timestamp, replica_id, expected in (
-        (-1, -2, [4, 0]),
-        (-2, -2, [0]),
-        (now_ms, -2, [4, 0]),
-        (now_ms - 1, -2, []),
-        (-1, -1, [0, 0]),
-    ):
-        assert manager.offset_lookup.legacy_fetch_offsets(T, timestamp, 10, replica_id) == expected
-    assert manager.offset_lookup.legacy_fetch_offsets(T, -1, 1, -2) == [4]
-    assert manager.offset_lookup.legacy_fetch_offsets(T, -1, 0, -2) == []
-    with pytest.raises(KafkaException) as elsewhere:
-        cluster.brokers[1].manager.offset_lookup.legacy_fetch_offsets(T, -1, 1, -1)
-    assert elsewhere.value.error is Errors.NOT_LEADER_OR_FOLLOWER
-
-
-def test_a_new_leader_does_not_answer_with_offsets_that_could_go_backward() -> None:
-    """KIP-207: its HW has not reached the start of its epoch yet."""
-    cluster = SteppedCluster(3)
-    cluster.elect(0, (0, 1, 2))
-    cluster.produce("a", acks=1)
-    cluster.fetch(1, 2)
-    cluster.elect(1, (1, 2))
-    for timestamp in (-1, 1_600_000_000_000):
-        with pytest.raises(KafkaException) as behind:
-            cluster.leader.manager.offset_lookup.fetch_offset_for_timestamp(T, timestamp, -1)
-        assert behind.value.error is Errors.OFFSET_NOT_AVAILABLE
-    for _ in range(2):
-        cluster.fetch(2)
-    found = cluster.leader.manager.offset_lookup.fetch_offset_for_timestamp(T, -1, -1)
-    assert found is not None
-    assert found.offset == 1

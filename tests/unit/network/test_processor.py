@@ -4,6 +4,7 @@ answered.
 
 import asyncio
 import logging
+import struct
 from typing import Any
 
 import pytest
@@ -14,11 +15,10 @@ from kafka_edu.network import processor as processor_module
 from kafka_edu.network.network_client import NetworkClient
 from kafka_edu.network.processor import Processor, ProcessorSettings, SharedByProcessors
 from kafka_edu.network.request import Request
-from kafka_edu.network.request_channel import RequestChannel
 from kafka_edu.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafka_edu.trace.events.network import ConnectionClosed, ConnectionFailed
+from kafka_edu.trace.events.network import ConnectionClosed, ConnectionFailed, ResponseSent
 from tests.defaults import NETWORK_DEFAULTS
-from tests.unit.network.test_network import CONNECTION, Bench
+from tests.unit.network.test_socket_server import Bench
 
 BROKEN = "broken"
 """The client id of the connection that meets the bug."""
@@ -153,38 +153,6 @@ def test_a_processors_task_that_dies_is_told() -> None:
     assert [name for name, _ in failures] == ["processor-9-idle"]
 
 
-def test_who_waits_for_room_gets_it_in_turn_and_is_not_overtaken() -> None:
-    taken: list[str] = []
-
-    def request(name: str) -> Request:
-        made = Request(CONNECTION, None, b"", 0, 0)  # type: ignore[arg-type]
-        made.connection_id = name
-        return made
-
-    async def main() -> None:
-        channel = RequestChannel(MockTime(), 1)
-        assert channel.try_send_request(request("first"))
-        waiting = [
-            asyncio.create_task(channel.send_request(request(name)))
-            for name in ("second", "given up", "third")
-        ]
-        await asyncio.sleep(0)
-        taken.append((await channel.receive_request()).connection_id)
-        assert not channel.try_send_request(request("pushy")), (
-            "the place was promised to who waited"
-        )
-        await asyncio.sleep(0)
-        taken.append((await channel.receive_request()).connection_id)
-        waiting[1].cancel()  # it has its place and will not take it
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        taken.append((await channel.receive_request()).connection_id)
-        assert channel.try_send_request(request("pushy"))
-
-    asyncio.run(main())
-    assert taken == ["first", "second", "third"]
-
-
 def test_a_log_is_not_filled_by_one_kind_of_line(caplog: pytest.LogCaptureFixture) -> None:
     time = MockTime(0)
     limiter = LogLimiter(time.hi_res_clock_ms, lines=2)
@@ -193,3 +161,62 @@ def test_a_log_is_not_filled_by_one_kind_of_line(caplog: pytest.LogCaptureFixtur
     with caplog.at_level(logging.WARNING):
         assert limiter.allows()
     assert "3 more lines" in caplog.text
+
+
+def test_many_requests_ahead_are_answered_in_order_one_at_a_time() -> None:
+    bench = Bench()
+    in_progress: list[int] = []
+    order: list[int] = []
+
+    async def slow(request: Request) -> None:
+        in_progress.append(request.header.correlation_id)
+        assert len(in_progress) == 1, "a muted channel gave a second request"
+        await bench.time.sleep(5)
+        in_progress.clear()
+        order.append(request.header.correlation_id)
+        await bench.answer(request)
+
+    bench.start(slow, handlers=8)
+
+    async def main() -> None:
+        client = await bench.client()
+        await asyncio.gather(*(client.send(ApiVersionsRequest(), 0, 10_000) for _ in range(50)))
+
+    bench.loop.run_until_complete(main())
+    assert order == list(range(50))
+    assert bench.loop.errors == []
+    split = bench.told(ResponseSent)
+    assert len(split) == 50
+    first = split[0]
+    assert isinstance(first, ResponseSent)
+    assert first.local_us == 5000
+    assert first.total_us >= 5000
+
+
+@pytest.mark.parametrize(
+    ("bytes_sent", "why"),
+    [
+        (struct.pack(">i", -1), "-1"),
+        (struct.pack(">i", 0), "0"),
+        (struct.pack(">i", (1 << 20) + 1), "1048577"),
+        (struct.pack(">i", 3) + b"abc", "header"),
+        (b"GET / HTTP/1.1\r\n\r\n", str(int.from_bytes(b"GET ", "big"))),
+    ],
+)
+def test_a_hostile_frame_costs_its_connection_and_nothing_else(bytes_sent: bytes, why: str) -> None:
+    bench = Bench()
+    bench.start(bench.answer)
+
+    async def main() -> None:
+        bystander = await bench.client()
+        hostile = await bench.client()
+        assert hostile._wire is not None
+        hostile._wire.send([bytes_sent])
+        await bench.time.sleep(100)
+        assert not hostile.connected
+        await bystander.send(ApiVersionsRequest(), 0, 1000)
+
+    bench.loop.run_until_complete(main())
+    (closed,) = bench.told(ConnectionClosed)
+    assert isinstance(closed, ConnectionClosed)
+    assert why in closed.reason

@@ -3,32 +3,14 @@
 import pytest
 
 from kafka_edu.common.errors import Errors
-from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import part_size
 from kafka_edu.protocol.messages.fetch import FetchResponse
-from kafka_edu.replication import delayed_fetch, fetch, local_reads
-from kafka_edu.replication.fetch_params import FetchInfos, FetchParams, PartitionFetch
+from kafka_edu.replication import fetch, local_reads
+from kafka_edu.replication.fetch_params import FetchInfos, FetchParams
 from kafka_edu.replication.fetch_session import FetchSession
 from kafka_edu.replication.log_read_result import FetchResults
 from kafka_edu.replication.partitions import Partitions
 from kafka_edu.sim.stepped_cluster import SteppedCluster, T
-
-
-@pytest.fixture
-def read_counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of partitions that each fetch has read."""
-    counts: list[int] = []
-    read = local_reads.read_from_local_log
-
-    def counted(
-        partitions: object, params: object, infos: FetchInfos, session: object = None
-    ) -> FetchResults:
-        counts.append(len(infos))
-        return read(partitions, params, infos, session)  # type: ignore[arg-type]  # passed on
-
-    for module in (fetch, delayed_fetch):
-        monkeypatch.setattr(module, "read_from_local_log", counted)
-    return counts
 
 
 def idle_cluster(wait_ms: int = 0, protocol: tuple[int, int] = (2, 0)) -> SteppedCluster:
@@ -63,21 +45,6 @@ def sessions(cluster: SteppedCluster) -> list[FetchSession]:
 
 def shrink(cluster: SteppedCluster) -> None:
     cluster.leader.partition.maybe_shrink_isr(cluster.time.hi_res_clock_ms())
-
-
-def test_a_partition_is_not_read_until_it_changes(read_counts: list[int]) -> None:
-    cluster = idle_cluster()
-    read_counts.clear()
-    cluster.fetch(1, 2)
-    assert read_counts == [0, 0]
-    cluster.produce("c", acks=1)
-    cluster.fetch(1, 2)
-    assert read_counts == [0, 0, 1, 1]
-    assert [broker.leo for broker in cluster.brokers] == [3, 3, 3]
-    cluster.fetch(1, 2)
-    assert cluster.leader.hw == 3
-    cluster.fetch(1, 2)
-    assert [broker.hw for broker in cluster.brokers] == [3, 3, 3], "a higher mark is news too"
 
 
 def test_a_fetch_that_waits_is_woken_by_a_partition_that_was_left_out(
@@ -203,47 +170,6 @@ def test_a_fetch_that_waits_learns_of_a_new_epoch_and_of_a_failed_disk() -> None
             expected = Errors.KAFKA_STORAGE_ERROR
         [response] = answer
         assert response.responses[0].partition_responses[0].error_code == expected
-
-
-def test_a_session_that_ends_or_forgets_is_not_woken() -> None:
-    cluster = idle_cluster()
-    first, second = sessions(cluster)
-    first.update({}, [T])
-    cluster.leader.sessions.cache.remove(second.session_id, "for the test")
-    assert first.infos() == []
-    cluster.produce("c", acks=1)
-    assert not cluster.leader.partition._delayed.sessions
-
-
-def test_sessions_that_have_ended_do_not_gather() -> None:
-    cluster = idle_cluster()
-    for _ in range(50):
-        fetcher = cluster.fetcher(1)
-        assert fetcher is not None
-        fetcher.on_no_answer()  # the next fetch is full, and opens a new session
-        for _ in range(3):
-            cluster.fetch(1)
-    assert len(cluster.leader.partition._delayed.sessions) < 12
-
-
-def test_a_fetch_that_waits_looks_through_its_session_twice(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Once when it arrives, once when it is woken."""
-    cluster = idle_cluster(wait_ms=500)
-    scans: list[FetchInfos] = []
-    infos = FetchSession.infos
-
-    def counted(session: FetchSession) -> list[tuple[TopicPartition, PartitionFetch]]:
-        scans.append(infos(session))
-        return infos(session)
-
-    monkeypatch.setattr(FetchSession, "infos", counted)
-    answer = cluster.send_fetch(1)
-    assert not answer
-    cluster.produce("c")
-    assert answer
-    assert [[tp for tp, _ in scan] for scan in scans] == [[], [T]]
 
 
 def test_a_record_that_comes_while_a_fetch_is_read_is_answered_at_once(
