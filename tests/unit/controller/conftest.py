@@ -4,6 +4,7 @@ Their requests are recorded and answered at once.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Coroutine, Sequence
 from random import Random
 from typing import TypeVar
@@ -42,7 +43,7 @@ from kafka_edu.trace.event import Source
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 from kafka_edu.zk.kafka_zk_client import KafkaZkClient
-from kafka_edu.zk.zk_client import SessionState, WatchedEvent
+from kafka_edu.zk.zk_client import Op, OpResult, SessionState, SetDataOp, Stat, WatchedEvent
 from kafka_edu.zk.zk_data import ProtocolVersion, TopicAssignment
 from tests.defaults import BROKER_DEFAULTS, CONTROLLER_DEFAULTS
 
@@ -339,3 +340,26 @@ def cluster() -> ControllerCluster:
 @pytest.fixture
 def cluster_2_0() -> ControllerCluster:
     return ControllerCluster((2, 0))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Return how often states were read and written, by all controllers together."""
+    counter: Counter[str] = Counter()
+    get, multi = MemoryZkClient.get, MemoryZkClient.multi
+
+    async def counted_get(
+        self: MemoryZkClient, path: str, *, watch: bool = False
+    ) -> tuple[bytes, Stat]:
+        if path.endswith("/state"):
+            counter["read"] += 1
+        return await get(self, path, watch=watch)
+
+    async def counted_multi(self: MemoryZkClient, ops: Sequence[Op]) -> list[OpResult]:
+        if any(isinstance(op, SetDataOp) and op.path.endswith("/state") for op in ops):
+            counter["written"] += 1
+        return await multi(self, ops)
+
+    monkeypatch.setattr(MemoryZkClient, "get", counted_get)
+    monkeypatch.setattr(MemoryZkClient, "multi", counted_multi)
+    return counter

@@ -10,15 +10,12 @@ import pytest
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.kafka_controller import BrokerIdTakenError
-from kafka_edu.controller.leader_elections_asked import ElectionType
-from kafka_edu.controller.replica_state_machine import ReplicaState
 from kafka_edu.sim.memory_zk_client import MemoryZkClient
 from kafka_edu.trace.events.controller import (
     BrokerListenersChanged,
     ControllerElected,
     ElectionsHeld,
     LeaderImbalanceMeasured,
-    StateChangeRefused,
 )
 from kafka_edu.zk.zk_client import CreateOp, DeleteOp, ZkError
 from kafka_edu.zk.zk_data import ControllerZNode
@@ -262,28 +259,6 @@ def test_a_bounce_is_not_hidden_by_a_change_of_listeners(cluster: "ControllerClu
     assert cluster.states() == ["t-0 leader=1 epoch=1 isr=1 controller=1"]
 
 
-def test_a_refused_transition_emits_an_event(cluster: "ControllerCluster") -> None:
-    cluster.start(1)
-    cluster.create_topic("t", [1])
-    term = cluster.controller.controller._term
-    assert term is not None
-    replicas = term.context.replicas_for_topic("t")
-    cluster.run(
-        term._replicas.handle_state_changes(replicas, ReplicaState.DELETION_STARTED, "a test")
-    )
-    assert cluster.controller.facts("StateChangeRefused") == [
-        StateChangeRefused(
-            topic="t",
-            partition=0,
-            replica=1,
-            before="OnlineReplica",
-            after="ReplicaDeletionStarted",
-            reason="the table has no such transition",
-        )
-    ]
-    assert term.context.replica_state(replicas[0]) is ReplicaState.ONLINE
-
-
 def test_auto_leader_rebalance_keeps_to_its_interval_and_its_percentage(
     cluster: "ControllerCluster",
 ) -> None:
@@ -360,28 +335,3 @@ def test_auto_leader_rebalance_leaves_what_is_not_in_sync(cluster: "ControllerCl
     assert [e for e in cluster.controller.facts("ElectionsHeld") if isinstance(e, ElectionsHeld)][
         -1
     ].elected == 1
-
-
-def test_requested_elections_return_the_result_of_each(cluster: "ControllerCluster") -> None:
-    cluster.start(1, 2)
-    cluster.create_topic("t", [2, 1], [1, 2])
-    asked = [T0, TopicPartition("t", 1), TopicPartition("gone", 0)]
-    cluster.run(cluster.admin.create_preferred_replica_election(asked))
-    cluster.settle()
-    refused = (
-        ("t-0", "ELECTION_NOT_NEEDED"),
-        ("t-1", "ELECTION_NOT_NEEDED"),
-        ("gone-0", "UNKNOWN_TOPIC_OR_PARTITION"),
-    )
-    (held,) = [e for e in cluster.controller.facts("ElectionsHeld") if isinstance(e, ElectionsHeld)]
-    assert (held.trigger, held.election_type, held.asked, held.elected) == (
-        "/admin/preferred_replica_election",
-        "preferred",
-        3,
-        0,
-    )
-    assert sorted(held.refused) == sorted(refused)
-    results = cluster.run(cluster.controller.controller.elect_leaders([T0], ElectionType.UNCLEAN))
-    assert {str(tp): result.error.name for tp, result in results.items()} == {
-        "t-0": "ELECTION_NOT_NEEDED"
-    }

@@ -5,14 +5,12 @@ import pytest
 from kafka_edu.common.errors import Errors
 from kafka_edu.coordinator.group.group_state import GroupState
 from kafka_edu.trace.events.group import (
-    GroupStateChanged,
-    MemberFailed,
     MemberFenced,
     RebalanceStarted,
     StaticMemberReplaced,
 )
 from tests.defaults import GROUP_DEFAULTS
-from tests.unit.coordinator.group.group_world import GROUP, World, subscription
+from tests.unit.coordinator.group.group_world import GROUP, World
 
 
 def reasons(world: World) -> list[str]:
@@ -21,101 +19,6 @@ def reasons(world: World) -> list[str]:
         for event in world.events(RebalanceStarted)
         if isinstance(event, RebalanceStarted)
     ]
-
-
-def test_each_newcomer_prolongs_the_initial_delay_up_to_the_rebalance_time_out() -> None:
-    world = World(GROUP_DEFAULTS._replace(group_initial_rebalance_delay_ms=3_000))
-    first = world.join("a", rebalance_ms=10_000)
-    world.advance(2_000)
-    world.join("b", rebalance_ms=10_000)
-    world.advance(2_000)
-    world.join("c", rebalance_ms=10_000)
-    world.advance(4_999)
-    assert first.waits, "3 s, for b another 3 s, for c another 3 s"
-    world.advance(1)
-    assert first.now.generation_id == 1
-    endless = World(GROUP_DEFAULTS._replace(group_initial_rebalance_delay_ms=3_000))
-    first = endless.join("a", rebalance_ms=10_000)
-    for i in range(9):
-        endless.advance(1_000)
-        endless.join(f"b{i}", rebalance_ms=10_000)
-    assert first.waits
-    endless.advance(1_000)
-    assert not first.waits, "the rebalance time-out bounds it"
-
-
-def test_a_group_that_nobody_stays_in_becomes_empty() -> None:
-    world = World(GROUP_DEFAULTS._replace(group_initial_rebalance_delay_ms=3_000))
-    world.join("a")
-    assert world.leave(next(iter(world.group.members))) is Errors.NONE
-    world.advance(3_000)
-    assert (world.group.state, world.group.generation_id) == (GroupState.EMPTY, 1)
-    assert world.log.load()[GROUP].value is not None
-
-
-def test_a_member_that_does_not_join_again_within_the_rebalance_time_out_is_removed() -> None:
-    world = World()
-    world.stable("a", "b")
-    newcomer = world.join("c", rebalance_ms=5_000)
-    rejoined = world.join("a", rebalance_ms=5_000)
-    for _ in range(59):
-        world.advance(1_000)
-        world.heartbeat("b", generation=2)
-    assert newcomer.waits, "b promised to come within 60 s"
-    world.advance(1_000)
-    assert {member.member_id for member in rejoined.now.members} == {
-        world.members["a"],
-        world.members["c"],
-    }
-    failed = world.events(MemberFailed)[-1]
-    assert isinstance(failed, MemberFailed)
-    assert failed.reason == "it did not join again within the rebalance time-out"
-    assert not newcomer.waits
-
-
-def test_a_member_that_does_not_sync_within_the_rebalance_time_out_is_removed() -> None:
-    world = World()
-    world.join("a", rebalance_ms=5_000)
-    world.advance(2_500)
-    assert world.heartbeat("a") is Errors.NONE
-    world.advance(2_499)
-    assert world.heartbeat("a") is Errors.NONE
-    world.advance(1)
-    assert world.heartbeat("a") is Errors.UNKNOWN_MEMBER_ID
-    assert world.group.state is GroupState.EMPTY
-    assert reasons(world)[-1] == "members did not ask for their assignment"
-
-
-def test_a_waiting_member_needs_no_heartbeat_but_a_new_one_has_five_minutes() -> None:
-    world = World()
-    world.stable("a", "b")
-    for member in world.group.members.values():
-        member.rebalance_timeout_ms = 900_000
-    rejoined = world.join("b", protocols={"range": subscription("other")})
-    new = world.join("c", rebalance_ms=900_000)
-    for _ in range(299):
-        world.advance(1_000)
-        assert world.heartbeat("a") is Errors.REBALANCE_IN_PROGRESS
-    assert rejoined.waits
-    assert new.waits
-    world.advance(1_000)
-    assert new.now.error is Errors.UNKNOWN_MEMBER_ID
-    assert rejoined.waits
-
-
-def test_heartbeats_are_expected_again_when_the_assignment_is_given() -> None:
-    world = World()
-    world.join("a")
-    world.log.hold = True
-    waiting = world.sync("a", {"a": b"1"})
-    world.advance(30_000)
-    assert waiting.waits
-    world.log.release()
-    assert waiting.now.assignment == b"1"
-    world.advance(9_999)
-    assert world.group.has(world.members["a"])
-    world.advance(1)
-    assert not world.group.members
 
 
 def test_a_new_member_gets_its_id_and_the_rebalance_waits_for_it() -> None:
@@ -239,30 +142,6 @@ def test_a_full_group_accepts_no_new_member_and_keeps_its_members() -> None:
     assert world.join("b").now.error is Errors.NONE
 
 
-def test_the_protocol_that_most_members_like_best_is_chosen() -> None:
-    world = World(GROUP_DEFAULTS._replace(group_initial_rebalance_delay_ms=1_000))
-    x, y, z = b"x", b"y", b"z"
-    answers = [
-        world.join("a", protocols={"range": x, "sticky": y}),
-        world.join("b", protocols={"sticky": y, "range": x}),
-        world.join("c", protocols={"own": z, "sticky": y, "range": x}),
-    ]
-    world.advance(5_000)
-    assert {answer.now.protocol_name for answer in answers} == {"sticky"}, (
-        "two of three like it better than range; own is known to one"
-    )
-    assert [member.metadata for member in answers[0].now.members] == [y, y, y]
-
-
-def test_a_member_with_another_protocol_or_type_is_refused() -> None:
-    world = World()
-    world.stable("a")
-    assert world.join("b", protocols={"own": b""}).now.error is Errors.INCONSISTENT_GROUP_PROTOCOL
-    assert world.join("b", kind="connect").now.error is Errors.INCONSISTENT_GROUP_PROTOCOL
-    assert world.join("b", protocols={}).now.error is Errors.INCONSISTENT_GROUP_PROTOCOL
-    assert len(world.group.members) == 1
-
-
 @pytest.mark.parametrize("session_ms", [5_999, 300_001])
 def test_the_session_time_out_has_limits(session_ms: int) -> None:
     assert World().join("a", session_ms=session_ms).now.error is Errors.INVALID_SESSION_TIMEOUT
@@ -321,19 +200,3 @@ def test_while_a_group_is_loaded_heartbeats_are_answered_without_a_check() -> No
     assert world.join("a").now.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
     assert world.sync("a", generation=1).now.error is Errors.REBALANCE_IN_PROGRESS
     assert world.coordinator.handle_list_groups(())[0] is Errors.COORDINATOR_LOAD_IN_PROGRESS
-
-
-def test_every_change_of_state_emits_an_event_with_its_cause() -> None:
-    world = World()
-    world.stable("a")
-    changes = [
-        event.after
-        for event in world.events(GroupStateChanged)
-        if isinstance(event, GroupStateChanged)
-    ]
-    assert changes == ["PreparingRebalance", "CompletingRebalance", "Stable"]
-    by_number = {envelope.seq: envelope for envelope in world.ring.events}
-    started = next(
-        envelope for envelope in world.ring.events if isinstance(envelope.event, RebalanceStarted)
-    )
-    assert by_number[started.cause].name == "MemberJoined"

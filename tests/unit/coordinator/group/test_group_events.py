@@ -43,15 +43,6 @@ def test_an_assignment_is_told_in_partitions_unless_it_is_long() -> None:
     assert member.partitions == (("t", tuple(range(MAX_TOLD_ASSIGNMENT_BYTES // 4))),)
 
 
-def test_an_unreadable_assignment_has_no_partitions() -> None:
-    world = World()
-    world.join("a")
-    world.sync("a", {"a": b"\0\0\0\0\0\x07x"})
-    (assigned,) = world.events(GroupAssigned)
-    assert isinstance(assigned, GroupAssigned)
-    assert assigned.partitions == ((world.members["a"], ()),)
-
-
 def test_a_changed_subscription_is_told_and_the_same_one_is_not() -> None:
     world = World()
     world.join("a", protocols={"range": subscription("t")})

@@ -6,18 +6,12 @@ import inspect
 
 import pytest
 
-from kafka_edu.cluster.metadata_cache import MetadataCache
 from kafka_edu.common.errors import Errors, KafkaException
-from kafka_edu.common.topic_partition import TopicPartition
-from kafka_edu.coordinator.transaction.marker_writer import TxnMarker
 from kafka_edu.coordinator.transaction.transaction_coordinator import ProducerIdAndEpoch
 from kafka_edu.trace.events.transaction import (
     ProducerFenced,
-    TransactionalIdExpired,
     TransactionResumed,
-    TransactionsLoaded,
     TransactionStateChanged,
-    TransactionsUnloaded,
     TransactionTimedOut,
 )
 from tests.unit.coordinator.transaction.world import CONFIG, DATA, OFFSETS, STATE, World
@@ -190,27 +184,6 @@ async def test_one_change_at_a_time(world):
     assert world.add(a, DATA[1]) is Errors.NONE
 
 
-@pytest.mark.parametrize(
-    ("error", "told"),
-    [
-        (Errors.NOT_ENOUGH_REPLICAS, Errors.COORDINATOR_NOT_AVAILABLE),
-        (Errors.REQUEST_TIMED_OUT, Errors.COORDINATOR_NOT_AVAILABLE),
-        (Errors.NOT_LEADER_OR_FOLLOWER, Errors.NOT_COORDINATOR),
-        (Errors.KAFKA_STORAGE_ERROR, Errors.NOT_COORDINATOR),
-        (Errors.MESSAGE_TOO_LARGE, Errors.UNKNOWN_SERVER_ERROR),
-        (Errors.INVALID_TIMESTAMP, Errors.INVALID_TIMESTAMP),
-    ],
-)
-@in_world
-async def test_a_change_that_the_log_refuses_is_reported_and_forgotten(world, error, told):
-    a = await world.start()
-    world.replicas.errors[STATE] = error
-    assert world.add(a) is told
-    world.replicas.errors.clear()
-    assert world.metadata().state == "Empty"
-    assert world.add(a) is Errors.NONE
-
-
 @in_world
 async def test_a_fencing_that_could_not_be_logged_does_not_raise_the_epoch_twice(world):
     a = await world.start()
@@ -244,26 +217,6 @@ async def test_overdue_transactions_are_aborted_and_their_producers_fenced(world
     assert await world.start() == (1001, 2)
 
 
-@in_world
-async def test_a_new_coordinator_knows_what_the_old_one_answered(world):
-    a = await world.start()
-    b = await world.start("b")
-    world.add(a, DATA[0])
-    world.add(b, DATA[1], transactional_id="b")
-    world.end(b, transactional_id="b")
-    world.restart()
-    assert world.add(a, DATA[1]) is Errors.COORDINATOR_LOAD_IN_PROGRESS
-    await world.settle()
-    assert world.add(a, DATA[1]) is Errors.NONE
-    assert world.metadata().topic_partitions == {DATA[0], DATA[1]}
-    assert world.metadata("b").state == "CompleteCommit"
-    assert world.end(a) is Errors.NONE
-    assert world.markers_in(DATA[0]) == [(1001, 0, "COMMIT", 2)]
-    assert [
-        (e.coordinator_epoch, e.transactional_ids) for e in world.events(TransactionsLoaded)
-    ] == [(1, 0), (2, 2)]
-
-
 @pytest.mark.parametrize("commit", [True, False])
 @in_world
 async def test_a_new_coordinator_writes_the_missing_markers_of_the_old_one(world, commit):
@@ -285,131 +238,3 @@ async def test_a_new_coordinator_writes_the_missing_markers_of_the_old_one(world
     assert world.markers_in(DATA[1]) == [(1001, 0, kind, 2)]
     (resumed,) = world.events(TransactionResumed)
     assert (resumed.transactional_id, resumed.coordinator_epoch) == ("a", 2)
-
-
-@in_world
-async def test_a_coordinator_that_is_replaced_changes_nothing_any_more(world):
-    a = await world.start()
-    world.replicas.hold()
-    answers = []
-    world.coordinator.handle_add_partitions_to_transaction("a", a, DATA, answers.append)
-    world.coordinator.on_resignation(0, 5)
-    world.replicas.release()
-    assert answers == [Errors.NOT_COORDINATOR], "though it is in the log"
-    assert world.add(a) is Errors.NOT_COORDINATOR
-    assert (await world.init()).error is Errors.NOT_COORDINATOR
-    assert world.events(TransactionsUnloaded) == [(0, 1, 1)]
-    world.restart()
-    await world.settle()
-    assert world.metadata().state == "Ongoing"
-
-
-@pytest.mark.parametrize(
-    "error", [Errors.TRANSACTION_COORDINATOR_FENCED, Errors.INVALID_PRODUCER_EPOCH]
-)
-@in_world
-async def test_markers_that_are_fenced_are_given_up(world, error):
-    """Another coordinator has ended the transaction.
-
-    This one does not know yet that it was replaced.
-    """
-    a = await world.start()
-    world.add(a, DATA[0], DATA[1])
-    world.replicas.errors[DATA[0]] = error
-    world.end(a)
-    world.replicas.errors.clear()
-    await world.settle()
-    assert world.markers_in(DATA[0]) == []
-    assert world.states_logged()[-1] == ("a", "PrepareCommit")
-
-
-@in_world
-async def test_markers_of_an_older_coordinator_are_refused_by_the_log(world):
-    a = await world.start()
-    told = []
-    for epoch in (7, 6, 7):
-        world.writer.write(
-            TxnMarker(
-                a.producer_id, a.epoch, epoch, True, (DATA[0], TopicPartition("elsewhere", 0))
-            ),
-            told.append,
-        )
-    elsewhere = {TopicPartition("elsewhere", 0): Errors.UNKNOWN_TOPIC_OR_PARTITION}
-    expected = [Errors.NONE, Errors.TRANSACTION_COORDINATOR_FENCED, Errors.NONE]
-    assert told == [elsewhere | {DATA[0]: error} for error in expected]
-
-
-@in_world
-async def test_markers_wait_for_leaders_and_need_none_where_the_topic_is_gone(world):
-    a = await world.start()
-    world.leaders[DATA[0]] = -1
-    world.learn()
-    gone = TopicPartition("gone", 0)
-    world.add(a, DATA[0], gone)
-    world.end(a)
-    await world.settle()
-    assert world.metadata().state == "PrepareCommit"
-    world.leaders[DATA[0]] = 1
-    world.learn()
-    await world.settle()
-    assert world.metadata().state == "CompleteCommit"
-    assert len(world.markers_in(DATA[0])) == 1
-
-
-@in_world
-async def test_a_partition_that_the_metadata_does_not_name_yet_still_needs_its_marker(world):
-    """A broker that has just started may coordinate before it has received all partitions."""
-    a = await world.start()
-    world.add(a, DATA[0])
-    world.write(a, DATA[0], 0)
-    world.replicas.errors[DATA[0]] = Errors.NOT_LEADER_OR_FOLLOWER
-    world.end(a)
-    await world.markers.shutdown()
-    world.replicas.errors.clear()
-    world.cache = MetadataCache(1)
-    world.restart()
-    await world.settle()
-    assert world.metadata().state == "PrepareCommit"
-    world.learn()
-    await world.settle()
-    assert world.metadata().state == "CompleteCommit"
-    assert world.markers_in(DATA[0]) == [(1001, 0, "COMMIT", 2)]
-
-
-@in_world
-async def test_the_last_record_is_tried_again_until_it_is_in_the_log(world):
-    a = await world.start()
-    world.add(a, DATA[0])
-    world.replicas.hold()
-    world.end(a)
-    held, world.replicas.held = world.replicas.held, None
-    world.replicas.errors[STATE] = Errors.NOT_ENOUGH_REPLICAS
-    held[0]()
-    assert world.metadata().state == "PrepareCommit"
-    assert world.end(a) is Errors.CONCURRENT_TRANSACTIONS, "and nothing else may begin meanwhile"
-    world.replicas.errors.clear()
-    await world.settle()
-    assert world.metadata().state == "CompleteCommit"
-    assert len(world.markers_in(DATA[0])) == 1
-
-
-@in_world
-async def test_unused_ids_expire(world):
-    await world.start()
-    b = await world.start("b")
-    world.add(b, transactional_id="b")
-    world.time.advance(CONFIG.transactional_id_expiration_ms - 1)
-    world.states.remove_expired_transactional_ids()
-    assert world.states.get_transaction_state("a") is not None
-    world.time.advance(1)
-    world.states.remove_expired_transactional_ids()
-    assert world.states.get_transaction_state("a") is None
-    assert world.metadata("b").state == "Ongoing", "what is open does not expire"
-    assert world.states_logged()[-1] == ("a", "")
-    assert world.events(TransactionalIdExpired) == [("a", 1001, 0, 1)]
-    world.restart()
-    await world.settle()
-    assert world.states.get_transaction_state("a") is None
-    assert (await world.init(expected=ProducerIdAndEpoch(1001, 0))).error is Errors.NONE, (
-        "recreated: nobody is fenced"
-    )

@@ -1,5 +1,4 @@
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_edu.common.errors import KafkaException
@@ -9,14 +8,7 @@ from kafka_edu.coordinator.transaction.transaction_metadata import (
     TransactionMetadata,
     TxnTransitMetadata,
 )
-from kafka_edu.coordinator.transaction.transaction_records import (
-    read_transaction_key,
-    read_transaction_value,
-    transaction_key,
-    transaction_value,
-)
 from kafka_edu.coordinator.transaction.transaction_state import (
-    STATUS,
     VALID_PREVIOUS_STATES,
     TransactionState,
 )
@@ -64,11 +56,6 @@ def test_a_change_begins_only_from_where_the_table_lets_it(
         with pytest.raises(IllegalTransition):
             prepare(made)
         assert made.pending_state is None
-
-
-def test_every_state_has_a_number_and_ways_into_it() -> None:
-    assert set(STATUS) == set(VALID_PREVIOUS_STATES) == set(TransactionState)
-    assert sorted(STATUS.values()) == list(range(8))
 
 
 def test_what_completes_must_be_what_was_prepared() -> None:
@@ -168,17 +155,3 @@ TRANSITS = st.builds(
     st.integers(-1, 2**62),
     st.integers(-1, 2**62),
 )
-
-
-@given(st.text(max_size=20), TRANSITS)
-def test_records_are_read_as_they_were_written(
-    transactional_id: str, transit: TxnTransitMetadata
-) -> None:
-    assert read_transaction_key(transaction_key(transactional_id)) == transactional_id
-    assert read_transaction_value(transaction_value(transit)) == transit
-
-
-def test_keys_and_values_of_later_versions_are_left_alone() -> None:
-    assert read_transaction_key(b"\0\1" + transaction_key("a")[2:]) is None
-    assert read_transaction_value(b"\0\1") is None
-    assert read_transaction_key(b"") is None

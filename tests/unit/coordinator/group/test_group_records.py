@@ -21,8 +21,11 @@ from kafka_edu.coordinator.group.group_records import (
     read_offset_value,
 )
 from kafka_edu.coordinator.group.group_state import GroupState
-from kafka_edu.coordinator.group.offset_and_metadata import offset_of
+from kafka_edu.coordinator.group.offset_and_metadata import OffsetAndMetadata, offset_of
 from kafka_edu.record.record_batch import build_batch, iter_headers, read_records
+from tests.defaults import OFFSET_DEFAULTS
+from tests.unit.coordinator.group.group_world import GROUP, World
+from tests.unit.coordinator.group.test_group_metadata_manager import T0, T1
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "log"
 VERSIONS = {"2.0.1": (2, 0), "2.8.2": (2, 8)}
@@ -112,3 +115,40 @@ def test_we_write_the_very_same_bytes(version: str) -> None:
         )
         assert ours == batch
     assert seen > 10
+
+
+@pytest.mark.parametrize(
+    ("protocol", "offset_version", "group_version"),
+    [((2, 0), 1, 1), ((2, 1), 3, 2), ((2, 2), 3, 2), ((2, 3), 3, 3), ((2, 8), 3, 3)],
+)
+def test_records_are_written_as_the_oldest_broker_can_read_them(
+    protocol: tuple[int, int], offset_version: int, group_version: int
+) -> None:
+    world = World(offsets=OFFSET_DEFAULTS._replace(inter_broker_protocol_version=protocol))
+    world.stable("a")
+    world.commit({T0: 7}, "a", generation=1)
+    group, offset = world.log.records()
+    assert (group.key, offset.key) == (group_key(GROUP), offset_key(GROUP, T0))
+    assert (group.value or b"")[:2] == group_version.to_bytes(2, "big")
+    assert (offset.value or b"")[:2] == offset_version.to_bytes(2, "big")
+
+
+def test_the_bytes_are_kafkas() -> None:
+    """The expected bytes were written by hand from the schemas.
+
+    They are the version, then the fields; strings have an int16 length.
+    """
+    assert offset_key("g", T1) == bytes.fromhex("0001 0001 67 0001 74 00000001")
+    value = OffsetAndMetadata(7, 2, "m", 1_000, None)
+    assert offset_value(value, (2, 8)) == bytes.fromhex(
+        "0003 0000000000000007 00000002 0001 6d 00000000000003e8"
+    )
+    assert offset_value(value, (2, 0)) == bytes.fromhex(
+        "0001 0000000000000007 0001 6d 00000000000003e8 ffffffffffffffff"
+    )
+    assert group_key("g") == bytes.fromhex("0002 0001 67")
+    world = World()
+    world.stable("a")
+    world.leave("a")
+    empty = group_value(world.group, {}, (2, 0))
+    assert empty == bytes.fromhex("0001 0008 636f6e73756d6572 00000002 ffff ffff 00000000")

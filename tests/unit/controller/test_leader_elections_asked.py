@@ -1,5 +1,7 @@
 """auto.leader.rebalance as a pure function of the context: the measurement and the decision."""
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,8 +10,19 @@ from kafka_edu.cluster.broker import Broker
 from kafka_edu.cluster.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.controller.controller_context import ControllerContext
-from kafka_edu.controller.leader_elections_asked import LeaderImbalance, measure_imbalance
+from kafka_edu.controller.leader_elections_asked import (
+    ElectionType,
+    LeaderImbalance,
+    measure_imbalance,
+)
+from kafka_edu.trace.events.controller import (
+    ElectionsHeld,
+)
 from kafka_edu.zk.zk_data import TopicAssignment
+from tests.unit.controller.test_terms_of_office import T0
+
+if TYPE_CHECKING:
+    from tests.unit.controller.conftest import ControllerCluster
 
 
 def context_of(
@@ -79,3 +92,44 @@ def test_leaderships_given_back_are_led_elsewhere_and_can_move(
             assert 2 in isr
         if elsewhere * 100 <= preferred * allowed:
             assert not to_give_back
+
+
+def test_preferred_replica_election_by_znode(cluster: "ControllerCluster") -> None:
+    cluster.start(1, 2)
+    cluster.create_topic("t", [2, 1])
+    for _ in range(2):  # the watch is set again
+        cluster.run(cluster.controller.controller.controlled_shutdown(2, -1))
+        cluster.kill(2)
+        cluster.start(2)
+        cluster.write_isr(T0, [1, 2])
+        cluster.run(
+            cluster.admin.create_preferred_replica_election([T0, TopicPartition("unknown", 7)])
+        )
+        cluster.settle()
+        assert cluster.states()[0].startswith("t-0 leader=2 ")
+        assert cluster.run(cluster.hand.exists("/admin/preferred_replica_election")) is None
+
+
+def test_requested_elections_return_the_result_of_each(cluster: "ControllerCluster") -> None:
+    cluster.start(1, 2)
+    cluster.create_topic("t", [2, 1], [1, 2])
+    asked = [T0, TopicPartition("t", 1), TopicPartition("gone", 0)]
+    cluster.run(cluster.admin.create_preferred_replica_election(asked))
+    cluster.settle()
+    refused = (
+        ("t-0", "ELECTION_NOT_NEEDED"),
+        ("t-1", "ELECTION_NOT_NEEDED"),
+        ("gone-0", "UNKNOWN_TOPIC_OR_PARTITION"),
+    )
+    (held,) = [e for e in cluster.controller.facts("ElectionsHeld") if isinstance(e, ElectionsHeld)]
+    assert (held.trigger, held.election_type, held.asked, held.elected) == (
+        "/admin/preferred_replica_election",
+        "preferred",
+        3,
+        0,
+    )
+    assert sorted(held.refused) == sorted(refused)
+    results = cluster.run(cluster.controller.controller.elect_leaders([T0], ElectionType.UNCLEAN))
+    assert {str(tp): result.error.name for tp, result in results.items()} == {
+        "t-0": "ELECTION_NOT_NEEDED"
+    }
