@@ -300,29 +300,7 @@ class Rebalances:
     """All groups of a cluster. `apply` is the only way in. Memory is bounded."""
 
     READS: Final = frozenset(
-        {
-            BecameLeader,
-            GroupAssigned,
-            GroupLoaded,
-            GroupMembersSampled,
-            GroupMembersSnapshot,
-            GroupSnapshot,
-            GroupStateChanged,
-            GroupsUnloaded,
-            LinkLost,
-            MemberFailed,
-            MemberIdGiven,
-            MemberJoined,
-            MemberLeft,
-            MemberUpdated,
-            OffsetsCommitted,
-            PartitionOffsets,
-            PartitionSnapshot,
-            ProcessEnded,
-            RebalanceCompleted,
-            RebalanceStarted,
-            StaticMemberReplaced,
-        }
+        {*GROUP_EVENTS, *MEMBER_EVENTS, *OFFSET_EVENTS, LinkLost, ProcessEnded}
     )
     """The types of event that change this view."""
 

@@ -205,18 +205,7 @@ class Queues(NamedTuple):
 class RequestTimesView:
     """The time splits of all brokers. `apply` is the only way in. Memory is bounded."""
 
-    READS: Final = frozenset(
-        {
-            HandlerPoolResized,
-            LinkLost,
-            NetworkSampled,
-            ProcessEnded,
-            RequestTimesSampled,
-            RequestTimesSnapshot,
-            ResponseSent,
-            ServerSampled,
-        }
-    )
+    READS: Final = frozenset({*REQUEST_EVENTS, LinkLost, ProcessEnded})
     """The types of event that change this view."""
 
     def __init__(self) -> None:

@@ -31,7 +31,7 @@ class LoadView:
 class LoadsView:
     """All loads by their process; one that has stopped stays until its process is gone."""
 
-    READS: Final = frozenset({LinkLost, LoadSampled, LoadSnapshot, LoadStarted, LoadStopped})
+    READS: Final = frozenset({*LOAD_EVENTS, LinkLost})
     """The types of event that change this view."""
 
     def __init__(self) -> None:

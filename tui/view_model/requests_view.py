@@ -43,9 +43,6 @@ class RequestId(NamedTuple):
     correlation_id: int
 
 
-HOPS: Final = (RequestReceived, RequestDequeued, RequestHandled, ProduceAnswered, ResponseSent)
-
-
 def request_id(envelope: Envelope) -> RequestId | None:
     """Return the request of a hop; None if the event is none."""
     match envelope.event:
@@ -79,7 +76,7 @@ class ApiRow(NamedTuple):
 class RequestsView:
     """All brokers' requests. `apply` and `take_hop` are the only ways in."""
 
-    READS: Final = RequestTimesView.READS | frozenset(HOPS)
+    READS: Final = RequestTimesView.READS | frozenset(HOP_EVENTS)
     """The types of event that change this view."""
 
     def __init__(self) -> None:
