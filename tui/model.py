@@ -76,7 +76,9 @@ class Model:
         return self.cluster.unknown()
 
     def verdict(self) -> tuple[str, str]:
-        """Return the answer of the head, and its kind: `ok`, `warning` or `error`."""
+        """Return what the head of the screen says of the cluster, and of which kind that is: `ok`,
+        `warning` or `error`.
+        """
         if self.reads_rings:
             return "warning", f"… {self.unknown()}"
         return self.cluster.verdict(self.late_us)

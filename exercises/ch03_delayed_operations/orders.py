@@ -140,7 +140,7 @@ class Order(NamedTuple, Generic[WorldT]):
 
 
 class Found(NamedTuple, Generic[WorldT]):
-    """The findings of all orders."""
+    """What a search through all orders of the threads' steps has found."""
 
     orders: int
     faulty: int

@@ -96,7 +96,7 @@ class Killer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Return when nobody is killed any more."""
+        """End the thread. When this returns, it kills no driver any more."""
         self._over.set()
         self._thread.join()
 

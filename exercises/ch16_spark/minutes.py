@@ -72,7 +72,7 @@ class RightMinutes:
 
 
 def minute(begin_s: int, lines: Sequence[Line]) -> Minute:
-    """Return the row of the lines of a minute."""
+    """Return the row that a right answer has for one minute: its lines, errors and p99."""
     durations = sorted(line.duration_us for line in lines)
     return Minute(
         clock(begin_s),

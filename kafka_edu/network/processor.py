@@ -5,8 +5,9 @@ Kafka runs num.network.threads processors, each in its own thread. Here each is 
 broker's one loop, with Kafka's queues between the parts. That keeps Kafka's structure, not its
 parallelism (docs/differences.md).
 
-The hop before is the Acceptor, or for a later request the client. A request's next hop is the
-RequestChannel. A response's next hop is the wire.
+The hop before is the Acceptor for a new connection. For a request it is the wire: SocketWire gives
+bytes to KafkaChannel, FrameReceiver cuts them into frames, and the channel calls `on_frame`. A
+request's next hop is the RequestChannel. A response's next hop is the wire.
 """
 
 import asyncio
@@ -177,7 +178,8 @@ class Processor:
     def on_frame(self, channel: KafkaChannel, frame: bytes) -> None:
         """Put a complete request into the request channel (Kafka: processCompletedReceives).
 
-        If its header cannot be read, the connection is closed.
+        The channel is muted from now on, because the request is in progress. If its header cannot
+        be read, the connection is closed.
         """
         try:
             header, body_offset = decode_request_header(frame)
@@ -233,8 +235,10 @@ class Processor:
         return len(self._responses) == 1
 
     def process_new_responses(self) -> None:
-        """Send the queued responses. An unexpected exception closes one connection, and the other
-        responses of the batch are sent.
+        """Send the queued responses. RequestChannel.end_handling calls it. Next hop: the wire, and
+        then `on_all_sent`.
+
+        An unexpected exception closes one connection, and the other responses are sent.
         """
         responses, self._responses = self._responses, deque()
         for request, parts in responses:
@@ -334,7 +338,9 @@ class Processor:
         self.refuse(channel, rule, bytes_text(data))
 
     def on_all_sent(self, channel: KafkaChannel) -> None:
-        """Go on with a connection whose responses have all left (Kafka: processCompletedSends)."""
+        """Emit ResponseSent for responses that have all left, and unmute the connection (Kafka:
+        processCompletedSends).
+        """
         sent = self._sending.pop(channel.connection_id, None)
         if sent is None:
             return

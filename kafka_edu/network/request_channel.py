@@ -122,7 +122,8 @@ class RequestChannel:
 
     def end_handling(self) -> None:
         """Wake each processor that got responses while the request was handled, once (Kafka:
-        selector.wakeup).
+        selector.wakeup). So the answer to a produce leaves when the follower's fetch that completed
+        it has been handled.
         """
         self._handling = False
         if self._to_wake:

@@ -157,6 +157,7 @@ class DelayedFetch(DelayedOperation):
         return False
 
     def on_complete(self) -> None:
+        """Read the log a second time, and respond. How far a follower is, its arrival has shown."""
         self._respond(
             read_from_local_log(self._partitions, self._params, self._wanted(), self._session)
         )

@@ -1,4 +1,8 @@
-"""The operations that wait for one partition (Kafka: DelayedOperations in Partition.scala)."""
+"""The operations that wait for one partition (Kafka: DelayedOperations in Partition.scala).
+
+Partition calls it when its log end, its high watermark or its role has changed. Next hop: the
+purgatories, which look at the operations that wait under that key.
+"""
 
 from collections.abc import Hashable
 from typing import Final, Protocol

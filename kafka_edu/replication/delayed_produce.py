@@ -88,8 +88,8 @@ class DelayedProduce(DelayedOperation):
     (A) not the leader any more; (B) unknown by now; (C) offline; (D) enough replicas have it, and
     they are at least min.insync.replicas; else NOT_ENOUGH_REPLICAS_AFTER_APPEND. Partitions that
     still wait when the time (timeout.ms of the producer) is up get REQUEST_TIMED_OUT; their records
-    stay in the leader's log. Watched under every partition of the request. Next hop: the handler's
-    `respond`.
+    stay in the leader's log. Watched under every partition of the request. Next hop:
+    ProduceApi._respond, which encodes the answer.
     """
 
     __slots__ = ("_news", "_partitions", "_respond", "_statuses")

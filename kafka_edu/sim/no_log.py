@@ -1,4 +1,4 @@
-"""Simulated brokers on a learner's terminal."""
+"""Keep the log lines of simulated brokers off a learner's terminal."""
 
 import logging
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_log() -> Iterator[None]:
-    """Keep what simulated brokers would write into their logs off the terminal."""
+    """Write no log line to the terminal while the block runs."""
     logger = logging.getLogger("kafka_edu")
     handler = logging.NullHandler()
     logger.addHandler(handler)

@@ -173,7 +173,7 @@ class RelayPorts(NamedTuple):
     """The broker's listener for clients. The relay passes to it what comes to the broker's `port`.
     """
     brokers: int
-    """The broker's listener for other brokers, which connect to it directly."""
+    """The port on which the broker listens for other brokers. They connect to it directly."""
     zookeepers: tuple[int, ...]
     """The relay's port for each server of ZooKeeper, in the order of the connect string."""
 

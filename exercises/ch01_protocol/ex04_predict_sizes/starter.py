@@ -4,7 +4,7 @@
 
 
 def answers() -> dict[str, object]:
-    """Return your answers by their names. All of them are numbers of bytes."""
+    """Return a dict: the name of each question → your answer. All of them are numbers of bytes."""
     return {
         "batch_of_one": None,
         "batch_of_all": None,

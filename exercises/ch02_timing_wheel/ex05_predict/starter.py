@@ -4,7 +4,7 @@
 
 
 def answers() -> dict[str, object]:
-    """Return your answers by their names."""
+    """Return a dict: the name of each question → your answer."""
     return {
         "a_first": None,  # (level, slot)
         "a_due_ms": None,  # ms

@@ -4,7 +4,7 @@
 
 
 def answers() -> dict[str, object]:
-    """Return your answers by their names."""
+    """Return a dict: the name of each question → your answer."""
     return {
         "fetch_ends_by": None,  # "bytes" or "time-out"
         "fetch_ends_ms": None,  # ms, 20 more or less

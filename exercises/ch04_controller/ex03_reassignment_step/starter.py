@@ -20,7 +20,7 @@ class Reassignment:
         raise NotImplementedError("Reassignment.order is not written yet: it returns None")
 
     def sets(self) -> Sets:
-        """Return (replicas, adding, removing)."""
+        """Return three lists of brokers: all replicas, those being added, those being removed."""
         raise NotImplementedError(
             "Reassignment.sets is not written yet: it returns three lists of brokers"
         )

@@ -4,7 +4,7 @@
 
 
 def answers() -> dict[str, object]:
-    """Return your answers by their names."""
+    """Return a dict: the name of each question → your answer."""
     return {
         "created_leader_and_isr": None,  # broker ids, ascending, such as [0, 3]
         "created_metadata": None,  # broker ids

@@ -4,7 +4,7 @@
 
 
 def answers() -> dict[str, object]:
-    """Return your answers by their names. Times are in ms."""
+    """Return a dict: the name of each question → your answer. Times are in ms."""
     return {
         "given_a": None,  # the time-out that the session of run a gets
         "given_b": None,  # that of run b

@@ -4,7 +4,7 @@
 
 
 def answers() -> dict[str, object]:
-    """Return your answers by their names. Times are in ms."""
+    """Return a dict: the name of each question → your answer. Times are in ms."""
     return {
         "gap_a": None,  # for how long web-0 has no leader in run a
         "gap_b": None,  # in run b

@@ -4,7 +4,9 @@
 
 
 def answers() -> dict[str, object]:
-    """Return your answers by their names: brokers, or -1 for nobody (or: all stays)."""
+    """Return a dict: the name of each question → your answer, a broker's number or -1. -1 stands
+    for nobody, or for: nothing changes.
+    """
     return {
         "leader_1": None,
         "leader_2": None,

@@ -4,7 +4,9 @@
 
 
 def answers() -> dict[str, object]:
-    """Return your answers by their names: a broker, "proxy", or -1 for nobody; then bytes."""
+    """Return a dict: the name of each question → your answer. It is a broker's number, "proxy",
+    -1 for nobody, or a number of bytes.
+    """
     return {
         "to_1": None,
         "to_2": None,

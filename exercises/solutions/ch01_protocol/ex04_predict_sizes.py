@@ -2,7 +2,7 @@
 
 
 def answers() -> dict[str, object]:
-    """Return the answers by their names."""
+    """Return a dict: the name of each question → the answer."""
     return {
         "batch_of_one": 131,
         "batch_of_all": 6387,

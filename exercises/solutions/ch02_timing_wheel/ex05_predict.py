@@ -2,7 +2,7 @@
 
 
 def answers() -> dict[str, object]:
-    """Return the answers by their names."""
+    """Return a dict: the name of each question → the answer."""
     return {
         "a_first": (3, 8),
         "a_due_ms": 3200,

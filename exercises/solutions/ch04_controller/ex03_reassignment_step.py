@@ -24,7 +24,7 @@ class Reassignment:
         self.removing = [broker for broker in self.replicas if broker not in wanted]
 
     def sets(self) -> Sets:
-        """Return (replicas, adding, removing)."""
+        """Return three lists of brokers: all replicas, those being added, those being removed."""
         return self.replicas, self.adding, self.removing
 
     def next(

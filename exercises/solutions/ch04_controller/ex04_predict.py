@@ -2,7 +2,7 @@
 
 
 def answers() -> dict[str, object]:
-    """Return the answers by their names."""
+    """Return a dict: the name of each question → the answer."""
     return {
         "created_leader_and_isr": [0, 1, 2],
         "created_metadata": [0, 1, 2, 3],

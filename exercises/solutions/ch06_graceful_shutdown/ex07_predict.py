@@ -2,7 +2,7 @@
 
 
 def answers() -> dict[str, object]:
-    """Return the answers by their names."""
+    """Return a dict: the name of each question → the answer."""
     return {
         "gap_a": 3,
         "gap_b": 3,

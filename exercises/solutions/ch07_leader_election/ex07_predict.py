@@ -2,7 +2,7 @@
 
 
 def answers() -> dict[str, object]:
-    """Return the answers by their names."""
+    """Return a dict: the name of each question → the answer."""
     return {
         "leader_1": -1,
         "leader_2": 1,

@@ -2,7 +2,7 @@
 
 
 def answers() -> dict[str, object]:
-    """Return the answers by their names."""
+    """Return a dict: the name of each question → the answer."""
     return {
         "to_1": 1,
         "to_2": 1,
