@@ -87,7 +87,9 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
-    """Run the command, print its errors, and return its exit code. Raises SystemExit."""
+    """Run the command, print its errors, and return its exit code. Raises SystemExit where Click
+    ends the program itself, as after --help.
+    """
     try:
         group = build()
         with group.make_context(

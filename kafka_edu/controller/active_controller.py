@@ -115,15 +115,27 @@ class ActiveController:
             channels.send_request,
         )
         turn = Turn(time)
-        self._partitions = ZkPartitionStateMachine(
+        self._partition_machine = ZkPartitionStateMachine(
             context, zk, batch, lambda: self._unclean_by_default, turn, tell
         )
-        self._replicas = ZkReplicaStateMachine(context, zk, batch, turn, tell)
+        self._replica_machine = ZkReplicaStateMachine(context, zk, batch, turn, tell)
         self._deletions = TopicDeletionManager(
-            config.delete_topic_enable, context, zk, self._partitions, self._replicas, batch, tell
+            config.delete_topic_enable,
+            context,
+            zk,
+            self._partition_machine,
+            self._replica_machine,
+            batch,
+            tell,
         )
         self.reassignments = PartitionReassignments(
-            context, zk, batch, self._partitions, self._replicas, self._deletions, tell
+            context,
+            zk,
+            batch,
+            self._partition_machine,
+            self._replica_machine,
+            self._deletions,
+            tell,
         )
 
     # Beginning and end of the term.
@@ -153,8 +165,8 @@ class ActiveController:
             self._channels.add_broker(broker)
         await self._deletions.init(await zk.get_topic_deletions(watch=True))
         self._send_update_metadata(context.live_or_shutting_down_broker_ids, ())
-        await self._replicas.startup()
-        await self._partitions.startup()
+        await self._replica_machine.startup()
+        await self._partition_machine.startup()
         await self.reassignments.resume()
         await self._deletions.resume_deletions()
         await self.preferred_replica_election()
@@ -270,10 +282,10 @@ class ActiveController:
         )
         self._send_update_metadata(new_ids, context.partitions_with_leaders)
         replicas = context.replicas_on_brokers(new_ids)
-        await self._replicas.handle_state_changes(
+        await self._replica_machine.handle_state_changes(
             replicas, ReplicaState.ONLINE, "its broker has started"
         )
-        await self._partitions.trigger_online_partition_state_change("a broker has started")
+        await self._partition_machine.trigger_online_partition_state_change("a broker has started")
         await self.reassignments.brokers_started(new_ids)
         await self._deletions.resume_deletion_for_topics(
             {replica.topic_partition.topic for replica in replicas}
@@ -298,13 +310,15 @@ class ActiveController:
     async def _on_replicas_become_offline(
         self, replicas: list[PartitionAndReplica], reason: str
     ) -> None:
-        """Elect new leaders first; only then remove the lost replicas from the remaining ISRs."""
+        """Mark the partitions Offline whose leader is gone, and elect leaders for all that are New
+        or Offline. Only then remove the lost replicas from the remaining ISRs.
+        """
         context = self.context
         leaderless = context.partitions_with_offline_leader
-        await self._partitions.handle_state_changes(
+        await self._partition_machine.handle_state_changes(
             leaderless, PartitionState.OFFLINE, "its leader is gone"
         )
-        await self._partitions.trigger_online_partition_state_change("its leader is gone")
+        await self._partition_machine.trigger_online_partition_state_change("its leader is gone")
         staying: list[PartitionAndReplica] = []
         being_deleted: list[PartitionAndReplica] = []
         for replica in replicas:
@@ -313,7 +327,7 @@ class ActiveController:
                 if context.is_topic_queued_up_for_deletion(replica.topic_partition.topic)
                 else staying
             ).append(replica)
-        await self._replicas.handle_state_changes(staying, ReplicaState.OFFLINE, reason)
+        await self._replica_machine.handle_state_changes(staying, ReplicaState.OFFLINE, reason)
         await self._deletions.fail_replica_deletion(being_deleted, reason)
         if not leaderless:
             self._send_update_metadata(context.live_or_shutting_down_broker_ids, ())
@@ -343,14 +357,14 @@ class ActiveController:
         reason = f"broker {broker_id} is shutting down"
         for start in range(0, len(led), LEADERSHIPS_A_STEP):
             step = led[start : start + LEADERSHIPS_A_STEP]
-            await self._partitions.handle_state_changes(
+            await self._partition_machine.handle_state_changes(
                 step, PartitionState.ONLINE, reason, ElectionStrategy.CONTROLLED_SHUTDOWN
             )
         self._batch.new_batch()
         for tp in followed:
             self._batch.add_stop_replica_request([broker_id], tp, delete=False)
         self._batch.send_requests_to_brokers()
-        await self._replicas.handle_state_changes(
+        await self._replica_machine.handle_state_changes(
             [PartitionAndReplica(tp, broker_id) for tp in followed], ReplicaState.OFFLINE, reason
         )
         remaining = rule.remaining(broker_id, self._concerned(broker_id))
@@ -432,10 +446,12 @@ class ActiveController:
         """
         reason = "the partition is new"
         replicas = self.context.replicas_for_partitions(partitions)
-        await self._partitions.handle_state_changes(partitions, PartitionState.NEW, reason)
-        await self._replicas.handle_state_changes(replicas, ReplicaState.NEW, reason)
-        await self._partitions.handle_state_changes(partitions, PartitionState.ONLINE, reason)
-        await self._replicas.handle_state_changes(replicas, ReplicaState.ONLINE, reason)
+        await self._partition_machine.handle_state_changes(partitions, PartitionState.NEW, reason)
+        await self._replica_machine.handle_state_changes(replicas, ReplicaState.NEW, reason)
+        await self._partition_machine.handle_state_changes(
+            partitions, PartitionState.ONLINE, reason
+        )
+        await self._replica_machine.handle_state_changes(replicas, ReplicaState.ONLINE, reason)
 
     async def topic_deletion(self) -> None:
         await self._deletions.order(await self._zk.get_topic_deletions(watch=True))
@@ -469,7 +485,7 @@ class ActiveController:
             for r in self.context.replicas_on_brokers(broker_ids)
             if self.context.is_replica_online(r.replica, r.topic_partition)
         ]
-        await self._replicas.handle_state_changes(
+        await self._replica_machine.handle_state_changes(
             online, ReplicaState.ONLINE, "its broker has lost a log dir"
         )
         await self._zk.delete_log_dir_event_notifications(sequences, self.context.epoch_zk_version)
@@ -555,7 +571,9 @@ class ActiveController:
         trigger: ElectionTrigger,
     ) -> dict[TopicPartition, ElectionResult]:
         """Hold elections; see `leader_elections_asked`."""
-        results = await elect_leaders(self.context, self._partitions, partitions, election_type)
+        results = await elect_leaders(
+            self.context, self._partition_machine, partitions, election_type
+        )
         if self._tell:
             refused = tuple(
                 (str(tp), result.error.name)
@@ -596,7 +614,7 @@ class ActiveController:
 
         The default holds for all topics that do not set the key themselves.
         """
-        await self._partitions.trigger_online_partition_state_change(
+        await self._partition_machine.trigger_online_partition_state_change(
             "unclean election is now allowed", topic
         )
 

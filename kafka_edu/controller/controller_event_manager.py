@@ -9,7 +9,8 @@ As in Kafka, the queue is not bounded, because a dropped watch would be lost for
 stays short: a watch fires once, and only the event that it caused sets it again. Only
 PartitionModifications may be there once for each topic.
 
-This is the shell of the controller: it has the queue and its task, and decides nothing.
+This is the shell of the controller: it has the queue and its task, and decides nothing. Next hop:
+`KafkaController._process`, then one method of ActiveController.
 """
 
 import asyncio
@@ -124,10 +125,10 @@ class ControllerEventManager:
         while True:
             await self._filled.wait()
             while self._queue:
-                await self._deal_with(self._queue.popleft())
+                await self._process_timed(self._queue.popleft())
             self._filled.clear()
 
-    async def _deal_with(self, queued: QueuedEvent) -> None:
+    async def _process_timed(self, queued: QueuedEvent) -> None:
         started_ns = self._time.nanoseconds()
         queued_us = (started_ns - queued.enqueue_ns) // 1000
         name = type(queued.event).__name__

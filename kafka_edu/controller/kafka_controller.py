@@ -156,7 +156,7 @@ class KafkaController:
         self._time = time
         self._random = random
         self._trace = trace
-        self._events = ControllerEventManager(self._deal_with, time, trace)
+        self._events = ControllerEventManager(self._process_or_give_way, time, trace)
         self._tell = self._events.tell if trace else None
         self._term: ActiveController | None = None
         self._channels: ControllerChannels | None = None
@@ -232,7 +232,9 @@ class KafkaController:
         await self._resign("the broker is shutting down")
 
     def on_watch(self, watched: WatchedEvent) -> None:
-        """Turn a change of a znode into an event.
+        """Turn a change of a znode into an event (`event_of_watch`), and queue it.
+
+        KafkaServer calls it, for the ZooKeeper client. Next hop: ControllerEventManager.put.
 
         On a broker that is not the controller, only /controller matters. Other watches are left
         over from an earlier term.
@@ -370,7 +372,7 @@ class KafkaController:
 
     # The event task.
 
-    async def _deal_with(self, event: ControllerEvent) -> str:
+    async def _process_or_give_way(self, event: ControllerEvent) -> str:
         """Process one event; return what went wrong, or "".
 
         A ZooKeeper error ends the event, not the controller.

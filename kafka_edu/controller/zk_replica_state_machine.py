@@ -147,12 +147,12 @@ class ZkReplicaStateMachine:
         for replica in replicas:
             self._batch.add_stop_replica_request([broker_id], replica.topic_partition, delete=False)
             await self._turn.pause()
-        led = [
+        ever_led = [
             replica.topic_partition
             for replica in replicas
             if context.partition_leadership_info(replica.topic_partition) is not None
         ]
-        for tp, state in (await self._remove_replicas_from_isr(broker_id, led)).items():
+        for tp, state in (await self._remove_replicas_from_isr(broker_id, ever_led)).items():
             if not context.is_topic_queued_up_for_deletion(tp.topic):
                 others = [
                     replica

@@ -110,8 +110,8 @@ class AnswerTrace:
 def error_of(
     error: BaseException, file: str, limit_s: float, called_at: int = 0
 ) -> dict[str, object]:
-    """Return the answer that reports an exception. `called_at` is the line of what was called, for
-    a call that did not get into it, such as one with too many arguments.
+    """Return the answer that reports an exception. `called_at` is the line where the called
+    function begins. It is reported if the call failed before that, as by too many arguments.
     """
     lines = [called_at] * (called_at > 0) + [
         frame.lineno

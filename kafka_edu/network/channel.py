@@ -6,6 +6,8 @@ leave in the order of the requests, whatever the purgatory does. Requests that a
 wait here, as bytes already received (at most one receive buffer of them), or in the kernel's socket
 buffer.
 
+The hop before is the wire, which calls `data_received`. Next hop: `Processor.on_frame`.
+
 **Pipelined produce.** That rule has a price. A produce with acks=all waits for the followers, and
 the client's next produce is not even read meanwhile. When replication takes 50 ms, a connection
 gets 20 answers a second, however many requests the client sends ahead. The backlog grows without

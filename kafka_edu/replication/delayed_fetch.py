@@ -35,7 +35,8 @@ class DelayedFetch(DelayedOperation):
     Watched under every partition of the request, and under its session, because a change of a
     partition that the session had left out counts too. Looking through a session costs some 18 ns a
     partition, so the list is used twice: the arrival's by the first `try_complete`, and that of a
-    `try_complete` by the read that follows. Next hop: the handler's `respond`.
+    `try_complete` by the read that follows. Next hop:
+    FetchApi._respond.
     """
 
     __slots__ = (

@@ -89,7 +89,7 @@ class DelayedProduce(DelayedOperation):
     they are at least min.insync.replicas; else NOT_ENOUGH_REPLICAS_AFTER_APPEND. Partitions that
     still wait when the time (timeout.ms of the producer) is up get REQUEST_TIMED_OUT; their records
     stay in the leader's log. Watched under every partition of the request. Next hop:
-    ProduceApi._respond, which encodes the answer.
+    ProduceApi._respond, then ApiCall.respond, RequestChannel.send_response and the Processor.
     """
 
     __slots__ = ("_news", "_partitions", "_respond", "_statuses")

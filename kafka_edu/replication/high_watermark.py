@@ -1,8 +1,8 @@
 """The high watermark of one replica: how it moves, and what moved it last (Kafka: Partition.scala,
-maybeIncrementLeaderHW; book 001, high watermark).
+maybeIncrementLeaderHW; the book of log 001, section on the high watermark).
 
-    leader_high_watermark    A record is committed when every member of the ISR has it, and every
-                             follower that has caught up recently: it may join soon.
+    leader_high_watermark    A record is committed when every member of the ISR has it. So must
+                             every follower that caught up recently, because it may soon join.
     follower_high_watermark  The leader's high watermark, but at most the end of the own log.
 
 The value itself belongs to the log (`Log.high_watermark_metadata`, as in Kafka since 2.4), because

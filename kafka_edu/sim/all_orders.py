@@ -8,8 +8,9 @@ finds wrong is a shortest one.
     level 1      a: right, b: wrong → the shortest order is (b)
 
 Orders that lead to the same state go on in the same way, and are followed once. So the events a, b
-and c, which do not touch each other, have 6 orders but only 8 states. A state must therefore hold
-everything that matters later, with the events that are still to come.
+and c, which do not touch each other, have 6 orders and 15 beginnings of orders, but only 8 states.
+A state must therefore hold the events that are still to come, and everything else that matters
+later.
 
 Exercise 03-1 searches the steps of threads in this way (exercises/ch03_delayed_operations/orders),
 and `election_orders` searches the events of a small cluster. Cost: O(states · events) steps.

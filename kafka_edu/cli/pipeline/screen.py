@@ -27,7 +27,7 @@ _PARTS: Final = " ▏▎▍▌▋▊▉"
 WIDE: Final = 110
 _REDRAW_EVERY_S: Final = 0.25
 _LINE_EVERY_S: Final = 2.0
-#: Rows of the narrow view that are not windows, without the queries and the lag.
+#: Rows that the narrow view always has. The rows of windows, queries and the lag come on top.
 _FIXED_ROWS: Final = 11
 #: From this width on, the columns of the queries stand apart.
 _ROOMY: Final = 70

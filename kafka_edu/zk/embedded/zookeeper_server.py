@@ -131,7 +131,8 @@ Effect = Reply | ConnectReply | Notify | CloseCnxn | AppendTxn
 class ZooKeeperServer:
     """The tree, the sessions and the connections of one standalone server.
 
-    One task owns it. Next hop: the host, which performs the effects.
+    One task owns it. Next hop: the host, which performs the effects: SyncRequestProcessor forces
+    the log to the disk, then ServerCnxnFactory sends what is to be sent.
     """
 
     def __init__(
@@ -298,6 +299,9 @@ class ZooKeeperServer:
     def tick(self, now_ms: int, wall_ms: int) -> list[Effect]:
         """Expire the sessions whose time is over. The host calls it at
         `sessions.next_expiration_ms` or later.
+
+        The end of a session deletes its ephemeral znodes: next hop DataTree.kill_session, and
+        from there WatchManager.trigger.
         """
         self._effects = []
         self._now_ms = now_ms

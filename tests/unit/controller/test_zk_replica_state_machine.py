@@ -18,7 +18,9 @@ def test_a_refused_transition_emits_an_event(cluster: "ControllerCluster") -> No
     assert term is not None
     replicas = term.context.replicas_for_topic("t")
     cluster.run(
-        term._replicas.handle_state_changes(replicas, ReplicaState.DELETION_STARTED, "a test")
+        term._replica_machine.handle_state_changes(
+            replicas, ReplicaState.DELETION_STARTED, "a test"
+        )
     )
     assert cluster.controller.facts("StateChangeRefused") == [
         StateChangeRefused(

@@ -444,7 +444,7 @@ def test_a_controller_gives_way_to_one_whose_epoch_stands_in_a_state_znode(world
         ControllerMovedError,
         match=f"epoch {world.controller_epoch + 7}; ours is {world.controller_epoch}",
     ):
-        world.run(term._replicas._remove_replicas_from_isr(world.follower, [T0]))
+        world.run(term._replica_machine._remove_replicas_from_isr(world.follower, [T0]))
     world.run(zk.conditional_update_partition_state(T0, states[T0], version))
     world.run(zk.close())
 
