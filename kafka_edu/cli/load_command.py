@@ -95,15 +95,15 @@ def load(
     bootstrap = _bootstrap_of(folder)
     try:
         with client_number(folder) as number:
-            _create_topic(bootstrap, topic)
+            compacted = _create_topic(bootstrap, topic)
             state, unread, ran_s = asyncio.run(
-                _run(spec, folder, number, bootstrap, seconds, owned)
+                _run(spec, folder, number, bootstrap, seconds, owned, compacted)
             )
     except (_Failed, NoClientNumber) as error:
         raise click.ClickException(str(error)) from error
     if owned:
         return
-    _report(state, unread, ran_s, folder, json_file)
+    _report(state, unread, ran_s, folder, json_file, compacted)
 
 
 class _Failed(Exception):
@@ -133,10 +133,15 @@ def _bootstrap_of(folder: ClusterFolder) -> str:
     return str(status["bootstrap_servers"])
 
 
-def _create_topic(bootstrap: str, topic: str) -> None:
-    """Create the topic if it is not there, with up to three replicas. Raises _Failed."""
+def _create_topic(bootstrap: str, topic: str) -> bool:
+    """Create the topic if it is not there, with up to three replicas. Return whether it is
+    compacted. Raises _Failed.
+    """
     from confluent_kafka import KafkaException as ClientError
-    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.admin import (  # its types do not export the second
+        AdminClient,
+        ConfigResource,  # type: ignore[attr-defined]
+    )
 
     from kafka_edu.clients.admin import AdminTimeoutError
     from kafka_edu.clients.admin.new_topic import make_topic
@@ -146,10 +151,12 @@ def _create_topic(bootstrap: str, topic: str) -> None:
     try:
         known = admin.list_topics(timeout=_CREATE_TIMEOUT_S)
         if topic in known.topics:
-            return
+            asked = ConfigResource(ConfigResource.Type.TOPIC, topic)
+            (config,) = admin.describe_configs([asked]).values()
+            return "compact" in str(config.result(_CREATE_TIMEOUT_S)["cleanup.policy"].value)
         replicas = min(3, len(known.brokers))
-        config = {"min.insync.replicas": "2"} if replicas == 3 else {}
-        make_topic(bootstrap, topic, PARTITIONS, replicas, config)
+        settings = {"min.insync.replicas": "2"} if replicas == 3 else {}
+        make_topic(bootstrap, topic, PARTITIONS, replicas, settings)
     except KafkaException as error:
         if error.error is not Errors.TOPIC_ALREADY_EXISTS:
             raise _Failed(f"topic '{topic}' cannot be created: {error}") from error
@@ -158,6 +165,7 @@ def _create_topic(bootstrap: str, topic: str) -> None:
         raise _Failed(f"topic '{topic}' cannot be created: {reason}") from error
     except (OSError, AdminTimeoutError) as error:
         raise _Failed(f"topic '{topic}' cannot be created: {error}") from error
+    return False
 
 
 async def _run(
@@ -167,6 +175,7 @@ async def _run(
     bootstrap: str,
     seconds: float | None,
     owned: bool,
+    compacted: bool,
 ) -> "tuple[LoadState, int, float]":
     """Run the load until a signal, its time, or its owner's end. Return the last counts, how many
     acked records were not read, and the seconds that it ran.
@@ -197,7 +206,7 @@ async def _run(
         threading.Thread(target=_wait_for_owner, args=(loop, stop), daemon=True).start()
     await events.publish(folder.client_events(number))
     serving = asyncio.create_task(events.run())
-    running = Load(spec, unmodified_clients(spec, bootstrap, clock), trace)
+    running = Load(spec, unmodified_clients(spec, bootstrap, clock), trace, compacted=compacted)
     began = time.monotonic()
     try:
         running.start()
@@ -254,7 +263,12 @@ def _show(running: "Load", ran_s: float, hint: str) -> None:
 
 
 def _report(
-    state: "LoadState", unread: int, ran_s: float, folder: ClusterFolder, json_file: Path | None
+    state: "LoadState",
+    unread: int,
+    ran_s: float,
+    folder: ClusterFolder,
+    json_file: Path | None,
+    compacted: bool,
 ) -> None:
     """Print three sentences, and write the figures."""
     from kafka_edu.cli.report import Report
@@ -264,7 +278,8 @@ def _report(
     for name in ("sent", "acked", "refused", "waiting", "read", "read_again", "lost"):
         report.figure(name.replace("_", " "), getattr(state, name))
     report.figure("acked and not read", unread)
-    report.target("records acked and lost", state.lost, "==", 0)
+    if not compacted:
+        report.target("records acked and lost", state.lost, "==", 0)
     if json_file is not None:
         report.write(json_file)
     if state.acks == "0":
@@ -274,11 +289,16 @@ def _report(
     else:
         happened = (
             f"{state.sent:,} records were sent and {state.acked:,} acked;"
-            f" {state.refused + state.waiting:,} got no place in the log; {state.lost:,} acked ones"
-            " were lost."
+            f" {state.refused + state.waiting:,} got no place in the log"
+            + (f"; {state.lost:,} acked ones were lost." if not compacted else ".")
         )
     click.echo(happened)
-    if state.lost:
+    if compacted:
+        click.echo(
+            f"The topic is compacted: the group '{state.group}' read {state.read:,} records. An"
+            " acked record that it did not read may have been superseded, so none counts as lost."
+        )
+    elif state.lost:
         click.echo(
             "A record that is acked and lost was on a leader that fell, and not on the replica that"
             " leads now: look for acks=1 and for an unclean election."

@@ -137,8 +137,6 @@ class Effect(StrEnum):
     """The effect of setting a key. docs/configuration.md shows these words."""
 
     WORKS = "works"
-    PARTLY = "works in part"
-    """Some values work. The others do nothing yet, or refuse the start."""
     NONE = "no effect yet"
     """The value is accepted and does nothing. The broker says so where the key is set."""
     REFUSED = "refused"
@@ -149,18 +147,14 @@ class Gap(NamedTuple):
     """A feature that a key asks for and that this project does not have."""
 
     missing: str
-    """A clause without a full stop, as in "there is no log cleaner"."""
+    """A clause without a full stop, as in "there are no quotas"."""
     honoured: tuple[ConfigValue, ...] = ()
     """Values that ask for nothing that is missing."""
     refuses: bool = False
     """Every other value refuses the start, because ignoring it would leave the cluster open."""
-    partly: bool = False
-    """The broker reads this key, and only some values meet the gap."""
 
     @property
     def effect(self) -> Effect:
-        if self.partly:
-            return Effect.PARTLY
         return Effect.REFUSED if self.refuses else Effect.NONE
 
 
@@ -302,11 +296,7 @@ class SettingGap(NamedTuple):
     def __str__(self) -> str:
         if self.gap.refuses:
             return f"{self.name}={self.shown} is refused, because {self.gap.missing}"
-        return (
-            f"{self.name}={self.shown}"
-            f" {'works in part only' if self.gap.partly else 'has no effect yet'}, because"
-            f" {self.gap.missing}"
-        )
+        return f"{self.name}={self.shown} has no effect yet, because {self.gap.missing}"
 
 
 class ConfigDef:

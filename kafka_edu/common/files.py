@@ -115,6 +115,10 @@ class FileSystem(Protocol):
         """Return when the file was last written, in ms since 1970. Raises OSError."""
         ...
 
+    def set_modified_ms(self, path: str, modified_ms: int) -> None:
+        """Say when the file was last written. Raises OSError."""
+        ...
+
     def list(self, path: str) -> list[str]:
         """Return the names in a folder, sorted."""
         ...
@@ -282,6 +286,9 @@ class OsFileSystem:
 
     def modified_ms(self, path: str) -> int:
         return os.stat(path).st_mtime_ns // 1_000_000
+
+    def set_modified_ms(self, path: str, modified_ms: int) -> None:
+        os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
 
     def list(self, path: str) -> list[str]:
         return sorted(os.listdir(path))

@@ -33,7 +33,7 @@ from kafka_edu.log.fetch_data_info import FetchDataInfo, TimestampOffset
 from kafka_edu.log.leader_epoch_file_cache import LeaderEpochFileCache
 from kafka_edu.log.log_append_info import LogAppendInfo
 from kafka_edu.log.log_config import LogConfig
-from kafka_edu.log.log_file_names import DELETED_SUFFIX
+from kafka_edu.log.log_file_names import DELETED_SUFFIX, SWAP_SUFFIX
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.log.log_repairs import LogRepairs
 from kafka_edu.log.log_retention import deletable_segments
@@ -113,6 +113,8 @@ class Log:
         self.unrenamed_segments: list[LogSegment] = []
         """Segments that have left the log, and whose files a worker of the log manager has yet to
         rename. Ascending, and below the log's first segment."""
+        self._replaced: list[tuple[LogSegment, tuple[LogSegment, ...]]] = []
+        """Compacted segments whose files have yet to get their names, with those they replace."""
         self._renaming = threading.Lock()
         self.version = VersionCounter()
         """The partition's counter, once the log belongs to one."""
@@ -495,7 +497,7 @@ class Log:
                 last_offset,
                 now_ms,
                 config.segment_bytes,
-                config.segment_ms - self._roll_jitter_ms,
+                config.max_segment_ms - self._roll_jitter_ms,
             )
         except OSError as error:
             raise self._storage_error(error) from error
@@ -828,6 +830,37 @@ class Log:
                 segment.change_suffix(DELETED_SUFFIX)
                 self.deleted_segments.append(segment)
                 del self.unrenamed_segments[0]
+
+    def replace_segments(self, gone: Sequence[LogSegment], new: LogSegment) -> None:
+        """Take a compacted segment in place of others. Readers go on with what they hold.
+
+        The files keep their names until `settle_replaced_segments`. A kill before that brings the
+        old segments back, which is no loss.
+        """
+        self._segments.replace(gone, new)
+        self._replaced.append((new, tuple(gone)))
+        self.version.value += 1
+
+    def settle_replaced_segments(self) -> None:
+        """Give the files of compacted segments, and of those that they replace, their names.
+        Raises OSError. May be called from any thread.
+        """
+        while self._replaced:
+            with self._renaming:
+                if not self._replaced or self.closed:
+                    return
+                new, gone = self._replaced[0]
+                new.change_suffix(SWAP_SUFFIX)  # from now on a start goes on with the new one
+                for segment in gone:
+                    segment.change_suffix(DELETED_SUFFIX)
+                    self.deleted_segments.append(segment)
+                new.change_suffix("")
+                del self._replaced[0]
+
+    def note_deleted_segments(self) -> None:
+        """Have the log manager remove the files of deleted segments."""
+        if self._note is not None:
+            self._note()
 
     @property
     def first_base_on_disk(self) -> int:

@@ -72,14 +72,7 @@ class ThrottledReplicas(NamedTuple):
         )
 
 
-NO_CLEANER: Final = "there is no log cleaner, so nothing is compacted"
 NO_PREALLOCATION: Final = "segments grow as they are written"
-ONLY_DELETE: Final = Gap(
-    f"{NO_CLEANER}; of the policies only delete has an effect", ((DELETE,), ()), partly=True
-)
-"""Compaction is not built yet. Keys without which a batch is refused are still checked in a topic
-with compact.
-"""
 NO_REPLICATION_QUOTA: Final = "replication is not throttled"
 
 TOPIC_CONFIG: Final = ConfigDef(
@@ -90,7 +83,6 @@ TOPIC_CONFIG: Final = ConfigDef(
             (DELETE,),
             ListOf((COMPACT, DELETE), empty=True),
             "delete old segments, keep only each key's last value, or both",
-            ONLY_DELETE,
         ),
         ConfigKey(
             "compression.type",
@@ -105,7 +97,6 @@ TOPIC_CONFIG: Final = ConfigDef(
             DAY_MS,
             Range(0),
             "how long a tombstone stays in a compacted topic",
-            Gap(NO_CLEANER),
         ),
         ConfigKey(
             "file.delete.delay.ms",
@@ -153,7 +144,6 @@ TOPIC_CONFIG: Final = ConfigDef(
             MAX_LONG,
             Range(1),
             "a record is compacted at the latest after this time",
-            Gap(NO_CLEANER),
         ),
         ConfigKey(
             "max.message.bytes",
@@ -196,7 +186,6 @@ TOPIC_CONFIG: Final = ConfigDef(
             0.5,
             Range(0, 1),
             "share of a log that must be dirty before the log is compacted",
-            Gap(NO_CLEANER),
         ),
         ConfigKey(
             "min.compaction.lag.ms",
@@ -204,7 +193,6 @@ TOPIC_CONFIG: Final = ConfigDef(
             0,
             Range(0),
             "a record is not compacted before this time",
-            Gap(NO_CLEANER),
         ),
         ConfigKey(
             "min.insync.replicas", _INT, 1, Range(1), "replicas that must be in sync for acks=all"
@@ -303,6 +291,15 @@ class LogConfig:
     message_downconversion_enable: bool
     record_version: int
     """The message format that is stored, 0 to 2, from message.format.version."""
+
+    @property
+    def max_segment_ms(self) -> int:
+        """Return segment.ms, or less: a compacted topic must not keep records in its active segment
+        for longer than max.compaction.lag.ms (KIP-354).
+        """
+        if self.compact and self.max_compaction_lag_ms > 0:
+            return min(self.segment_ms, self.max_compaction_lag_ms)
+        return self.segment_ms
 
     @staticmethod
     def parse(given: Mapping[str, ConfigValue] | None = None) -> "LogConfig":

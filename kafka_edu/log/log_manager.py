@@ -159,6 +159,8 @@ class LogManager:
         self._logs: dict[TopicPartition, Log] = {}
         self._preferred_log_dirs: dict[TopicPartition, str] = {}
         self._offline: dict[str, None] = {}
+        self._on_truncation: list[Callable[[TopicPartition, int], None]] = []
+        self._on_deletion: list[Callable[[TopicPartition], None]] = []
         self._recovery_points = {
             d: OffsetCheckpointFile(f"{d}/{RECOVERY_POINT_FILE}", file_system) for d in log_dirs
         }
@@ -506,12 +508,24 @@ class LogManager:
             log = self._logs.get(topic_partition)
             if log is not None:
                 log.truncate_to(offset, self._time.milliseconds())
+                for notify in self._on_truncation:
+                    notify(topic_partition, log.log_end_offset)
 
     def truncate_fully_and_start_at(self, topic_partition: TopicPartition, offset: int) -> None:
         """Drop all records of a log. The empty log begins at `offset`."""
         log = self._logs.get(topic_partition)
         if log is not None:
             log.truncate_fully_and_start_at(offset, self._time.milliseconds())
+            for notify in self._on_truncation:
+                notify(topic_partition, offset)
+
+    def on_truncation(self, notify: Callable[[TopicPartition, int], None]) -> None:
+        """Call `notify` with a log that was cut back, and with its new end."""
+        self._on_truncation.append(notify)
+
+    def on_deletion(self, notify: Callable[[TopicPartition], None]) -> None:
+        """Call `notify` with a log that is given up."""
+        self._on_deletion.append(notify)
 
     async def delete_logs(
         self, topic_partitions: Iterable[TopicPartition]
@@ -544,6 +558,8 @@ class LogManager:
         log = self._logs.pop(topic_partition, None)
         if log is None:
             return None
+        for notify in self._on_deletion:
+            notify(topic_partition)
         self._noted.pop(log, None)
         self._unrenamed.pop(log, None)
         self._epochs_unwritten.pop(log, None)

@@ -74,29 +74,29 @@ class LogSegment:
         base_offset: int,
         index_interval_bytes: int,
         now_ms: int,
+        suffix: str = "",
     ) -> None:
         self._file_system = file_system
         self.directory = directory
         self.base_offset = base_offset
-        self.suffix = ""
-        """`.deleted` once the segment is to be removed."""
+        self.suffix = suffix
+        """`.deleted` once the segment is to be removed; `.cleaned` and `.swap` of a compacted one
+        until it is in its place.
+        """
         self._index_interval_bytes = index_interval_bytes
         self.created_ms = now_ms
-        self.log = file_system.open(segment_file(directory, base_offset, LOG_SUFFIX))
-        self.offset_index = OffsetIndex(
-            file_system, segment_file(directory, base_offset, INDEX_SUFFIX), base_offset
-        )
-        self.time_index = TimeIndex(
-            file_system, segment_file(directory, base_offset, TIME_INDEX_SUFFIX), base_offset
-        )
-        self.txn_index = TransactionIndex(
-            file_system, segment_file(directory, base_offset, TXN_INDEX_SUFFIX), base_offset
-        )
+        self.log = file_system.open(self._path(LOG_SUFFIX))
+        self.offset_index = OffsetIndex(file_system, self._path(INDEX_SUFFIX), base_offset)
+        self.time_index = TimeIndex(file_system, self._path(TIME_INDEX_SUFFIX), base_offset)
+        self.txn_index = TransactionIndex(file_system, self._path(TXN_INDEX_SUFFIX), base_offset)
         self.max_timestamp_so_far = NO_TIMESTAMP
         self.offset_of_max_timestamp_so_far = base_offset
         self._last_index_position = 0
         self._rolling_based_timestamp: int | None = None
         self._positions: dict[int, int] = {}
+
+    def _path(self, suffix: str) -> str:
+        return segment_file(self.directory, self.base_offset, suffix) + self.suffix
 
     @property
     def size(self) -> int:
@@ -370,7 +370,7 @@ class LogSegment:
         return (
             self.max_timestamp_so_far
             if self.max_timestamp_so_far >= 0
-            else self._file_system.modified_ms(self.log.path)
+            else self._file_system.modified_ms(self._path(LOG_SUFFIX))
         )
 
     def recover(
@@ -492,10 +492,7 @@ class LogSegment:
 
     def files(self) -> list[str]:
         """Return the paths of all files of this segment, whether they exist or not."""
-        return [
-            segment_file(self.directory, self.base_offset, s) + self.suffix
-            for s in (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)
-        ]
+        return [self._path(suffix) for suffix in (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)]
 
     def change_suffix(self, suffix: str) -> None:
         """Rename the files, as in `.deleted`. Readers that hold the file read on."""
@@ -504,6 +501,9 @@ class LogSegment:
         for old, new in zip(before, self.files(), strict=True):
             if self._file_system.exists(old):
                 self._file_system.rename(old, new)
+        self.offset_index.path = self._path(INDEX_SUFFIX)
+        self.time_index.path = self._path(TIME_INDEX_SUFFIX)
+        self.txn_index.path = self._path(TXN_INDEX_SUFFIX)
 
     def delete(self) -> None:
         """Close and remove the files. May block: call it from a worker."""

@@ -73,6 +73,14 @@ class LogSegments(Sequence[LogSegment]):
         if self._segments:
             self.active = self._segments[-1]
 
+    def replace(self, gone: Sequence[LogSegment], new: LogSegment) -> None:
+        """Put one segment in the place of neighbours. The active one is not among them."""
+        at = self._segments.index(gone[0])
+        assert self._segments[at : at + len(gone)] == list(gone), "they are no neighbours"
+        assert gone[-1] is not self.active
+        self._segments[at : at + len(gone)] = [new]
+        self._bases = [segment.base_offset for segment in self._segments]
+
     def read(
         self, start_offset: int, max_length: int, limit: int, log_end: int, min_one_message: bool
     ) -> tuple[LogSegment, FetchDataInfo] | None:

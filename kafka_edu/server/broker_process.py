@@ -34,6 +34,7 @@ from kafka_edu.server.broker_metadata_checkpoint import (
     InconsistentBrokerIdError,
     InconsistentClusterIdError,
 )
+from kafka_edu.server.cleaner_process import run_in_a_process
 from kafka_edu.server.config.kafka_config import KafkaConfig
 from kafka_edu.server.health.loop_sampler import LoopSampler
 from kafka_edu.server.health.loop_watchdog import LoopHeld
@@ -168,6 +169,7 @@ class BrokerProcess:
             random=random.Random(secrets.randbits(128)),
             tracer=self._tracer,
             run_blocking=self._run_blocking,
+            run_clean_job=run_in_a_process,
             process=process,
         )
         server.dynamic_config.add(

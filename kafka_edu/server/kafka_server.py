@@ -25,6 +25,9 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.controller.kafka_controller import KafkaController
+from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
+from kafka_edu.log.cleaner.cleaner import Cleaner
+from kafka_edu.log.cleaner.log_cleaner import LogCleaner, RunJob
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_dirs import LogDirInUseError, LogDirs
 from kafka_edu.log.log_manager import LogManager, LogManagerSettings
@@ -58,6 +61,7 @@ from kafka_edu.server.config.dynamic_broker_config import CAPTURE, DynamicBroker
 from kafka_edu.server.config.dynamic_config_manager import DynamicConfigManager
 from kafka_edu.server.config.kafka_config import KafkaConfig
 from kafka_edu.server.config.part_configs import (
+    cleaner_config,
     controller_config,
     network_config,
     replication_config,
@@ -172,8 +176,10 @@ class KafkaServer:
         random: Random,
         tracer: Tracer | None,
         run_blocking: RunBlocking,
+        run_clean_job: RunJob | None = None,
         process: Process | None = None,
     ) -> None:
+        """Without `run_clean_job` a pass of compaction runs where `run_blocking` runs its calls."""
         self.config = config
         self.broker_id = config.broker_id
         self.cluster_id = ""
@@ -191,6 +197,7 @@ class KafkaServer:
         self._random = random
         self._trace = tracer
         self._run_blocking = run_blocking
+        self._run_clean_job: RunJob = run_clean_job or self._clean_here
         self._process: Process = process or VirtualProcess()
         self._end_points: tuple[str, ...] = ()
         self._zk = KafkaZkClient(
@@ -207,6 +214,7 @@ class KafkaServer:
         self._log_dirs = LogDirs(config.log_dirs, file_system, tracer)
         self._log_dirs_opened = False
         self._log_manager: LogManager | None = None
+        self._cleaner: LogCleaner | None = None
         self._socket_server: SocketServer | None = None
         self._captures: FrameCaptures | None = None
         self._replication: Replication | None = None
@@ -314,6 +322,7 @@ class KafkaServer:
         )
         await replication.startup(self._scheduler)
         self._schedule_log_work(log_manager)
+        await self._start_cleaner(log_manager)
         broker = await self._register(socket_server)
         self._checkpoint_broker_metadata(log_manager)
         controller = self._controller = KafkaController(
@@ -429,6 +438,22 @@ class KafkaServer:
             control_plane=self._control_plane,
             on_failure=self.on_failure,
         )
+
+    async def _clean_here(self, job: CleanJob) -> CleanResult:
+        return await self._run_blocking(lambda: Cleaner(job, self._file_system).clean())
+
+    async def _start_cleaner(self, log_manager: LogManager) -> None:
+        cleaner = self._cleaner = LogCleaner(
+            cleaner_config(self.config),
+            log_manager,
+            self._file_system,
+            self._time,
+            self._run_clean_job,
+            self._run_blocking,
+            self.on_failure,
+            self._trace,
+        )
+        await cleaner.start()
 
     def _schedule_log_work(self, log_manager: LogManager) -> None:
         """Schedule the log manager's periodic work, under Kafka's names."""
@@ -658,6 +683,8 @@ class KafkaServer:
             self._captures.stop("the broker stops")
         if self._replication is not None:
             await self._replication.shutdown()
+        if self._cleaner is not None:
+            await self._cleaner.shutdown()
         if self._log_manager is not None:
             await self._log_manager.shutdown()
         if self._controller is not None:

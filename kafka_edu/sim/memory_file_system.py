@@ -233,6 +233,13 @@ class MemoryFileSystem:
             raise FileNotFoundError(errno.ENOENT, "no such file", path)
         return content.modified_ms
 
+    def set_modified_ms(self, path: str, modified_ms: int) -> None:
+        self._check_disk(path)
+        content = self._files.get(path)
+        if content is None:
+            raise FileNotFoundError(errno.ENOENT, "no such file", path)
+        content.modified_ms = modified_ms
+
     def exists(self, path: str) -> bool:
         return path in self._files or path in self._folders
 

@@ -119,16 +119,18 @@ class Load:
         clients: LoadClients,
         trace: Tracer,
         pause: Callable[[float], None] = time.sleep,
+        *,
+        compacted: bool = False,
     ) -> None:
         """The load uses the clock of `trace`, and so must the clients. `pause` waits for a number
-        of seconds by that clock.
+        of seconds by that clock. `compacted` says that the topic is.
         """
         self.spec = spec
         self._trace = trace
         self._clock = trace.time
         self._pause = pause
         self._producers, self._consumers, self._outcomes, self._first = clients
-        self._tally = LoadTally()
+        self._tally = LoadTally(compacted=compacted)
         self._refused = 0
         self._error = ""
         self._last_ack_ms = self._clock.hi_res_clock_ms()

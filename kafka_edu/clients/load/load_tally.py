@@ -40,7 +40,11 @@ class _PartitionTally:
 class LoadTally:
     """Counts of one load. One thread at a time may call it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, compacted: bool = False) -> None:
+        """In a compacted topic an acked record that is not there may have been superseded, so none
+        counts as lost.
+        """
+        self._compacted = compacted
         self.acked = 0
         self.read = 0
         self.read_again = 0
@@ -55,13 +59,13 @@ class LoadTally:
         if record.offset < tally.position:
             if tally.ahead.pop(record.offset, None) == record.number:
                 return []
-            return [self._lose(record)]
+            return self._gone([record])
         before = tally.acked.get(record.offset)
         tally.acked[record.offset] = record.number
         if before is None:
             heapq.heappush(tally.acked_offsets, record.offset)
             return []
-        return [self._lose(record._replace(number=before))]
+        return self._gone([record._replace(number=before)])
 
     def on_read(self, record: StoredRecord) -> list[StoredRecord]:
         """Note a record that was read. Return the records that are found to be lost. O(log waiting)
@@ -72,21 +76,21 @@ class LoadTally:
             self._read_again(record)
             return []
         self.read += 1
-        lost = []
+        gone = []
         while tally.acked_offsets and tally.acked_offsets[0] < record.offset:
             offset = heapq.heappop(tally.acked_offsets)
             number = tally.acked.pop(offset, None)
             if number is not None:
-                lost.append(self._lose(StoredRecord(record.partition, offset, number)))
+                gone.append(StoredRecord(record.partition, offset, number))
         expected = tally.acked.pop(record.offset, None)
         if expected is None:
             tally.ahead[record.offset] = record.number
             if len(tally.ahead) > MAX_AHEAD:
                 del tally.ahead[next(iter(tally.ahead))]
         elif expected != record.number:
-            lost.append(self._lose(record._replace(number=expected)))
+            gone.append(record._replace(number=expected))
         tally.position = record.offset + 1
-        return lost
+        return self._gone(gone)
 
     def _read_again(self, record: StoredRecord) -> None:
         """Note a record below the position: it was read before, or was missed and turns up now."""
@@ -98,11 +102,15 @@ class LoadTally:
         else:
             self.read_again += 1
 
-    def _lose(self, record: StoredRecord) -> StoredRecord:
-        self.lost += 1
-        if len(self._lost) < MAX_LOST:
-            self._lost[record.partition, record.offset] = record.number
-        return record
+    def _gone(self, records: list[StoredRecord]) -> list[StoredRecord]:
+        """Note acked records that are not in the log. Return those that are lost."""
+        if self._compacted:
+            return []
+        for record in records:
+            self.lost += 1
+            if len(self._lost) < MAX_LOST:
+                self._lost[record.partition, record.offset] = record.number
+        return records
 
     @property
     def unread(self) -> int:

@@ -77,6 +77,41 @@ def segment_deleted(e: log.SegmentDeleted) -> Sentence:
 
 
 @sentence.register
+def segments_cleaned(e: log.SegmentsCleaned) -> Sentence:
+    lost = [
+        plural(count, what)
+        for count, what in (
+            (e.superseded, "superseded record"),
+            (e.tombstones, "old tombstone"),
+            (e.aborted, "aborted record"),
+            (e.markers, "old marker"),
+            (e.without_key, "record without a key"),
+        )
+        if count
+    ]
+    gone = f"; gone: {joined(lost)}" if lost else "; nothing is gone"
+    return quiet(
+        "compacts",
+        f"{plural(e.segments, 'segment')} of {e.topic}-{e.partition} from offset"
+        f" {e.base_offset:,}: {e.bytes_before:,} → {e.bytes_after:,} bytes{gone}",
+    )
+
+
+@sentence.register
+def log_cleaned(e: log.LogCleaned) -> Sentence:
+    return Sentence(
+        "has compacted",
+        f"{e.topic}-{e.partition}",
+        f"up to offset {e.to_offset:,}: {e.bytes_before:,} → {e.bytes_after:,} bytes",
+    )
+
+
+@sentence.register
+def log_not_cleanable(e: log.LogNotCleanable) -> Sentence:
+    return Sentence("⚠ cannot compact", f"{e.topic}-{e.partition}", "", e.reason)
+
+
+@sentence.register
 def segment_files_removed(e: log.SegmentFilesRemoved) -> Sentence:
     return quiet(
         "has removed the files of a segment of",

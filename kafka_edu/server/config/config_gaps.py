@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from kafka_edu.common.config_def import MAX_INT, MAX_LONG, ConfigDef, ConfigKey, ConfigType, Gap
-from kafka_edu.log.log_config import NO_CLEANER, NO_PREALLOCATION, NO_REPLICATION_QUOTA, ONLY_DELETE
+from kafka_edu.log.log_config import NO_PREALLOCATION, NO_REPLICATION_QUOTA
 
 _NO_METRICS: Final = (
     "there are no JMX metrics and no reporters; the broker's events show the same facts"
@@ -59,21 +59,7 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
                 "num.replica.alter.log.dirs.threads",
             ),
         ),
-        (
-            NO_CLEANER,
-            (
-                "log.cleaner.backoff.ms",
-                "log.cleaner.dedupe.buffer.size",
-                "log.cleaner.delete.retention.ms",
-                "log.cleaner.io.buffer.load.factor",
-                "log.cleaner.io.buffer.size",
-                "log.cleaner.io.max.bytes.per.second",
-                "log.cleaner.max.compaction.lag.ms",
-                "log.cleaner.min.cleanable.ratio",
-                "log.cleaner.min.compaction.lag.ms",
-                "log.cleaner.threads",
-            ),
-        ),
+        ("the cleaner reads a batch at a time", ("log.cleaner.io.buffer.size",)),
         (
             _NO_TLS,
             (
@@ -154,8 +140,6 @@ def _ignored() -> Iterator[tuple[str, Gap]]:
             yield name, Gap(missing)
     yield "client.quota.callback.class", Gap(NO_QUOTAS, ("",))
     yield "kafka.metrics.reporters", Gap(_NO_METRICS, ((),))
-    yield "log.cleaner.enable", Gap(NO_CLEANER, (False,))
-    yield "log.cleanup.policy", ONLY_DELETE
     yield "log.preallocate", Gap(NO_PREALLOCATION, (False,))
     yield (
         "max.connection.creation.rate",

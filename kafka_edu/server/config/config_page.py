@@ -27,7 +27,6 @@ fails when the page is out of date.
 The column *effect* says what happens when a key is set:
 
 - **works**: the broker behaves as Kafka does.
-- **works in part**: some values work. The note says which ones do not.
 - **no effect yet**: the broker accepts the value, because clients and scripts set it, but does not
   use it. A message names the key once where it is set: in the terminal of `cluster up` and
   `server-start`, in the output of the tools `topics` and `configs`, and in broker.log.
@@ -47,7 +46,6 @@ for one listener alone.
 """
 _COUNTED: Final = {
     Effect.WORKS: "work",
-    Effect.PARTLY: "in part",
     Effect.NONE: "have no effect yet",
     Effect.REFUSED: "are refused",
 }

@@ -14,6 +14,7 @@ from kafka_edu.controller.active_controller import ControllerConfig
 from kafka_edu.coordinator.group.group_config import GroupConfig, OffsetConfig
 from kafka_edu.coordinator.transaction.transaction_marker_channel_manager import marker_version
 from kafka_edu.coordinator.transaction.transaction_state_manager import TransactionConfig
+from kafka_edu.log.cleaner.log_cleaner import CleanerConfig
 from kafka_edu.network.socket_server import NetworkConfig
 from kafka_edu.record.compression import CompressionType
 from kafka_edu.replication.replication_config import ReplicationConfig
@@ -28,6 +29,10 @@ def network_config(config: KafkaConfig) -> NetworkConfig:
 
 def replication_config(config: KafkaConfig, broker_id: int) -> ReplicationConfig:
     return _part(ReplicationConfig, config, broker_id=broker_id)
+
+
+def cleaner_config(config: KafkaConfig) -> CleanerConfig:
+    return _part(CleanerConfig, config)
 
 
 def controller_config(config: KafkaConfig) -> ControllerConfig:

@@ -136,6 +136,58 @@ class SegmentDeleted(NamedTuple):
 
 
 @event()
+class SegmentsCleaned(NamedTuple):
+    """Compaction made one segment of neighbouring ones. It has the first one's base offset."""
+
+    topic: str
+    partition: int
+    base_offset: int
+    segments: int
+    bytes_before: int
+    bytes_after: int
+    records_before: int
+    superseded: int
+    """Records that are gone because a later one has the same key."""
+    tombstones: int
+    """Gone, because delete.retention.ms is over."""
+    aborted: int
+    """Gone with their aborted transaction."""
+    markers: int
+    """Gone, because nothing is left of their transaction."""
+    without_key: int
+    """Gone, because a compacted topic has no use for them."""
+
+
+@event()
+class LogCleaned(NamedTuple):
+    """A pass of compaction over a log has ended. Below `to_offset` the log is clean."""
+
+    topic: str
+    partition: int
+    from_offset: int
+    """Where the dirty part began."""
+    to_offset: int
+    segments_before: int
+    segments_after: int
+    bytes_before: int
+    bytes_after: int
+    keys: int
+    """The keys of the dirty part."""
+    took_ms: int
+
+
+@event()
+class LogNotCleanable(NamedTuple):
+    """Compaction has met a batch that it cannot read. It leaves the log alone until the broker
+    starts again.
+    """
+
+    topic: str
+    partition: int
+    reason: str
+
+
+@event()
 class SegmentFilesRemoved(NamedTuple):
     """The files of a deleted segment are gone from the disk."""
 

@@ -43,6 +43,7 @@ CONFIG_NAMES: Final = {"config", "_config", "settings", "static", "current"}
 TELLS: Final = {"ConfigException", "_refuse", "_end_points", "_end_point", "_protocol_map"}
 #: Tuples that pass settings on.
 HANDED_ON: Final = {
+    "CleanerConfig": "log/cleaner/log_cleaner.py",
     "ReplicationConfig": "replication/replication_config.py",
     "ControllerConfig": "controller/active_controller.py",
     "TransactionConfig": "coordinator/transaction/transaction_state_manager.py",

@@ -61,12 +61,10 @@ def test_each_gap_belongs_to_a_key() -> None:
 
 
 def test_a_value_meets_the_gap_of_its_key_or_does_not() -> None:
-    cleaner, policy = CONFIG_DEF.keys["log.cleaner.enable"], TOPIC_CONFIG.keys["cleanup.policy"]
-    assert (cleaner.effect, policy.effect) == (Effect.NONE, Effect.PARTLY)
-    assert cleaner.gap_of(False) is None
-    assert cleaner.gap_of(True) is cleaner.gap
-    assert policy.gap_of(("delete",)) is None
-    assert policy.gap_of(("compact", "delete")) is policy.gap
+    preallocate = CONFIG_DEF.keys["log.preallocate"]
+    assert preallocate.effect is Effect.NONE
+    assert preallocate.gap_of(False) is None
+    assert preallocate.gap_of(True) is preallocate.gap
     assert CONFIG_DEF.keys["authorizer.class.name"].effect is Effect.REFUSED
     assert CONFIG_DEF.keys["num.partitions"].gap_of(3) is None
 

@@ -29,7 +29,7 @@ from tests.unit.server.key_readers import (
     unread_fields,
 )
 
-READS = {Effect.WORKS, Effect.PARTLY}
+READS = {Effect.WORKS}
 
 
 def said_to_work(keys: ConfigDef) -> set[str]:

@@ -60,19 +60,19 @@ def test_a_value_that_asks_for_no_protection_is_taken_without_a_word(key, value)
 
 def test_each_key_without_effect_is_named_once_with_its_place_and_the_reason():
     settings = {
-        "log.cleaner.threads": "2",
-        "log.cleaner.enable": "true",
+        "log.cleaner.io.buffer.size": "1000000",
+        "log.preallocate": "true",
         "quota.window.num": "11",
         "num.partitions": "3",
     }
     assert make(**settings)[1] == [
         (
-            "here, log.cleaner.threads: log.cleaner.threads=2 has no effect yet, because there is"
-            " no log cleaner, so nothing is compacted"
+            "here, log.cleaner.io.buffer.size: log.cleaner.io.buffer.size=1000000 has no effect"
+            " yet, because the cleaner reads a batch at a time"
         ),
         (
-            "here, log.cleaner.enable: log.cleaner.enable=true has no effect yet, because there is"
-            " no log cleaner, so nothing is compacted"
+            "here, log.preallocate: log.preallocate=true has no effect yet, because segments grow"
+            " as they are written"
         ),
         (
             "here, quota.window.num: quota.window.num=11 has no effect yet, because quotas are"
@@ -81,13 +81,8 @@ def test_each_key_without_effect_is_named_once_with_its_place_and_the_reason():
     ]
 
 
-def test_a_policy_with_compact_works_in_part():
-    (warning,), plain = (
-        make(**{"log.cleanup.policy": "compact,delete"})[1],
-        make(**{"log.cleanup.policy": "delete"})[1],
-    )
-    assert "log.cleanup.policy=compact,delete works in part only" in warning
-    assert plain == []
+def test_a_policy_with_compact_works():
+    assert make(**{"log.cleanup.policy": "compact,delete"})[1] == []
 
 
 @pytest.mark.parametrize(
@@ -142,13 +137,13 @@ def test_dynamic_settings_that_do_nothing_are_named_in_the_log_once(caplog):
     dynamic = DynamicBrokerConfig(make()[0])
     for _ in range(2):
         dynamic.update_broker(
-            {"no.such.key": "1", "log.cleaner.threads": "2", "num.io.threads": "4"}
+            {"no.such.key": "1", "log.cleaner.io.buffer.size": "2", "num.io.threads": "4"}
         )
     told = [record.getMessage() for record in caplog.records]
     assert told == [
         "dynamic configuration: no.such.key is not a known key, so it is ignored",
         (
-            "dynamic configuration: log.cleaner.threads=2 has no effect yet, because there is no"
-            " log cleaner, so nothing is compacted"
+            "dynamic configuration: log.cleaner.io.buffer.size=2 has no effect yet, because the"
+            " cleaner reads a batch at a time"
         ),
     ]

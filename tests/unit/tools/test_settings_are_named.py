@@ -27,7 +27,7 @@ from kafka_edu.tools.config_entity import parse_entity
 from kafka_edu.tools.configs import _without_effect
 from kafka_edu.tools.topics import TopicCommand, TopicOptions
 
-COMPACT = "cleanup.policy=compact works in part only, because there is no log cleaner"
+NO_EFFECT = "preallocate=true has no effect yet, because segments grow as they are written"
 
 
 @pytest.fixture
@@ -63,16 +63,11 @@ def create(cluster, name, **configs):
     ).topics[0]
 
 
-def test_a_topic_that_is_created_with_compact_is_named_once_in_broker_log(cluster, caplog):
+def test_a_setting_without_effect_of_a_new_topic_is_named_once_in_broker_log(cluster, caplog):
     answer = create(cluster, "t", cleanup_policy="compact", preallocate="true", retention_ms="5")
     assert (answer.error_code, answer.error_message) == (Errors.NONE, None)
     told = [record.getMessage() for record in caplog.records if "topic t:" in record.getMessage()]
-    assert len(told) == 2
-    assert told[0].startswith(f"topic t: {COMPACT}")
-    assert (
-        told[1]
-        == "topic t: preallocate=true has no effect yet, because segments grow as they are written"
-    )
+    assert told == [f"topic t: {NO_EFFECT}"]
 
 
 def test_a_topic_that_is_altered_too(cluster, caplog):
@@ -81,7 +76,7 @@ def test_a_topic_that_is_altered_too(cluster, caplog):
     resource = AlterConfigsResource(
         resource_type=2,
         resource_name="t",
-        configs=[AlterableConfig(name="cleanup.policy", config_operation=0, value="compact")],
+        configs=[AlterableConfig(name="preallocate", config_operation=0, value="true")],
     )
     answer = ask(
         cluster,
@@ -90,7 +85,7 @@ def test_a_topic_that_is_altered_too(cluster, caplog):
         IncrementalAlterConfigsResponse,
     )
     assert answer.responses[0].error_code == Errors.NONE
-    assert [m for m in caplog.messages if m.startswith(f"topic t: {COMPACT}")] != []
+    assert [m for m in caplog.messages if m.startswith(f"topic t: {NO_EFFECT}")] != []
 
 
 def test_internal_topics_are_not_named(cluster, caplog):
@@ -106,14 +101,15 @@ def test_internal_topics_are_not_named(cluster, caplog):
 @pytest.mark.parametrize(
     ("kind", "name", "settings", "says"),
     [
-        ("topics", "t", {"cleanup.policy": "compact"}, [COMPACT]),
-        ("topics", "__consumer_offsets", {"cleanup.policy": "compact"}, []),
+        ("topics", "t", {"preallocate": "true"}, [NO_EFFECT]),
+        ("topics", "__consumer_offsets", {"preallocate": "true"}, []),
+        ("topics", "t", {"cleanup.policy": "compact"}, []),
         ("topics", "t", {"retention.ms": "5"}, []),
         (
             "brokers",
             "1",
-            {"log.cleaner.threads": "2", "num.io.thread": "2"},
-            ["log.cleaner.threads=2 has no effect yet", "did you mean num.io.threads?"],
+            {"log.cleaner.io.buffer.size": "2", "num.io.thread": "2"},
+            ["log.cleaner.io.buffer.size=2 has no effect yet", "did you mean num.io.threads?"],
         ),
         (
             "brokers",
@@ -152,20 +148,13 @@ def test_what_the_tool_topics_says_once(name, capsys):
         "--replication-factor",
         "1",
     ]
-    given = options.parser.parse([*words, "--config", "cleanup.policy=compact"])
+    given = options.parser.parse([*words, "--config", "preallocate=true"])
     command = TopicCommand(options, given)
     for _ in range(2):
-        assert command._configs_to_add() == {"cleanup.policy": "compact"}
+        assert command._configs_to_add() == {"preallocate": "true"}
     out, err = capsys.readouterr()
     assert out == ""
-    expected = (
-        []
-        if name != "t"
-        else [
-            f"WARNING: on kafka-edu's brokers {COMPACT}, so nothing is compacted; of the policies"
-            " only delete has an effect."
-        ]
-    )
+    expected = [f"WARNING: on kafka-edu's brokers {NO_EFFECT}."] if name == "t" else []
     assert err.splitlines() == expected
 
 
@@ -178,7 +167,7 @@ def test_a_broker_in_the_background_says_at_the_terminal_what_its_settings_lack(
         server_start.subprocess, "Popen", lambda command, **_: started.append(command)
     )
     path = tmp_path / "server.properties"
-    path.write_text("zookeeper.connect=h:1\nlog.cleaner.threads=2\n")
+    path.write_text("zookeeper.connect=h:1\nlog.cleaner.io.buffer.size=2\n")
     assert server_start.main(["-daemon", str(path), "--override", "num.partition=3"]) == 0
     lines = capsys.readouterr().err.splitlines()
     assert [line.partition(": ")[2].partition(":")[0] for line in lines] == [

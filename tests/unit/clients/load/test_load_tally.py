@@ -82,3 +82,11 @@ def test_in_any_interleaving_just_the_missing_are_lost(data: st.DataObject) -> N
     assert tally.lost == len([offset for offset in missing if offset < last_read])
     assert tally.unread == len([offset for offset in missing if offset > last_read])
     assert tally.read == len(reads)
+
+
+def test_in_a_compacted_topic_a_record_that_is_not_there_may_be_superseded() -> None:
+    tally = LoadTally(compacted=True)
+    for offset in range(3):
+        assert tally.on_ack(StoredRecord(0, offset, offset)) == []
+    assert tally.on_read(StoredRecord(0, 2, 2)) == []
+    assert (tally.lost, tally.read, tally.unread) == (0, 1, 0)

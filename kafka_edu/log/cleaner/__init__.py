@@ -1,0 +1,1 @@
+"""Compaction: of each key the last value stays (Kafka: LogCleaner.scala)."""

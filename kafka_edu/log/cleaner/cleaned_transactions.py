@@ -1,0 +1,78 @@
+"""What a cleaner knows of transactions while it walks over a log (Kafka:
+CleanedTransactionMetadata in LogCleaner.scala; KIP-98).
+
+Records of an aborted transaction are dropped at once. Its marker stays until none of its batches is
+left, and so does the marker of a commit: it ends the transaction for readers. A later pass drops
+markers too, when tombstones of their age go.
+"""
+
+from collections.abc import Iterable
+
+from kafka_edu.common.files import Buffer
+from kafka_edu.log.transaction_index import AbortedTxn
+from kafka_edu.record.control_record import ControlRecordType, read_end_transaction_marker
+from kafka_edu.record.record_batch import BatchHeader
+
+
+class CleanedTransactions:
+    """The transactions of one pass. Batches come in the order of their offsets."""
+
+    def __init__(self) -> None:
+        self._ahead: list[AbortedTxn] = []
+        """Aborted transactions that begin behind what has been read, the last one first."""
+        self._aborted: dict[int, AbortedTxn] = {}
+        self._has_batches: set[int] = set()
+        """Producers whose aborted transaction had a batch here."""
+        self._committed: set[int] = set()
+        self._kept: list[AbortedTxn] = []
+
+    def add(self, aborted: Iterable[AbortedTxn]) -> None:
+        """Learn of aborted transactions before their batches come."""
+        known = set(self._ahead)
+        self._ahead += [one for one in aborted if one not in known]
+        self._ahead.sort(key=lambda one: one.first_offset, reverse=True)
+
+    def _begin(self, last_offset: int) -> None:
+        while self._ahead and self._ahead[-1].first_offset <= last_offset:
+            one = self._ahead.pop()
+            if one.producer_id not in self._aborted:
+                self._aborted[one.producer_id] = one
+                self._has_batches.discard(one.producer_id)
+
+    def is_aborted(self, header: BatchHeader) -> bool:
+        """Take a batch of data. Return whether its records belong to an aborted transaction."""
+        self._begin(header.last_offset)
+        if not header.is_transactional:
+            return False
+        if header.producer_id in self._aborted:
+            self._has_batches.add(header.producer_id)
+            return True
+        self._committed.add(header.producer_id)
+        return False
+
+    def is_over(self, header: BatchHeader, batch: Buffer) -> bool:
+        """Take a control batch. Return whether nothing is left of its transaction, so that its
+        marker may go.
+        """
+        self._begin(header.last_offset)
+        marker = read_end_transaction_marker(batch)
+        if marker is None:  # an earlier pass has emptied it
+            return True
+        producer_id = header.producer_id
+        if marker.type is ControlRecordType.COMMIT:
+            had_batches = producer_id in self._committed
+            self._committed.discard(producer_id)
+            return not had_batches
+        aborted = self._aborted.pop(producer_id, None)
+        if aborted is not None and producer_id in self._has_batches:
+            self._has_batches.discard(producer_id)
+            self._kept.append(aborted)
+            return False
+        return True
+
+    def take_kept(self) -> list[AbortedTxn]:
+        """Return the aborted transactions whose markers have stayed since the last call: the index
+        of the cleaned segment.
+        """
+        kept, self._kept = self._kept, []
+        return kept

@@ -1,0 +1,146 @@
+"""Which log is cleaned next, and from where to where (Kafka: LogCleanerManager.scala; KIP-58,
+KIP-354).
+
+    0 ......... clean ......... | ........ dirty ........ | ...... not yet ......
+                           first dirty              first uncleanable        log end
+
+The first dirty offset is where the last pass ended; a checkpoint of each log dir keeps it. Not to
+be touched yet are the active segment, what no transaction has decided (the last stable offset), and
+records younger than min.compaction.lag.ms. The log with the largest share of dirty bytes comes
+first, if the share is above min.cleanable.dirty.ratio, or if a record waits longer than
+max.compaction.lag.ms.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import NamedTuple
+
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.log import Log
+from kafka_edu.log.log_segment import LogSegment
+
+
+class LogToClean(NamedTuple):
+    """A log, and the whole segments of it that a pass reads."""
+
+    log: Log
+    segments: tuple[LogSegment, ...]
+    first_dirty: int
+    first_uncleanable: int
+    clean_bytes: int
+    dirty_bytes: int
+    overdue: bool
+    """A record has waited longer than max.compaction.lag.ms."""
+
+    @property
+    def dirty_ratio(self) -> float:
+        whole = self.clean_bytes + self.dirty_bytes
+        return self.dirty_bytes / whole if whole else 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Return whether the log is dirty enough, or overdue."""
+        return self.dirty_bytes > 0 and (
+            self.overdue or self.dirty_ratio > self.log.config.min_cleanable_dirty_ratio
+        )
+
+
+class LogCleanerManager:
+    """Owner of the first dirty offsets. Synchronous; owned by the broker's loop."""
+
+    def __init__(self, checkpoints: Mapping[TopicPartition, int]) -> None:
+        """`checkpoints` are the first dirty offsets that the disk has."""
+        self.first_dirty = dict(checkpoints)
+        self.uncleanable: dict[TopicPartition, str] = {}
+        """Logs that could not be read, with the reason. They are left alone until the broker starts
+        again.
+        """
+        self.in_progress: dict[TopicPartition, Log] = {}
+        self.disturbed: set[TopicPartition] = set()
+        """Logs that were truncated while a pass was under way: its result counts for nothing."""
+
+    def grab(self, logs: Iterable[Log], now_ms: int) -> LogToClean | None:
+        """Return the filthiest log that is due, and note that it is being cleaned; None if none is.
+        O(segments of compacted logs).
+        """
+        best: LogToClean | None = None
+        for log in logs:
+            tp = log.topic_partition
+            if not log.config.compact or tp in self.in_progress or tp in self.uncleanable:
+                continue
+            found = self.look_at(log, now_ms)
+            if found.is_due and (best is None or found.dirty_ratio > best.dirty_ratio):
+                best = found
+        if best is not None:
+            self.in_progress[best.log.topic_partition] = best.log
+            self.disturbed.discard(best.log.topic_partition)
+        return best
+
+    def look_at(self, log: Log, now_ms: int) -> LogToClean:
+        """Return what a pass over the log would read now."""
+        start = log.log_start_offset
+        known = self.first_dirty.get(log.topic_partition, start)
+        first_dirty = known if start <= known <= log.log_end_offset else start
+        limit = self._limit(log, first_dirty, now_ms)
+        chosen: list[LogSegment] = []
+        end = first_dirty
+        segments = list(log.segments)
+        for segment, following in pairwise(segments):
+            if following.base_offset > limit:
+                break
+            chosen.append(segment)
+            end = following.base_offset
+        clean = sum(one.size for one in chosen if one.base_offset < first_dirty)
+        dirty = sum(one.size for one in chosen if one.base_offset >= first_dirty)
+        if end > first_dirty and not dirty:  # the pass before ended inside of a segment
+            dirty, clean = chosen[-1].size, clean - chosen[-1].size
+        overdue = self._is_overdue(log, chosen, first_dirty, now_ms)
+        return LogToClean(
+            log, tuple(chosen), first_dirty, max(end, first_dirty), clean, dirty, overdue
+        )
+
+    def _limit(self, log: Log, first_dirty: int, now_ms: int) -> int:
+        limit = min(log.last_stable_offset, log.active_segment.base_offset)
+        lag_ms = log.config.min_compaction_lag_ms
+        if lag_ms > 0:
+            for segment in log.segments.from_offset(first_dirty):
+                if segment.largest_timestamp > now_ms - lag_ms:
+                    limit = min(limit, segment.base_offset)
+                    break
+        return limit
+
+    def _is_overdue(
+        self, log: Log, chosen: Iterable[LogSegment], first_dirty: int, now_ms: int
+    ) -> bool:
+        lag_ms = log.config.max_compaction_lag_ms
+        return any(
+            0 <= segment.max_timestamp_so_far <= now_ms - lag_ms
+            for segment in chosen
+            if segment.base_offset >= first_dirty
+        )
+
+    def done(self, topic_partition: TopicPartition, first_dirty: int) -> None:
+        """Note that a pass has ended, and up to where the log is clean."""
+        self.in_progress.pop(topic_partition, None)
+        self.first_dirty[topic_partition] = first_dirty
+
+    def given_up(self, topic_partition: TopicPartition, reason: str = "") -> None:
+        """Note that a pass ended without a result. With a reason the log is left alone from now
+        on.
+        """
+        self.in_progress.pop(topic_partition, None)
+        if reason:
+            self.uncleanable[topic_partition] = reason
+
+    def truncated(self, topic_partition: TopicPartition, offset: int) -> None:
+        """Note that a log ends at `offset` now: what comes there will be dirty again."""
+        if topic_partition in self.in_progress:
+            self.disturbed.add(topic_partition)
+        known = self.first_dirty.get(topic_partition)
+        if known is not None and known > offset:
+            self.first_dirty[topic_partition] = offset
+
+    def forget(self, topic_partition: TopicPartition) -> None:
+        """Forget a log that was deleted: another may get its name."""
+        self.first_dirty.pop(topic_partition, None)
+        self.uncleanable.pop(topic_partition, None)

@@ -1,0 +1,76 @@
+"""A pass of compaction in a process of its own: `python -m kafka_edu.log.cleaner.worker`.
+
+It reads one job as a line of JSON from standard input, and writes the result as a line to standard
+output. It ends when its standard input ends, because then the broker is gone. A thread of the
+broker would hold the interpreter's lock, and with it the broker's loop.
+"""
+
+import contextlib
+import json
+import os
+import sys
+import threading
+from typing import Final
+
+from kafka_edu.common.files import OsFileSystem
+from kafka_edu.log.cleaner.clean_job import CleanedGroup, CleanJob, CleanResult, Lost
+from kafka_edu.log.cleaner.cleaner import Cleaner
+
+NICE: Final = 10
+"""A broker that serves comes first."""
+EXIT_DISK: Final = 3
+"""The disk refused. Standard output has errno and text."""
+
+
+def job_line(job: CleanJob) -> bytes:
+    return json.dumps(job).encode() + b"\n"
+
+
+def read_job(line: bytes) -> CleanJob:
+    """Return the job of a line. Raises ValueError or TypeError."""
+    row = json.loads(line)
+    job = CleanJob(*row)
+    return job._replace(
+        bases=tuple(job.bases),
+        later_bases=tuple(job.later_bases),
+        last_of_producers=tuple((one[0], one[1], one[2]) for one in job.last_of_producers),
+    )
+
+
+def read_result(line: bytes) -> CleanResult:
+    """Return the result of a line. Raises ValueError or TypeError."""
+    end, groups, entries, corrupt = json.loads(line)
+    return CleanResult(
+        end,
+        tuple(
+            CleanedGroup(tuple(bases), before, after, records, Lost(*lost))
+            for bases, before, after, records, lost in groups
+        ),
+        entries,
+        corrupt,
+    )
+
+
+def main() -> int:
+    """Do one job. Return the exit code."""
+    with contextlib.suppress(OSError, AttributeError):  # Windows has no nice
+        os.nice(NICE)
+    job = read_job(sys.stdin.buffer.readline())
+    threading.Thread(target=_end_with_the_broker, daemon=True).start()
+    try:
+        result = Cleaner(job, OsFileSystem()).clean()
+    except OSError as error:
+        print(json.dumps([error.errno or 0, str(error)]), flush=True)
+        return EXIT_DISK
+    print(json.dumps(result), flush=True)
+    return 0
+
+
+def _end_with_the_broker() -> None:
+    while os.read(0, 4096):  # not sys.stdin: its lock would be held when the interpreter ends
+        pass
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""A compacted topic on real brokers that are killed in the middle: each key's last value stays."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from kafka_edu.common.files import OsFileSystem
+from kafka_edu.common.topic_partition import TopicPartition as Ours
+from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
+from kafka_edu.supervisor.cluster import Cluster, running_cluster
+from tests.waiting import PATIENCE_S, wait_for
+
+pytestmark = pytest.mark.cluster
+
+TOPIC = "state"
+KEYS = 30
+CONFIG = {
+    "cleanup.policy": "compact",
+    "segment.bytes": "15000",
+    "min.cleanable.dirty.ratio": "0.01",
+    "min.insync.replicas": "1",
+}
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    with running_cluster(brokers=2, props={"log.cleaner.backoff.ms": "50"}) as cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+        for made in admin.create_topics([NewTopic(TOPIC, 1, 2, config=CONFIG)]).values():
+            made.result(PATIENCE_S)
+        yield cluster
+
+
+def clean_up_to(cluster: Cluster, broker: int) -> int:
+    (log_dir,) = cluster.log_dirs(broker)
+    path = str(log_dir / "cleaner-offset-checkpoint")
+    return OffsetCheckpointFile(path, OsFileSystem()).read().get(Ours(TOPIC, 0), -1)
+
+
+def bases(cluster: Cluster, broker: int) -> list[int]:
+    return sorted(int(path.stem) for path in cluster.replica(broker, TOPIC, 0).glob("*.log"))
+
+
+def is_clean(cluster: Cluster, broker: int) -> bool:
+    """Return whether only the active segment is dirty. A follower that copied a clean log may have
+    no other.
+    """
+    active = bases(cluster, broker)[-1]
+    return clean_up_to(cluster, broker) == active or active == 0
+
+
+def read(cluster: Cluster) -> list[tuple[int, bytes, bytes | None]]:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": "reader",
+            "enable.partition.eof": True,
+            "log_level": 0,
+        }
+    )
+    consumer.assign([TopicPartition(TOPIC, 0, 0)])
+    rows = []
+    while True:
+        message = consumer.poll(PATIENCE_S)
+        assert message is not None
+        if message.error():
+            break
+        rows.append((message.offset(), message.key(), message.value()))
+    consumer.close()
+    return rows
+
+
+def test_kills_in_the_middle_lose_no_last_value(cluster: Cluster) -> None:
+    chance = random.Random(3)
+    last: dict[bytes, tuple[int, bytes | None]] = {}
+    sender = Producer(
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "acks": "all",
+            "batch.num.messages": 20,  # a batch is smaller than a segment
+            "enable.idempotence": True,
+            "log_level": 0,
+        }
+    )
+
+    def acked(error: object, message: object) -> None:
+        assert error is None, error
+        key, value = message.key(), message.value()  # type: ignore[attr-defined]
+        last[key] = (message.offset(), value)  # type: ignore[attr-defined]
+
+    for round_ in range(3):
+        for number in range(600):
+            key = b"key-%d" % chance.randrange(KEYS)
+            value = None if chance.random() < 0.05 else b"%d-%d " % (round_, number) * 20
+            sender.produce(TOPIC, value, key, partition=0, on_delivery=acked)
+            if number == 300:
+                cluster.kill(round_ % 2)
+        assert sender.flush(PATIENCE_S) == 0
+        cluster.start(round_ % 2)
+        wait_for(lambda: all(is_clean(cluster, broker) for broker in (0, 1)), "both are clean")
+        rows = read(cluster)
+        assert [offset for offset, _, _ in rows] == sorted({offset for offset, _, _ in rows})
+        found = {key: (offset, value) for offset, key, value in rows}
+        assert {key: found.get(key) for key in last} == last
+        first_of_active = min(bases(cluster, broker)[-1] for broker in (0, 1))
+        below = [key for offset, key, _ in rows if offset < first_of_active]
+        assert len(below) == len(set(below)), "below the active segment each key is there once"
+    for broker in (0, 1):
+        names = [path.name for path in cluster.replica(broker, TOPIC, 0).iterdir()]
+        assert not [name for name in names if name.endswith((".cleaned", ".swap"))]

@@ -1,0 +1,82 @@
+"""A pass of compaction in a process of its own."""
+
+import asyncio
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kafka_edu.common.files import OsFileSystem
+from kafka_edu.common.python_process import python_command, python_environment
+from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.cleaner.clean_job import CleanJob
+from kafka_edu.log.cleaner.cleaner import Cleaner
+from kafka_edu.log.cleaner.log_cleaner_manager import LogCleanerManager
+from kafka_edu.log.cleaner.worker import job_line, read_result
+from kafka_edu.log.log_config import LogConfig
+from kafka_edu.log.log_loader import load_log
+from kafka_edu.server.cleaner_process import WORKER, run_in_a_process
+from tests.defaults import PRODUCER_ID_EXPIRATION_MS
+from tests.unit.log.cleaner.world import NOW, job_of, write
+
+
+def job_in(folder: Path) -> CleanJob:
+    """A job over a log on the machine's disk."""
+    log, _ = load_log(
+        TopicPartition("t", 0),
+        str(folder),
+        str(folder / "t-0"),
+        OsFileSystem(),
+        LogConfig.parse({"cleanup.policy": "compact", "segment.index.bytes": "4096"}),
+        now_ms=NOW,
+        max_producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
+    )
+    write(log, ("a", "1"), ("a", "2"), ("b", "1"))
+    log.roll(NOW)
+    job = job_of(LogCleanerManager({}).look_at(log, NOW))
+    log.close()
+    return job
+
+
+def test_it_does_what_a_cleaner_here_would_do(tmp_path: Path) -> None:
+    job = job_in(tmp_path)
+    found = asyncio.run(run_in_a_process(job))
+    cleaned = (tmp_path / "t-0" / f"{0:020d}.log.cleaned").read_bytes()
+    assert found == Cleaner(job, OsFileSystem()).clean()
+    assert (tmp_path / "t-0" / f"{0:020d}.log.cleaned").read_bytes() == cleaned
+    assert found.groups[0].lost.superseded == 1
+
+
+def test_an_error_of_the_disk_is_one_here_too(tmp_path: Path) -> None:
+    job = job_in(tmp_path)._replace(directory=str(tmp_path / "gone"))
+    with pytest.raises(FileNotFoundError):
+        asyncio.run(run_in_a_process(job))
+
+
+def test_a_worker_that_dies_is_named_by_its_last_line(tmp_path: Path) -> None:
+    broken = job_in(tmp_path)._replace(load_factor="much")  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="TypeError"):
+        asyncio.run(run_in_a_process(broken))
+
+
+def test_it_ends_with_its_broker(tmp_path: Path) -> None:
+    slow = job_in(tmp_path)._replace(max_bytes_per_second=1.0)
+    worker = subprocess.Popen(
+        python_command(WORKER),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=python_environment(),
+    )
+    assert worker.stdin is not None
+    worker.stdin.write(job_line(slow))
+    worker.stdin.close()
+    assert worker.wait(60) == 1
+
+
+def test_a_result_is_read_again() -> None:
+    line = json.dumps([9, [[[0, 4], 100, 50, 7, [1, 2, 3, 4, 5]]], 6, ""]).encode()
+    result = read_result(line)
+    assert (result.end_offset, result.map_entries) == (9, 6)
+    assert result.groups[0].bases == (0, 4)
+    assert result.groups[0].lost.markers == 4
