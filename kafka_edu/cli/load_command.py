@@ -138,10 +138,8 @@ def _create_topic(bootstrap: str, topic: str) -> bool:
     compacted. Raises _Failed.
     """
     from confluent_kafka import KafkaException as ClientError
-    from confluent_kafka.admin import (  # its types do not export the second
-        AdminClient,
-        ConfigResource,  # type: ignore[attr-defined]
-    )
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.admin._config import ConfigResource  # `admin` does not export it for types
 
     from kafka_edu.clients.admin import AdminTimeoutError
     from kafka_edu.clients.admin.new_topic import make_topic
