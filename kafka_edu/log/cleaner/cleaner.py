@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from kafka_edu.common.errors import KafkaException
 from kafka_edu.common.files import FileSystem
+from kafka_edu.log.abstract_index import CorruptIndexError
 from kafka_edu.log.cleaner.batch_filter import stays, with_records, without_records
 from kafka_edu.log.cleaner.clean_job import CleanedGroup, CleanJob, CleanResult, Lost
 from kafka_edu.log.cleaner.cleaned_transactions import CleanedTransactions
@@ -86,7 +87,7 @@ class Cleaner:
         self._file_system = file_system
         self._throttle = throttle or Throttle(job.max_bytes_per_second)
         self._segments = [self._look_at(base) for base in job.bases]
-        self._aborted = self._aborted_transactions()
+        self._aborted: list[AbortedTxn] = []
         self._last_of = {producer: (epoch, last) for producer, epoch, last in job.last_of_producers}
 
     def clean(self) -> CleanResult:
@@ -95,6 +96,7 @@ class Cleaner:
         """
         self._remove_cleaned()  # a pass that was given up may have left some
         try:
+            self._aborted = self._aborted_transactions()
             offsets = self._offset_map()
             horizon_ms = self._delete_horizon_ms()
             transactions = CleanedTransactions()
@@ -104,7 +106,7 @@ class Cleaner:
                 self._clean_group(group, offsets, horizon_ms, transactions)
                 for group in self._grouped(chosen)
             ]
-        except KafkaException as error:
+        except (KafkaException, CorruptIndexError) as error:
             self._remove_cleaned()
             return CleanResult(self._job.first_dirty, (), 0, str(error))
         except BaseException:

@@ -18,6 +18,7 @@ from kafka_edu.common.files import FileSystem
 from kafka_edu.common.tasks import OnFailure, report_failure
 from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
+from kafka_edu.log.abstract_index import CorruptIndexError
 from kafka_edu.log.checkpoint_file import CorruptCheckpointError
 from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
 from kafka_edu.log.cleaner.log_cleaner_manager import LogCleanerManager, LogToClean
@@ -108,7 +109,7 @@ class LogCleaner:
                 await self._time.sleep(self._config.log_cleaner_backoff_ms)
 
     async def clean_filthiest(self) -> bool:
-        """Clean the log that needs it most. Return whether one was cleaned."""
+        """Clean the log that needs it most. Return whether one is cleaner than before."""
         logs = self._log_manager.logs.values()
         filthy = self.manager.grab(logs, self._time.milliseconds())
         if filthy is None:
@@ -125,24 +126,23 @@ class LogCleaner:
         try:
             result = await self._run_job(self._job(filthy))
         except (OSError, RuntimeError) as error:
-            if not self._is_current(log):
-                self.manager.given_up(tp)
-            elif isinstance(error, FileNotFoundError) or not isinstance(error, OSError):
-                self._not_cleanable(tp, str(error))
-            else:
+            if not self._is_current(log) or isinstance(error, FileNotFoundError):
+                self.manager.given_up(tp)  # deleted, or retention has taken a segment meanwhile
+            elif isinstance(error, OSError):
                 self.manager.given_up(tp)
                 self._log_manager.handle_log_dir_failure(log.log_dir, error)
+            else:
+                self._not_cleanable(tp, str(error))
             return False
         if result.corrupt:
             self._not_cleanable(tp, result.corrupt)
             return False
         if not await self._put_in_place(filthy, result):
-            self.manager.given_up(tp)
             return False
         self.manager.done(tp, result.end_offset)
         self._tell(filthy, result, self._time.hi_res_clock_ms() - began_ms)
         await self._write_checkpoint(log.log_dir)
-        return True
+        return result.end_offset > filthy.first_dirty
 
     def _job(self, filthy: LogToClean) -> CleanJob:
         log, config = filthy.log, self._config
@@ -180,6 +180,9 @@ class LogCleaner:
         try:
             new = await self._run_blocking(lambda: self._opened(log, groups))
         except FileNotFoundError:  # the folder is gone: the log was deleted
+            return False
+        except CorruptIndexError as error:
+            self._not_cleanable(log.topic_partition, str(error))
             return False
         except OSError as error:
             self._log_manager.handle_log_dir_failure(log.log_dir, error)

@@ -141,6 +141,17 @@ def test_a_flipped_bit_is_reported_and_nothing_is_left() -> None:
     assert not [name for name in disk.list("/d/t-0") if name.endswith(".cleaned")]
 
 
+def test_an_index_of_transactions_that_cannot_be_read_is_reported() -> None:
+    disk = Disk()
+    log = compacted(disk)
+    write(log, ("a", "1"))
+    log.roll(NOW)
+    disk.open(f"/d/t-0/{0:020d}.txnindex").append((b"\x00\x07" + bytes(32),))
+    _, result = clean(log, disk)
+    assert result.corrupt != ""
+    assert result.groups == ()
+
+
 def test_a_full_disk_leaves_nothing_behind() -> None:
     disk = Disk()
     log = compacted(disk)

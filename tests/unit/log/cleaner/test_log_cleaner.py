@@ -233,6 +233,39 @@ def test_a_kill_anywhere_leaves_the_old_segments_or_the_new_one(after: int) -> N
     assert crashed or after > 20, "the kills reach into the pass"
 
 
+def test_a_segment_that_retention_takes_while_it_is_read_ends_the_pass_and_no_more() -> None:
+    async def scenario(broker: Broker) -> None:
+        log = broker.dirty_log()
+        told = broker.cleaner.manager
+
+        async def gone(job: CleanJob) -> CleanResult:
+            raise FileNotFoundError("no such file")
+
+        broker.cleaner._run_job = gone
+        assert not await broker.cleaner.clean_filthiest()
+        assert (told.uncleanable, broker.told("LogNotCleanable")) == ({}, [])
+        broker.cleaner._run_job = broker._run
+        assert await broker.cleaner.clean_filthiest()
+        assert rows(log) == LIVE
+
+    run(scenario)
+
+
+def test_a_worker_that_dies_leaves_the_log_alone() -> None:
+    async def scenario(broker: Broker) -> None:
+        broker.dirty_log()
+
+        async def dies(job: CleanJob) -> CleanResult:
+            raise RuntimeError("Killed")
+
+        broker.cleaner._run_job = dies
+        assert not await broker.cleaner.clean_filthiest()
+        assert broker.cleaner.manager.uncleanable == {T: "Killed"}
+        assert rows(broker.log()) == WHOLE
+
+    run(scenario)
+
+
 def test_the_tasks_clean_and_wait() -> None:
     async def scenario(broker: Broker) -> None:
         broker.dirty_log()
