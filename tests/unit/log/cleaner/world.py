@@ -44,6 +44,10 @@ def write(log: Log, *records: tuple[str | None, str | None], **options: int) -> 
     log.update_high_watermark(log.log_end_offset)
 
 
+def text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode()
+
+
 def rows(log: Log) -> list[tuple[int, str | None, str | None]]:
     """(offset, key, value) of each record that a reader finds, from the log's start."""
     found: list[tuple[int, str | None, str | None]] = []
@@ -53,7 +57,7 @@ def rows(log: Log) -> list[tuple[int, str | None, str | None]]:
         if not data:
             break
         found += [
-            (one.offset, one.key and one.key.decode(), one.value and one.value.decode())
+            (one.offset, text(one.key), text(one.value))
             for one in read_all(data)
             if one.offset >= at
         ]
@@ -96,10 +100,7 @@ def clean(
 def cleaned_rows(disk: MemoryFileSystem, base: int) -> list[tuple[int, str | None, str | None]]:
     """The records of a cleaned segment that is not in place yet."""
     data = disk.read(f"/d/t-0/{base:020d}.log.cleaned")
-    return [
-        (one.offset, one.key and one.key.decode(), one.value and one.value.decode())
-        for one in read_all(data)
-    ]
+    return [(one.offset, text(one.key), text(one.value)) for one in read_all(data)]
 
 
 def keys(found: Sequence[tuple[int, str | None, str | None]]) -> list[str | None]:
