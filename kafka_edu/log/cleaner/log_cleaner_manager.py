@@ -82,21 +82,22 @@ class LogCleanerManager:
         known = self.first_dirty.get(log.topic_partition, start)
         first_dirty = known if start <= known <= log.log_end_offset else start
         limit = self._limit(log, first_dirty, now_ms)
-        chosen: list[LogSegment] = []
+        clean: list[LogSegment] = []
+        dirty: list[LogSegment] = []
         end = first_dirty
-        segments = list(log.segments)
-        for segment, following in pairwise(segments):
+        for segment, following in pairwise(log.segments):
             if following.base_offset > limit:
                 break
-            chosen.append(segment)
-            end = following.base_offset
-        clean = sum(one.size for one in chosen if one.base_offset < first_dirty)
-        dirty = sum(one.size for one in chosen if one.base_offset >= first_dirty)
-        if end > first_dirty and not dirty:  # the pass before ended inside of a segment
-            dirty, clean = chosen[-1].size, clean - chosen[-1].size
-        overdue = self._is_overdue(log, chosen, first_dirty, now_ms)
+            end = max(end, following.base_offset)
+            (clean if following.base_offset <= first_dirty else dirty).append(segment)
         return LogToClean(
-            log, tuple(chosen), first_dirty, max(end, first_dirty), clean, dirty, overdue
+            log,
+            (*clean, *dirty),
+            first_dirty,
+            end,
+            sum(segment.size for segment in clean),
+            sum(segment.size for segment in dirty),
+            self._is_overdue(log, dirty, now_ms),
         )
 
     def _limit(self, log: Log, first_dirty: int, now_ms: int) -> int:
@@ -109,15 +110,9 @@ class LogCleanerManager:
                     break
         return limit
 
-    def _is_overdue(
-        self, log: Log, chosen: Iterable[LogSegment], first_dirty: int, now_ms: int
-    ) -> bool:
+    def _is_overdue(self, log: Log, dirty: Iterable[LogSegment], now_ms: int) -> bool:
         lag_ms = log.config.max_compaction_lag_ms
-        return any(
-            0 <= segment.max_timestamp_so_far <= now_ms - lag_ms
-            for segment in chosen
-            if segment.base_offset >= first_dirty
-        )
+        return any(0 <= segment.max_timestamp_so_far <= now_ms - lag_ms for segment in dirty)
 
     def done(self, topic_partition: TopicPartition, first_dirty: int) -> None:
         """Note that a pass has ended, and up to where the log is clean."""
