@@ -76,7 +76,9 @@ def fill(cluster: Cluster, lines: int = LINES, *, clock: bool = False) -> "LogTr
     from kafka_edu.spark.pipeline_settings import PipelineSettings
     from kafka_edu.spark.web_log_topic import TopicNotFilled
 
-    make_topic(cluster, TOPIC, cluster.broker_ids, PARTITIONS)
+    # The lines carry times of 2018, and retention.ms counts from those: after half a minute the
+    # broker would delete them all.
+    make_topic(cluster, TOPIC, cluster.broker_ids, PARTITIONS, {"retention.ms": "-1"})
     settings = LogSettings(
         new_seed(), lines_a_second=LINES_A_SECOND, watermark_s=WATERMARK_S, late_per_mille=20
     )

@@ -1,6 +1,7 @@
 """The topic of a live part, made also while the cluster has no controller for a moment."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from kafka_edu.clients.admin import AdminTimeoutError
 from kafka_edu.clients.admin.new_topic import make_assigned_topic
@@ -8,14 +9,23 @@ from kafka_edu.common.errors import KafkaException
 from kafka_edu.supervisor.cluster import Cluster, ClusterError
 
 
-def make_topic(cluster: Cluster, topic: str, replicas: Sequence[int], partitions: int = 1) -> None:
+def make_topic(
+    cluster: Cluster,
+    topic: str,
+    replicas: Sequence[int],
+    partitions: int = 1,
+    configs: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Create a topic with all its partitions on these brokers, the leader in front.
 
     The leader may learn of it a moment later. Raises ClusterError.
     """
     try:
         make_assigned_topic(
-            cluster.bootstrap_servers, topic, dict.fromkeys(range(partitions), replicas)
+            cluster.bootstrap_servers,
+            topic,
+            dict.fromkeys(range(partitions), replicas),
+            configs,
         )
     except (KafkaException, OSError, AdminTimeoutError) as error:
         raise ClusterError(f"topic '{topic}' cannot be created: {error}") from error

@@ -48,14 +48,20 @@ def test_the_starter_with_a_comment_fails_and_says_what_is_asked(tmp_path: Path)
     assert "build is not written yet: it returns a DataFrame" in outcome.message
 
 
-@pytest.mark.parametrize(
-    "exercise", [one for one in EXERCISES if one.live and one.id != "16-4s"], ids=lambda one: one.id
-)
+@pytest.mark.parametrize("exercise", [one for one in EXERCISES if one.live], ids=lambda one: one.id)
 def test_the_reference_works_with_a_live_cluster(exercise: Exercise) -> None:
-    """That of 16-4s, with its kills, is in the long tier."""
     steps = list(live_part(exercise).check_live(exercise, None, lambda _: None, 60.0))
     assert [(step.says, step.seen) for step in steps if not step.passed] == []
     assert len(steps) >= 3
+
+
+def test_kills_find_a_sink_that_appends(tmp_path: Path) -> None:
+    """Each kill falls between a batch's rows and Spark's note that the batch is done."""
+    (exercise,) = [one for one in EXERCISES if one.id == "16-4s"]
+    (appends,) = [one for one in wrong_answers(exercise) if one.name == "appends"]
+    file = appends.write(tmp_path)
+    steps = list(live_part(exercise).check_live(exercise, file, lambda _: None, 60.0))
+    assert [step.says for step in steps if not step.passed] == ["no record is there twice"]
 
 
 JOBS = """

@@ -2,6 +2,7 @@
 
 import pytest
 
+from exercises.ch16_spark import live_job
 from exercises.ch16_spark.ex03s_sessions.public_tests import RightVisits
 from exercises.ch16_spark.ex09s_remembers.public_tests import Order, RightOrders
 from exercises.ch16_spark.jobs import (
@@ -20,8 +21,28 @@ from exercises.runner.public_tests import CheckError
 from exercises.runner.spark_learner import Rows, learner_class
 from exercises.runner.spark_process import words_of
 from kafka_edu.learner.learner import Learner
+from kafka_edu.supervisor.cluster import ClusterError
 
 ROWS = Rows(("a", "b"), ("int", "string"), (((2, "x"),), ((1, "y"),)), "Project", ())
+
+
+def test_retention_does_not_delete_the_old_lines_of_a_live_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are of 2018. A broker looks at retention half a minute after its start."""
+    asked: list[object] = []
+
+    class Cluster:
+        broker_ids = (0, 1, 2)
+
+    def refuse(*arguments: object) -> None:
+        asked.extend(arguments)
+        raise ClusterError("not here")
+
+    monkeypatch.setattr(live_job, "make_topic", refuse)
+    with pytest.raises(ClusterError):
+        live_job.fill(Cluster())  # type: ignore[arg-type]
+    assert asked[-1] == {"retention.ms": "-1"}
 
 
 def test_rows_are_sorted_and_have_columns() -> None:
