@@ -140,7 +140,7 @@ class Order(NamedTuple, Generic[WorldT]):
 
 
 class Found(NamedTuple, Generic[WorldT]):
-    """What a search through all orders of the threads' steps has found."""
+    """The result of a search through all orders of the threads' steps."""
 
     orders: int
     faulty: int

@@ -63,7 +63,7 @@ def is_slow(request: Request) -> bool:
 
 
 class ProcessorSettings(NamedTuple):
-    """What a listener's processors keep to."""
+    """The limits of a listener's processors."""
 
     listener_name: str
     max_request_size: int
@@ -72,7 +72,7 @@ class ProcessorSettings(NamedTuple):
 
 
 class SharedByProcessors:
-    """What all processors of a broker use together."""
+    """The parts that all processors of a broker use together."""
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
-"""What a cleaner is to do with one log, and what it has done. Both are plain values: the work is
-done in another process.
+"""One pass of a cleaner over one log: the job, and the result. Both are plain values, because the
+work is done in another process.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What a cleaner knows of transactions while it walks over a log (Kafka:
+"""The transactions that a cleaner meets while it walks over a log (Kafka:
 CleanedTransactionMetadata in LogCleaner.scala; KIP-98).
 
 Records of an aborted transaction are dropped at once. Its marker stays until none of its batches is

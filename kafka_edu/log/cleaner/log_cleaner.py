@@ -145,23 +145,9 @@ class LogCleaner:
         return result.end_offset > filthy.first_dirty
 
     def _job(self, filthy: LogToClean) -> CleanJob:
-        log, config = filthy.log, self._config
-        threads = max(config.log_cleaner_threads, 1)
-        chosen = len(filthy.segments)
-        return CleanJob(
-            directory=log.directory,
-            bases=tuple(segment.base_offset for segment in filthy.segments),
-            later_bases=tuple(one.base_offset for one in list(log.segments)[chosen:]),
-            first_dirty=filthy.first_dirty,
-            first_uncleanable=filthy.first_uncleanable,
-            delete_retention_ms=log.config.delete_retention_ms,
-            segment_bytes=log.config.segment_bytes,
-            segment_index_bytes=log.config.segment_index_bytes,
-            index_interval_bytes=log.config.index_interval_bytes,
-            last_of_producers=tuple(
-                (one.producer_id, one.producer_epoch, one.last_offset)
-                for one in log.producer_state_manager.producers.values()
-            ),
+        config, threads = self._config, max(self._config.log_cleaner_threads, 1)
+        return job_of(
+            filthy,
             map_bytes=config.log_cleaner_dedupe_buffer_size // threads,
             load_factor=config.log_cleaner_io_buffer_load_factor,
             max_bytes_per_second=config.log_cleaner_io_max_bytes_per_second / threads,
@@ -286,3 +272,28 @@ class LogCleaner:
             await self._run_blocking(lambda: self._checkpoint(log_dir).write(offsets))
         except OSError as error:
             self._log_manager.handle_log_dir_failure(log_dir, error)
+
+
+def job_of(
+    filthy: LogToClean, *, map_bytes: int, load_factor: float, max_bytes_per_second: float
+) -> CleanJob:
+    """Return the job of one pass: the log's state and settings as they are now."""
+    log, config, chosen = filthy.log, filthy.log.config, len(filthy.segments)
+    return CleanJob(
+        directory=log.directory,
+        bases=tuple(segment.base_offset for segment in filthy.segments),
+        later_bases=tuple(one.base_offset for one in list(log.segments)[chosen:]),
+        first_dirty=filthy.first_dirty,
+        first_uncleanable=filthy.first_uncleanable,
+        delete_retention_ms=config.delete_retention_ms,
+        segment_bytes=config.segment_bytes,
+        segment_index_bytes=config.segment_index_bytes,
+        index_interval_bytes=config.index_interval_bytes,
+        last_of_producers=tuple(
+            (one.producer_id, one.producer_epoch, one.last_offset)
+            for one in log.producer_state_manager.producers.values()
+        ),
+        map_bytes=map_bytes,
+        load_factor=load_factor,
+        max_bytes_per_second=max_bytes_per_second,
+    )

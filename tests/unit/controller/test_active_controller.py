@@ -1,4 +1,4 @@
-"""What the broker in office does when brokers and disks come and go."""
+"""The controller at work while brokers and disks come and go."""
 
 from typing import TYPE_CHECKING
 

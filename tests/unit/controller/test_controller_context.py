@@ -1,4 +1,4 @@
-"""What the controller knows."""
+"""The controller's knowledge of the cluster."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What follows for the controller from a broker's response."""
+"""The event that follows for the controller from a broker's response."""
 
 from uuid import UUID
 

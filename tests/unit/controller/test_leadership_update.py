@@ -1,4 +1,4 @@
-"""What is read and written in ZooKeeper when leaderships change."""
+"""The reads and writes in ZooKeeper when leaderships change."""
 
 from collections import Counter
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What a broker that wants to go still leads."""
+"""The partitions that a broker which wants to go still leads."""
 
 from typing import TYPE_CHECKING
 

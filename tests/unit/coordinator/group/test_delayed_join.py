@@ -1,4 +1,4 @@
-"""What waits while a group rebalances."""
+"""The operations that wait while a group rebalances."""
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.coordinator.group.group_state import GroupState

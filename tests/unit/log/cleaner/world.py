@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from kafka_edu.common.transport import part_bytes
+from kafka_edu.log.cleaner import log_cleaner
 from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
 from kafka_edu.log.cleaner.cleaner import Cleaner
 from kafka_edu.log.cleaner.log_cleaner_manager import LogCleanerManager, LogToClean
@@ -65,26 +66,9 @@ def rows(log: Log) -> list[tuple[int, str | None, str | None]]:
     return found
 
 
-def job_of(filthy: LogToClean, map_bytes: int = MANY, load_factor: float = 0.9) -> CleanJob:
-    log = filthy.log
-    chosen = len(filthy.segments)
-    return CleanJob(
-        directory=log.directory,
-        bases=tuple(one.base_offset for one in filthy.segments),
-        later_bases=tuple(one.base_offset for one in list(log.segments)[chosen:]),
-        first_dirty=filthy.first_dirty,
-        first_uncleanable=filthy.first_uncleanable,
-        delete_retention_ms=log.config.delete_retention_ms,
-        segment_bytes=log.config.segment_bytes,
-        segment_index_bytes=log.config.segment_index_bytes,
-        index_interval_bytes=log.config.index_interval_bytes,
-        last_of_producers=tuple(
-            (one.producer_id, one.producer_epoch, one.last_offset)
-            for one in log.producer_state_manager.producers.values()
-        ),
-        map_bytes=map_bytes,
-        load_factor=load_factor,
-        max_bytes_per_second=1e18,
+def job_of(filthy: LogToClean, map_bytes: int = MANY) -> CleanJob:
+    return log_cleaner.job_of(
+        filthy, map_bytes=map_bytes, load_factor=0.9, max_bytes_per_second=1e18
     )
 
 
