@@ -135,6 +135,10 @@ class Model:
             latest_us = max(latest_us, envelope.mono_us)
         self.advance(latest_us)
 
+    def route(self, envelope: Envelope) -> None:
+        """Take one event of many. Whoever calls this calls `advance` after the last one."""
+        self._routes.apply(envelope)
+
     def _connect(self) -> None:
         """Route events to the reducers that are there now."""
         self._routes = Routes(

@@ -155,7 +155,7 @@ class Player:
                 self.observer(envelope)
         for at, envelope in enumerate(envelopes):
             self._keyframe_of_tape(envelope)
-            self._head.apply((envelope,))
+            self._head.route(envelope)
             self._hold(envelope)
             if not self.paused:
                 self._move(envelope)

@@ -887,18 +887,25 @@ class LogManager:
 
 
 def _read(
-    log_dir: str, file: OffsetCheckpointFile, unreadable: list[CheckpointUnreadable]
+    log_dir: str, file: OffsetCheckpointFile, found: list[CheckpointUnreadable]
 ) -> Mapping[TopicPartition, int]:
     """Read a checkpoint. One that cannot be read counts as none: then more is recovered, and
-    nothing is lost. It is added to `unreadable`.
+    nothing is lost. It is added to `found`.
     """
     try:
         return file.read()
     except CorruptCheckpointError as error:
-        name = file.path.rpartition("/")[2]
-        reason = f"it {str(error).removeprefix(file.path).lstrip()}"
-        unreadable.append(CheckpointUnreadable(log_dir=log_dir, file=name, reason=reason))
+        found.append(checkpoint_unreadable(log_dir, file, error))
         return {}
+
+
+def checkpoint_unreadable(
+    log_dir: str, file: OffsetCheckpointFile, error: Exception
+) -> CheckpointUnreadable:
+    """Return the event: why this checkpoint counts as none."""
+    name = file.path.rpartition("/")[2]
+    reason = f"it {str(error).removeprefix(file.path).lstrip()}"
+    return CheckpointUnreadable(log_dir=log_dir, file=name, reason=reason)
 
 
 def _os_error(failures: Iterable[BaseException]) -> OSError:

@@ -26,7 +26,7 @@ from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.common.transport import Transport
 from kafka_edu.controller.kafka_controller import KafkaController
 from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
-from kafka_edu.log.cleaner.cleaner import Cleaner
+from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 from kafka_edu.log.cleaner.log_cleaner import LogCleaner, RunJob
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_dirs import LogDirInUseError, LogDirs
@@ -440,7 +440,9 @@ class KafkaServer:
         )
 
     async def _clean_here(self, job: CleanJob) -> CleanResult:
-        return await self._run_blocking(lambda: Cleaner(job, self._file_system).clean())
+        return await self._run_blocking(
+            lambda: Cleaner(job, self._file_system, no_throttle).clean()
+        )
 
     async def _start_cleaner(self, log_manager: LogManager) -> None:
         cleaner = self._cleaner = LogCleaner(

@@ -10,7 +10,7 @@ sequence of writes, rolls and passes:
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kafka_edu.log.cleaner.cleaner import Cleaner
+from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 from kafka_edu.log.cleaner.log_cleaner_manager import LogCleanerManager
 from kafka_edu.log.cleaner.offset_map import SLOT_BYTES
 from kafka_edu.log.log import Log
@@ -59,7 +59,7 @@ def test_the_four_guarantees(acts: list[tuple[str, object]]) -> None:
             before = rows(log)
             found = manager.look_at(log, NOW)
             if found.segments and found.dirty_bytes:
-                result = Cleaner(job_of(found, what * SLOT_BYTES), disk).clean()
+                result = Cleaner(job_of(found, what * SLOT_BYTES), disk, no_throttle).clean()
                 put_in_place(log, disk, result)
                 manager.done(log.topic_partition, result.end_offset)
             after = rows(log)

@@ -1,4 +1,4 @@
-"""What a reducer says about itself, so that an event goes only to the reducers that read it."""
+"""A reducer names the events it reads, so that no other event goes to it."""
 
 from collections.abc import Iterable
 from typing import Final, Protocol

@@ -20,11 +20,11 @@ from kafka_edu.common.time import Time
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.abstract_index import CorruptIndexError
 from kafka_edu.log.checkpoint_file import CorruptCheckpointError
-from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
+from kafka_edu.log.cleaner.clean_job import CleanedGroup, CleanJob, CleanResult
 from kafka_edu.log.cleaner.log_cleaner_manager import LogCleanerManager, LogToClean
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_file_names import CLEANED_SUFFIX, SEGMENT_SUFFIXES, segment_file
-from kafka_edu.log.log_manager import LogManager, RunBlocking
+from kafka_edu.log.log_manager import LogManager, RunBlocking, checkpoint_unreadable
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
 from kafka_edu.trace.events.log import LogCleaned, LogNotCleanable, SegmentsCleaned
@@ -87,8 +87,10 @@ class LogCleaner:
             file = self._checkpoint(log_dir)
             try:
                 self.manager.first_dirty |= await self._run_blocking(file.read)
-            except (OSError, CorruptCheckpointError):
-                continue  # then all of its logs are dirty from their start, which costs one pass
+            except (OSError, CorruptCheckpointError) as error:
+                # Then all of its logs are dirty from their start, which costs one pass.
+                if self._trace:
+                    self._trace(checkpoint_unreadable(log_dir, file, error))
         for number in range(self._config.log_cleaner_threads):
             task = asyncio.get_running_loop().create_task(
                 self._clean_for_ever(), name=f"kafka-log-cleaner-thread-{number}"
@@ -179,8 +181,9 @@ class LogCleaner:
         ):
             await self._run_blocking(lambda: self._remove(log, new))
             return False
-        for segment, old in zip(new, groups, strict=True):
+        for segment, old, group in zip(new, groups, result.groups, strict=True):
             log.replace_segments(old, segment)
+            self._tell_segments(log.topic_partition, group)
         try:
             await self._run_blocking(log.settle_replaced_segments)
         except FileNotFoundError:
@@ -223,15 +226,12 @@ class LogCleaner:
         if self._trace:
             self._trace(LogNotCleanable(topic=tp.topic, partition=tp.partition, reason=reason))
 
-    def _tell(self, filthy: LogToClean, result: CleanResult, took_ms: int) -> None:
-        if not self._trace:
-            return
-        topic, partition = filthy.log.topic_partition
-        for group in result.groups:
+    def _tell_segments(self, tp: TopicPartition, group: CleanedGroup) -> None:
+        if self._trace:
             self._trace(
                 SegmentsCleaned(
-                    topic=topic,
-                    partition=partition,
+                    topic=tp.topic,
+                    partition=tp.partition,
                     base_offset=group.bases[0],
                     segments=len(group.bases),
                     bytes_before=group.bytes_before,
@@ -244,6 +244,11 @@ class LogCleaner:
                     without_key=group.lost.without_key,
                 )
             )
+
+    def _tell(self, filthy: LogToClean, result: CleanResult, took_ms: int) -> None:
+        if not self._trace:
+            return
+        topic, partition = filthy.log.topic_partition
         self._trace(
             LogCleaned(
                 topic=topic,

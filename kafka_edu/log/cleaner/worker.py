@@ -10,11 +10,12 @@ import json
 import os
 import sys
 import threading
+import time
 from typing import Final
 
 from kafka_edu.common.files import OsFileSystem
 from kafka_edu.log.cleaner.clean_job import CleanedGroup, CleanJob, CleanResult, Lost
-from kafka_edu.log.cleaner.cleaner import Cleaner
+from kafka_edu.log.cleaner.cleaner import Cleaner, Throttle
 
 NICE: Final = 10
 """A broker that serves comes first."""
@@ -58,7 +59,8 @@ def main() -> int:
     job = read_job(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_the_broker, daemon=True).start()
     try:
-        result = Cleaner(job, OsFileSystem()).clean()
+        throttle = Throttle(job.max_bytes_per_second, time.monotonic, time.sleep)
+        result = Cleaner(job, OsFileSystem(), throttle.took).clean()
     except OSError as error:
         print(json.dumps([error.errno or 0, str(error)]), flush=True)
         return EXIT_DISK

@@ -34,7 +34,6 @@ def test_every_pair_is_of_two_contenders_that_differ_in_nothing_but_what_their_n
 
 
 def test_lines_have_the_same_length_and_the_same_text_each_time() -> None:
-    pytest.importorskip("numpy", reason="numpy is not installed: ./kafka-edu setup spark")
     found = list(lines(500))
     assert len(found) == 500
     assert {len(line) for line in found} == {LINE_BYTES}

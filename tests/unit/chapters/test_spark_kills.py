@@ -1,10 +1,6 @@
 """The report of the demo spark-kills when something is missing."""
 
-import pytest
-
 from chapters.ch16_spark.kills import Killed, Outcome, report_of
-
-pytest.importorskip("numpy", reason="numpy is not installed: ./kafka-edu setup spark")
 from kafka_edu.spark.pipeline_answers import Comparison
 
 RIGHT = Comparison("lines", 9, 9, 0)

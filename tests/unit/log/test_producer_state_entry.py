@@ -1,4 +1,4 @@
-"""What a log remembers of one producer."""
+"""A log remembers the last batches of each producer."""
 
 from kafka_edu.common.errors import Errors
 from tests.unit.log.test_producer_state_manager import MAX, open_log, refused, send

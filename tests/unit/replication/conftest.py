@@ -1,4 +1,4 @@
-"""What the tests of replication share."""
+"""Fixtures of the replication tests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who waits for a partition, and is woken by it."""
+"""A partition wakes the requests that wait for it."""
 
 from kafka_edu.sim.stepped_cluster import T
 from tests.unit.replication.test_fetch_session import idle_cluster, sessions

@@ -1,4 +1,4 @@
-"""Who may read, and how far."""
+"""A fetch reads as far as its replica id and isolation level allow."""
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.sim.stepped_cluster import SteppedCluster, batch

@@ -1,4 +1,4 @@
-"""What one read of a partition says."""
+"""The result of a read: its error, its offsets, its version."""
 
 from kafka_edu.common.errors import Errors
 from kafka_edu.replication.log_read_result import NO_VERSION, UNKNOWN_METADATA, failed_read

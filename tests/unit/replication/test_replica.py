@@ -1,4 +1,4 @@
-"""What a leader knows of a follower, from its fetches alone."""
+"""A leader knows a follower only from its fetches."""
 
 from kafka_edu.log.log_offset_metadata import LogOffsetMetadata
 from kafka_edu.replication.replica import Replica

@@ -1,4 +1,4 @@
-"""What a consumer's own bytes say."""
+"""The subscription of a consumer is read from its own bytes."""
 
 from kafka_edu.trace.events.group import (
     GroupAssigned,

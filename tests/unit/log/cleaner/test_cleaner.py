@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_edu.log.cleaner.clean_job import Lost
-from kafka_edu.log.cleaner.cleaner import Cleaner, Throttle
+from kafka_edu.log.cleaner.cleaner import Cleaner, Throttle, no_throttle
 from kafka_edu.log.cleaner.offset_map import SLOT_BYTES
 from kafka_edu.record.control_record import ControlRecordType
 from kafka_edu.record.record_batch import parse_header
@@ -163,7 +163,7 @@ def test_a_full_disk_leaves_nothing_behind() -> None:
             disk.remove(f"/d/t-0/{name}")
     disk.capacity = disk.used() + 50
     with pytest.raises(OSError, match="space"):
-        Cleaner(manager_job, disk).clean()
+        Cleaner(manager_job, disk, no_throttle).clean()
     assert not [name for name in disk.list("/d/t-0") if name.endswith(".cleaned")]
 
 
@@ -201,5 +201,5 @@ def test_a_job_without_segments_does_nothing() -> None:
     disk = Disk()
     log = compacted(disk)
     write(log, ("a", "1"))
-    result = Cleaner(job_of(LogCleanerManager({}).look_at(log, NOW)), disk).clean()
+    result = Cleaner(job_of(LogCleanerManager({}).look_at(log, NOW)), disk, no_throttle).clean()
     assert (result.end_offset, result.groups) == (0, ())

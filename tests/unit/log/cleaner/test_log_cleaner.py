@@ -8,7 +8,7 @@ import pytest
 
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
-from kafka_edu.log.cleaner.cleaner import Cleaner
+from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 from kafka_edu.log.cleaner.log_cleaner import (
     CLEANER_OFFSET_CHECKPOINT,
     CleanerConfig,
@@ -61,7 +61,7 @@ class Broker:
         )
         self.jobs: list[CleanJob] = []
         self.meanwhile: Callable[[], object] = lambda: None
-        """What happens while a pass runs."""
+        """Called while a pass runs."""
         self.cleaner = LogCleaner(
             SETTINGS,
             self.logs,
@@ -75,7 +75,7 @@ class Broker:
 
     async def _run(self, job: CleanJob) -> CleanResult:
         self.jobs.append(job)
-        result = Cleaner(job, self.disk).clean()
+        result = Cleaner(job, self.disk, no_throttle).clean()
         self.meanwhile()
         return result
 
@@ -123,6 +123,39 @@ def test_a_dirty_log_is_cleaned_once_and_is_read_at_the_same_offsets() -> None:
         assert (done.from_offset, done.to_offset, done.segments_before) == (0, 4, 2)
         (group,) = broker.told("SegmentsCleaned")
         assert (group.superseded, group.records_before) == (1, 4)
+
+    run(scenario)
+
+
+def test_new_segments_are_told_although_the_disk_then_fails() -> None:
+    async def scenario(broker: Broker) -> None:
+        log = broker.dirty_log()
+
+        def fail(*_: object) -> None:
+            raise OSError(5, "the disk is broken")
+
+        log.settle_replaced_segments = fail  # type: ignore[method-assign]
+        assert not await broker.cleaner.clean_filthiest()
+        (group,) = broker.told("SegmentsCleaned")
+        assert (group.base_offset, group.segments) == (0, 2)
+        assert broker.told("LogCleaned") == []
+        assert len(broker.told("LogDirFailed")) == 1
+
+    run(scenario)
+
+
+def test_a_checkpoint_that_cannot_be_read_is_told_and_costs_one_pass() -> None:
+    async def scenario(broker: Broker) -> None:
+        log = broker.dirty_log()
+        path = f"/a/{CLEANER_OFFSET_CHECKPOINT}"
+        broker.disk.write_atomically(path, b"0\nnonsense\n")
+        await broker.cleaner.start()
+        await broker.cleaner.shutdown()
+        (told,) = broker.told("CheckpointUnreadable")
+        assert (told.log_dir, told.file) == ("/a", CLEANER_OFFSET_CHECKPOINT)
+        assert told.reason.startswith("it ")
+        assert await broker.cleaner.clean_filthiest()
+        assert rows(log) == LIVE
 
     run(scenario)
 

@@ -11,7 +11,7 @@ from kafka_edu.common.files import OsFileSystem
 from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.common.topic_partition import TopicPartition
 from kafka_edu.log.cleaner.clean_job import CleanJob
-from kafka_edu.log.cleaner.cleaner import Cleaner
+from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 from kafka_edu.log.cleaner.log_cleaner_manager import LogCleanerManager
 from kafka_edu.log.cleaner.worker import job_line, read_result
 from kafka_edu.log.log_config import LogConfig
@@ -43,7 +43,7 @@ def test_it_does_what_a_cleaner_here_would_do(tmp_path: Path) -> None:
     job = job_in(tmp_path)
     found = asyncio.run(run_in_a_process(job))
     cleaned = (tmp_path / "t-0" / f"{0:020d}.log.cleaned").read_bytes()
-    assert found == Cleaner(job, OsFileSystem()).clean()
+    assert found == Cleaner(job, OsFileSystem(), no_throttle).clean()
     assert (tmp_path / "t-0" / f"{0:020d}.log.cleaned").read_bytes() == cleaned
     assert found.groups[0].lost.superseded == 1
 

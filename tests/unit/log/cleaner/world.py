@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from kafka_edu.common.transport import part_bytes
 from kafka_edu.log.cleaner import log_cleaner
 from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
-from kafka_edu.log.cleaner.cleaner import Cleaner
+from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 from kafka_edu.log.cleaner.log_cleaner_manager import LogCleanerManager, LogToClean
 from kafka_edu.log.log import Log
 from kafka_edu.log.log_file_names import CLEANED_SUFFIX
@@ -78,7 +78,7 @@ def clean(
     """Do one pass over the log's frozen segments. Nothing is put in place."""
     manager = LogCleanerManager({log.topic_partition: first_dirty})
     job = job_of(manager.look_at(log, NOW), **options)  # type: ignore[arg-type]
-    return job, Cleaner(job, disk).clean()
+    return job, Cleaner(job, disk, no_throttle).clean()
 
 
 def cleaned_rows(disk: MemoryFileSystem, base: int) -> list[tuple[int, str | None, str | None]]:
