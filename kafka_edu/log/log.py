@@ -497,7 +497,7 @@ class Log:
                 last_offset,
                 now_ms,
                 config.segment_bytes,
-                config.max_segment_ms - self._roll_jitter_ms,
+                self.roll_ms,
             )
         except OSError as error:
             raise self._storage_error(error) from error
@@ -547,6 +547,11 @@ class Log:
         )
         segment.begin(self.config.segment_index_bytes)
         return segment
+
+    @property
+    def roll_ms(self) -> int:
+        """Return how many ms of record time the active segment may span before it rolls."""
+        return self.config.max_segment_ms - self._roll_jitter_ms
 
     def jitter_rolls(self, random: Random) -> None:
         """Draw a jitter for the active segment and for each one after it (segment.jitter.ms)."""

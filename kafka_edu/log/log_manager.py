@@ -43,6 +43,7 @@ from kafka_edu.log.log_file_names import (
     is_delete_dir,
     parse_topic_partition,
 )
+from kafka_edu.log.log_forecast import ForecastSampler, forecast
 from kafka_edu.log.log_loader import load_log
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.log_snapshot import LogSampler, log_state
@@ -56,6 +57,7 @@ from kafka_edu.trace.event import Event
 from kafka_edu.trace.events.log import (
     CheckpointUnreadable,
     CheckpointWritten,
+    DoomedSegment,
     LogCreated,
     LogDeleted,
     LogDirFailed,
@@ -176,16 +178,38 @@ class LogManager:
         self._deleted_folders = 0
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._sampler = LogSampler()
+        self._forecasts = ForecastSampler()
         if trace:
-            sampler = self._sampler
-            trace.on_snapshot(lambda: [log_state(log) for log in self._logs.values()])
-            trace.on_gauges(
-                lambda: [
-                    sample
-                    for log in self._logs.values()
-                    if (sample := sampler.sample(log)) is not None
-                ]
-            )
+            trace.on_snapshot(self._snapshot)
+            trace.on_gauges(self._gauges)
+
+    def _snapshot(self) -> Iterator[Event]:
+        doomed = self._doomed_segments()
+        for log in self._logs.values():
+            yield log_state(log)
+            yield forecast(log, doomed.get(log.topic_partition, ()))
+
+    def _gauges(self) -> Iterator[Event]:
+        now_ms = self._time.hi_res_clock_ms()
+        doomed = self._doomed_segments()
+        for log in self._logs.values():
+            sample = self._sampler.sample(log)
+            if sample is not None:
+                yield sample
+            expected = self._forecasts.sample(log, doomed.get(log.topic_partition, ()), now_ms)
+            if expected is not None:
+                yield expected
+
+    def _doomed_segments(self) -> Mapping[TopicPartition, tuple[DoomedSegment, ...]]:
+        """Return the deleted segments of each log whose files are still on the disk."""
+        later_ms = self._time.milliseconds() - self._time.hi_res_clock_ms()
+        found: dict[TopicPartition, tuple[DoomedSegment, ...]] = {}
+        for doomed in self._doomed:
+            segment, tp = doomed.segment, doomed.topic_partition
+            if segment is not None:
+                one = DoomedSegment(segment.base_offset, segment.size, doomed.due_ms + later_ms)
+                found[tp] = (*found.get(tp, ()), one)
+        return found
 
     async def load_logs(self, topic_configs: Mapping[str, LogConfig] | None = None) -> None:
         """Open every log in every dir, and recover those that were not closed cleanly. Topics not
@@ -563,7 +587,7 @@ class LogManager:
         self._noted.pop(log, None)
         self._unrenamed.pop(log, None)
         self._epochs_unwritten.pop(log, None)
-        self._sampler.forget(log)
+        self._forget_samples(log)
         log.watch(
             None
         )  # `note` holds the log: with it, only the garbage collector would end the log's memory
@@ -696,6 +720,10 @@ class LogManager:
             return
         if not log.closed:
             log.flushed(up_to, self._time.milliseconds())
+
+    def _forget_samples(self, log: Log) -> None:
+        self._sampler.forget(log)
+        self._forecasts.forget(log)
 
     def _doom(self, doomed: _Doomed) -> None:
         self._doomed.append(doomed)
@@ -878,7 +906,7 @@ class LogManager:
         ]
         for topic_partition in lost:
             log = self._logs.pop(topic_partition)
-            self._sampler.forget(log)
+            self._forget_samples(log)
             log.close_handlers()
         if self._trace:
             self._trace(LogDirFailed(log_dir=log_dir, reason=str(reason)))

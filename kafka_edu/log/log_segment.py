@@ -159,6 +159,15 @@ class LogSegment:
             self._rolling_based_timestamp = first
         return max_timestamp - first if first >= 0 else now_ms - self.created_ms
 
+    def rolls_at_ms(self, segment_ms: int) -> int:
+        """Return the time of the first record that would make the segment roll, in ms since 1970;
+        -1 if it is empty. May read one batch header. Raises OSError.
+        """
+        if self.size == 0:
+            return -1
+        waited = self._time_waited_for_roll(0, 0)
+        return segment_ms + 1 - waited
+
     def append(
         self, parts: Sequence[Buffer], base_offset: int, last_offset: int, max_timestamp: int
     ) -> int:

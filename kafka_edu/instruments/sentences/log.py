@@ -77,6 +77,20 @@ def segment_deleted(e: log.SegmentDeleted) -> Sentence:
 
 
 @sentence.register
+def cleaning_started(e: log.CleaningStarted) -> Sentence:
+    return quiet(
+        "begins to compact",
+        f"{e.topic}-{e.partition}: {e.dirty_bytes:,} bytes from offset"
+        f" {e.from_offset:,} to {e.to_offset:,} are dirty, {e.clean_bytes:,} bytes are clean",
+    )
+
+
+@sentence.register
+def cleaning_given_up(e: log.CleaningGivenUp) -> Sentence:
+    return Sentence("gives up compacting", f"{e.topic}-{e.partition}", "", e.reason, loud=False)
+
+
+@sentence.register
 def segments_cleaned(e: log.SegmentsCleaned) -> Sentence:
     lost = [
         plural(count, what)

@@ -11,7 +11,7 @@ and finishes a `.swap`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from kafka_edu.common.files import FileSystem
@@ -27,10 +27,22 @@ from kafka_edu.log.log_file_names import CLEANED_SUFFIX, SEGMENT_SUFFIXES, segme
 from kafka_edu.log.log_manager import LogManager, RunBlocking, checkpoint_unreadable
 from kafka_edu.log.log_segment import LogSegment
 from kafka_edu.log.offset_checkpoint_file import OffsetCheckpointFile
-from kafka_edu.trace.events.log import LogCleaned, LogNotCleanable, SegmentsCleaned
+from kafka_edu.trace.events.log import (
+    CleanerForecast,
+    CleaningGivenUp,
+    CleaningStarted,
+    LogCleaned,
+    LogNotCleanable,
+    SegmentsCleaned,
+)
 from kafka_edu.trace.tracer import Tracer
 
 CLEANER_OFFSET_CHECKPOINT: Final = "cleaner-offset-checkpoint"
+LOG_CHANGED: Final = (
+    "meanwhile the log was truncated or deleted, retention took a segment, or the log dir failed"
+)
+SAMPLE_INTERVAL_MS: Final = 1000
+"""The least time between two samples of what the cleaner would do."""
 
 
 class CleanerConfig(NamedTuple):
@@ -76,8 +88,13 @@ class LogCleaner:
         self._trace = trace
         self._tasks: list[asyncio.Task[None]] = []
         self.manager = LogCleanerManager({})
+        self._sampled: dict[TopicPartition, CleanerForecast] = {}
+        self._next_sample_ms = 0
         log_manager.on_truncation(self.manager.truncated)
         log_manager.on_deletion(self.manager.forget)
+        if trace:
+            trace.on_snapshot(self._forecasts)
+            trace.on_gauges(self._new_forecasts)
 
     async def start(self) -> None:
         """Read the checkpoints, and begin."""
@@ -117,6 +134,7 @@ class LogCleaner:
         if filthy is None:
             return False
         tp = filthy.log.topic_partition
+        self._tell_started(filthy)
         try:
             return await self._clean(filthy)
         finally:  # also after a cancellation
@@ -129,9 +147,9 @@ class LogCleaner:
             result = await self._run_job(self._job(filthy))
         except (OSError, RuntimeError) as error:
             if not self._is_current(log) or isinstance(error, FileNotFoundError):
-                self.manager.given_up(tp)  # deleted, or retention has taken a segment meanwhile
+                self._give_up(tp, LOG_CHANGED)
             elif isinstance(error, OSError):
-                self.manager.given_up(tp)
+                self._give_up(tp, str(error))
                 self._log_manager.handle_log_dir_failure(log.log_dir, error)
             else:
                 self._not_cleanable(tp, str(error))
@@ -140,6 +158,7 @@ class LogCleaner:
             self._not_cleanable(tp, result.corrupt)
             return False
         if not await self._put_in_place(filthy, result):
+            self._give_up(tp, LOG_CHANGED)
             return False
         self.manager.done(tp, result.end_offset)
         self._tell(filthy, result, self._time.hi_res_clock_ms() - began_ms)
@@ -220,6 +239,68 @@ class LogCleaner:
                     self._file_system.remove(path)
                 except OSError:
                     return  # the next start removes what is left
+
+    def _give_up(self, tp: TopicPartition, reason: str) -> None:
+        """End a pass without a result, unless it has been ended as not cleanable."""
+        if tp not in self.manager.in_progress:
+            return
+        self.manager.given_up(tp)
+        if self._trace:
+            self._trace(CleaningGivenUp(topic=tp.topic, partition=tp.partition, reason=reason))
+
+    def _tell_started(self, filthy: LogToClean) -> None:
+        if self._trace:
+            self._trace(
+                CleaningStarted(
+                    topic=filthy.log.topic_partition.topic,
+                    partition=filthy.log.topic_partition.partition,
+                    from_offset=filthy.first_dirty,
+                    to_offset=filthy.first_uncleanable,
+                    segments=len(filthy.segments),
+                    clean_bytes=filthy.clean_bytes,
+                    dirty_bytes=filthy.dirty_bytes,
+                )
+            )
+
+    def _forecasts(self) -> Iterator[CleanerForecast]:
+        """Yield what would be done with each compacted log now. O(segments of these logs)."""
+        now_ms = self._time.milliseconds()
+        for tp, log in self._log_manager.logs.items():
+            if log.config.compact:
+                found = self.manager.look_at(log, now_ms)
+                yield CleanerForecast(
+                    topic=tp.topic,
+                    partition=tp.partition,
+                    first_dirty=found.first_dirty,
+                    first_uncleanable=found.first_uncleanable,
+                    clean_bytes=found.clean_bytes,
+                    dirty_bytes=found.dirty_bytes,
+                    due_above_bytes=int(found.bytes * log.config.min_cleanable_dirty_ratio),
+                    state=self._state(found),
+                )
+
+    def _new_forecasts(self) -> Iterator[CleanerForecast]:
+        """Yield the forecasts that differ from the last sample, at most once a second."""
+        if self._time.hi_res_clock_ms() < self._next_sample_ms:
+            return
+        self._next_sample_ms = self._time.hi_res_clock_ms() + SAMPLE_INTERVAL_MS
+        sampled = {TopicPartition(one.topic, one.partition): one for one in self._forecasts()}
+        for tp, one in sampled.items():
+            if self._sampled.get(tp) != one:
+                yield one
+        self._sampled = sampled
+
+    def _state(self, found: LogToClean) -> str:
+        tp = found.log.topic_partition
+        if not self._config.log_cleaner_enable:
+            return "cleaner is off"
+        if tp in self.manager.in_progress:
+            return "being cleaned"
+        if tp in self.manager.uncleanable:
+            return "left alone"
+        if found.is_due:
+            return "due"
+        return "not dirty enough" if found.dirty_bytes else "nothing to clean"
 
     def _not_cleanable(self, tp: TopicPartition, reason: str) -> None:
         self.manager.given_up(tp, reason or "the cleaner has failed")

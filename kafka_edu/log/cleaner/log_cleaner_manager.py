@@ -33,9 +33,12 @@ class LogToClean(NamedTuple):
     """A record has waited longer than max.compaction.lag.ms."""
 
     @property
+    def bytes(self) -> int:
+        return self.clean_bytes + self.dirty_bytes
+
+    @property
     def dirty_ratio(self) -> float:
-        whole = self.clean_bytes + self.dirty_bytes
-        return self.dirty_bytes / whole if whole else 0.0
+        return self.dirty_bytes / self.bytes if self.bytes else 0.0
 
     @property
     def is_due(self) -> bool:

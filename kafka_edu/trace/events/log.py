@@ -136,6 +136,35 @@ class SegmentDeleted(NamedTuple):
 
 
 @event()
+class CleaningStarted(NamedTuple):
+    """A cleaner thread begins a pass over a log: it was the log with the largest share of dirty
+    bytes. Next: SegmentsCleaned and LogCleaned, or CleaningGivenUp.
+    """
+
+    topic: str
+    partition: int
+    from_offset: int
+    """The first dirty offset."""
+    to_offset: int
+    """The first offset that may not be cleaned yet."""
+    segments: int
+    """Segments that the pass reads, clean ones included."""
+    clean_bytes: int
+    dirty_bytes: int
+
+
+@event()
+class CleaningGivenUp(NamedTuple):
+    """A pass of compaction ended without a result. The log keeps its old segments, and a later pass
+    tries again.
+    """
+
+    topic: str
+    partition: int
+    reason: str
+
+
+@event()
 class SegmentsCleaned(NamedTuple):
     """Compaction made one segment of neighbouring ones. It has the first one's base offset."""
 
@@ -356,6 +385,65 @@ class LogState(NamedTuple):
     segments: tuple[SegmentState, ...]
     leader_epochs: tuple[tuple[int, int], ...]
     producers: int
+
+
+class DoomedSegment(NamedTuple):
+    """A segment that has left its log. Its files are called `.deleted`, and are still there."""
+
+    base_offset: int
+    size: int
+    """Bytes of batches."""
+    at_ms: int
+    """When the files will be removed, in ms since 1970."""
+
+
+@event(kind=Kind.GAUGE, thing=("topic", "partition"))
+class RetentionForecast(NamedTuple):
+    """What will happen to a log next if nothing is appended. Times are in ms since 1970; -1: never,
+    or nobody can know.
+    """
+
+    topic: str
+    partition: int
+    policy: str
+    """cleanup.policy: delete, compact, or both."""
+    oldest_base: int
+    """Base offset of the oldest segment, the one that would go first."""
+    newest_record_ms: int
+    """The time of that segment's latest record."""
+    deletes_at_ms: int
+    """When retention may delete that segment. 0: at its next look."""
+    reason: str
+    """Why: retention by time, retention by size, log start offset. Empty if it stays."""
+    retention_bytes: int
+    """retention.bytes; -1: the size of the log does not matter."""
+    roll_bytes: int
+    """segment.bytes: the active segment rolls before it becomes larger."""
+    rolls_at_ms: int
+    """A record of this time or later makes the active segment roll."""
+    doomed: tuple[DoomedSegment, ...]
+
+
+@event(kind=Kind.GAUGE, thing=("topic", "partition"))
+class CleanerForecast(NamedTuple):
+    """What the cleaner would do with a compacted log now (docs/compaction.md)."""
+
+    topic: str
+    partition: int
+    first_dirty: int
+    """Below this offset the log is clean."""
+    first_uncleanable: int
+    """From this offset on nothing may be cleaned yet."""
+    clean_bytes: int
+    dirty_bytes: int
+    due_above_bytes: int
+    """With more dirty bytes than this, the log is due: min.cleanable.dirty.ratio of all its bytes
+    that may be cleaned.
+    """
+    state: str
+    """`being cleaned`, `due` (in line for the next free cleaner thread), `not dirty enough`,
+    `nothing to clean`, `left alone` (LogNotCleanable says why) or `cleaner is off`.
+    """
 
 
 @event(kind=Kind.GAUGE, thing=("topic", "partition"))

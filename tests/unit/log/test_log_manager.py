@@ -17,10 +17,12 @@ from kafka_edu.record.record_batch import build_batch
 from kafka_edu.sim.memory_file_system import MemoryFileSystem
 from kafka_edu.trace.event import Event, Source
 from kafka_edu.trace.events.log import (
+    ActiveSegment,
     LogDirFailed,
     LogLoaded,
     LogRecovered,
     LogState,
+    RetentionForecast,
     SegmentFilesRemoved,
     SegmentRolled,
 )
@@ -79,6 +81,12 @@ class Broker:
 
     def told(self, kind: type[Event]) -> list[Any]:
         return [e.event for e in self.ring.events if isinstance(e.event, kind)]
+
+    def forecast(self) -> RetentionForecast:
+        """Return the only log's forecast."""
+        samples = [one.event for one in self.trace.snapshot()]
+        (found,) = [one for one in samples if isinstance(one, RetentionForecast)]
+        return found
 
     def produce(self, tp: TopicPartition, batches: int = 1) -> None:
         log = self.logs.get_log(tp)
@@ -390,6 +398,9 @@ def test_what_retention_deletes_is_gone_from_the_disk_after_the_delay() -> None:
         await settle()
         gone = [n for n in disk.list("/a/t-0") if n.endswith(".log.deleted")]
         assert len(gone) == 2
+        due_ms = broker.time.milliseconds() + 5000
+        doomed = [(one.base_offset, one.at_ms) for one in broker.forecast().doomed]
+        assert doomed == [(0, due_ms), (4, due_ms)], "the log screen counts down to it"
         broker.time.advance(4999)
         await settle()
         assert [n for n in disk.list("/a/t-0") if n.endswith(".log.deleted")] == gone
@@ -397,6 +408,7 @@ def test_what_retention_deletes_is_gone_from_the_disk_after_the_delay() -> None:
         await settle()
         assert [n for n in disk.list("/a/t-0") if n.endswith(".deleted")] == []
         assert [e.base_offset for e in broker.told(SegmentFilesRemoved)] == [0, 4]
+        assert broker.forecast().doomed == ()
         await broker.logs.checkpoint_log_start_offsets()
         assert disk.read("/a/log-start-offset-checkpoint") == b"0\n0\n", "the first segment says it"
         log.maybe_increment_log_start_offset(9)
@@ -688,15 +700,18 @@ def test_a_snapshot_tells_every_log() -> None:
         broker = Broker(MemoryFileSystem())
         broker.logs.get_or_create_log(A)
         broker.produce(A, 5)
-        (state,) = [e.event for e in broker.trace.snapshot()]
+        state, expected = [e.event for e in broker.trace.snapshot()]
         assert isinstance(state, LogState)
+        assert isinstance(expected, RetentionForecast)
+        assert (expected.oldest_base, expected.doomed) == (0, ())
         assert (
             state.topic,
             state.partition,
             state.log_end_offset,
             [s.base_offset for s in state.segments],
         ) == ("t", 0, 5, [0, 4])
-        assert len(broker.trace.gauges()) == 1
+        samples = [type(e.event) for e in broker.trace.gauges()]
+        assert samples == [ActiveSegment, RetentionForecast]
         assert len(broker.trace.gauges()) == 0, "nothing has changed since"
 
     run(scenario)

@@ -11,6 +11,8 @@ from kafka_edu.log.cleaner.clean_job import CleanJob, CleanResult
 from kafka_edu.log.cleaner.cleaner import Cleaner, no_throttle
 from kafka_edu.log.cleaner.log_cleaner import (
     CLEANER_OFFSET_CHECKPOINT,
+    LOG_CHANGED,
+    SAMPLE_INTERVAL_MS,
     CleanerConfig,
     LogCleaner,
 )
@@ -18,7 +20,8 @@ from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import LogConfig
 from kafka_edu.log.log_manager import LogManager, LogManagerSettings
 from kafka_edu.sim.memory_file_system import MemoryFileSystem, SimulatedCrash
-from kafka_edu.trace.event import Source
+from kafka_edu.trace.event import Envelope, Source
+from kafka_edu.trace.events.log import CleanerForecast
 from kafka_edu.trace.ring_sink import RingSink
 from kafka_edu.trace.tracer import Tracer
 from tests.defaults import PRODUCER_ID_EXPIRATION_MS
@@ -208,12 +211,44 @@ def test_a_log_that_changes_meanwhile_keeps_its_own_segments(act: str) -> None:
 
         broker.meanwhile = change
         assert not await broker.cleaner.clean_filthiest()
+        (started,), (given_up,) = broker.told("CleaningStarted"), broker.told("CleaningGivenUp")
+        assert (started.from_offset, started.to_offset, started.segments) == (0, 4, 2)
+        assert given_up.reason == LOG_CHANGED
         assert broker.told("LogCleaned") == []
         assert not [n for n in broker.disk.list("/a/t-0") if n.endswith(".cleaned")]
         if act == "truncate":
             assert rows(log) == WHOLE[:2]
         elif act == "retention":
             assert rows(log) == WHOLE[2:]
+
+    run(scenario)
+
+
+def test_the_forecast_says_what_the_cleaner_would_do_and_what_it_does() -> None:
+    def sampled(samples: list[Envelope]) -> list[CleanerForecast]:
+        return [one.event for one in samples if isinstance(one.event, CleanerForecast)]
+
+    async def scenario(broker: Broker) -> None:
+        log = broker.dirty_log()
+        (dirty,) = sampled(broker.trace.gauges())
+        assert (dirty.first_dirty, dirty.first_uncleanable, dirty.state) == (0, 4, "due")
+        assert (dirty.clean_bytes, dirty.due_above_bytes) == (0, int(dirty.dirty_bytes * 0.01))
+        assert sampled(broker.trace.gauges()) == [], "at most once a second"
+        broker.meanwhile = lambda: states.append(sampled(broker.trace.snapshot())[0].state)
+        states: list[str] = []
+        assert await broker.cleaner.clean_filthiest()
+        assert states == ["being cleaned"]
+        broker.time.advance(SAMPLE_INTERVAL_MS)
+        (clean,) = sampled(broker.trace.gauges())
+        assert (clean.first_dirty, clean.dirty_bytes, clean.state) == (4, 0, "nothing to clean")
+        broker.time.advance(SAMPLE_INTERVAL_MS)
+        assert sampled(broker.trace.gauges()) == [], "it is as it was"
+        log.update_config(
+            LogConfig.parse({"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.99"})
+        )
+        write(log, ("a", "3"))
+        log.roll(NOW)
+        assert sampled(broker.trace.snapshot())[0].state == "not dirty enough"
 
     run(scenario)
 
