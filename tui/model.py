@@ -16,6 +16,7 @@ from .view_model.groups_view import GroupsView
 from .view_model.keyframe import copied
 from .view_model.learners_view import LearnersView
 from .view_model.load_view import LoadsView
+from .view_model.log_view import LogsView
 from .view_model.motion_view import MotionView
 from .view_model.partition_view import PartitionView
 from .view_model.purgatory_view import PurgatoryView
@@ -117,6 +118,7 @@ class Model:
         self.wheels = WheelsView()
         self.purgatory = PurgatoryView()
         self.replication = ReplicationView(self.cluster)
+        self.logs = LogsView()
         self.loads = LoadsView()
         self.learners = LearnersView()
         self.controller = ControllerView()
@@ -147,6 +149,7 @@ class Model:
                 (self.wheels, WheelsView.READS),
                 (self.purgatory, None),  # any sample tells how old what it shows is
                 (self.replication, ReplicationView.READS),  # after the cluster: it reads from it
+                (self.logs, LogsView.READS),
                 (self.loads, LoadsView.READS),
                 (self.learners, LearnersView.READS),
                 (self.controller, None),  # any fact may be the effect of a controller event
@@ -168,6 +171,7 @@ class Model:
         self.cluster.advance(now_us)
         self.wheels.advance(now_us)
         self.purgatory.advance(now_us)
+        self.logs.advance(now_us)
         self.controller.advance(now_us)
         self.zookeeper.advance(now_us)
         self.groups.advance(now_us)

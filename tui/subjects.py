@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kafka_edu.instruments.rebalances import GROUP_EVENTS, MEMBER_EVENTS, OFFSET_EVENTS
 from kafka_edu.instruments.request_times import REQUEST_EVENTS
 from kafka_edu.trace.event import Event
+from kafka_edu.trace.events.log import LogDirFailed
 from kafka_edu.trace.events.supervisor import ActionAsked, ActionDone
 
 from .view_model.broker_view import BROKER_EVENTS
@@ -18,6 +19,7 @@ from .view_model.cluster_view import HEADER_EVENTS
 from .view_model.controller_view import CONTROLLER_EVENTS, DECISION_EVENTS, STATE_EVENTS
 from .view_model.learners_view import LEARNER_EVENTS
 from .view_model.load_view import LOAD_EVENTS
+from .view_model.log_view import CLEANER_EVENTS, SEGMENT_EVENTS
 from .view_model.motion_view import MOTION_EVENTS
 from .view_model.partition_view import PARTITION_EVENTS
 from .view_model.purgatory_view import ENDED_EVENTS, WAITING_EVENTS
@@ -183,6 +185,37 @@ REPLICAS = Subject(
         Source("replication.replica_fetcher", "ReplicaFetcher"),
         Source("replication.isr", "IsrState"),
         Source("log.leader_epoch_file_cache", "LeaderEpochFileCache"),
+    ),
+)
+LOGS = Subject(
+    "The logs of a broker",
+    "A replica's log is a folder of segments. Retention deletes whole segments, the oldest first:"
+    " by the time of their newest record (retention.ms), by the size of the rest"
+    " (retention.bytes), or because they lie below the log start offset. It looks every"
+    " log.retention.check.interval.ms. A compacted topic keeps the last value of each key instead."
+    " [enter] follows the causes of the last change.",
+    (*SEGMENT_EVENTS, *CLEANER_EVENTS, LogDirFailed),
+    (
+        Source("log.log_manager", "LogManager"),
+        Source("log.log", "Log"),
+        Source("log.log_forecast", "ForecastSampler"),
+    ),
+)
+SEGMENTS = Subject(
+    "What is on the disk?",
+    "The line shows the offsets of the log. ┬ marks where a segment begins, ▼ a limit: the high"
+    " watermark, the last stable offset (no transaction is open below it), the recovery point"
+    " (everything below it is forced to the disk), and where the dirty part begins. Below, each"
+    " segment is a bar to scale. Only the active one (▓) is written to. It rolls when it is full or"
+    " old. ░ is a segment that has left the log; its files go after file.delete.delay.ms. The"
+    " cleaner copies the last value of each key, and takes a log whose dirty share is above"
+    " min.cleanable.dirty.ratio.",
+    SEGMENT_EVENTS + CLEANER_EVENTS,
+    (
+        Source("log.log_segment", "LogSegment"),
+        Source("log.log", "Log"),
+        Source("log.cleaner.log_cleaner", "LogCleaner"),
+        Source("log.cleaner.log_cleaner_manager", "LogCleanerManager"),
     ),
 )
 PURGATORY = Subject(
@@ -418,6 +451,8 @@ ALL_SUBJECTS = (
     ENDED,
     TROUBLE,
     REPLICAS,
+    LOGS,
+    SEGMENTS,
     CONTROLLER_QUEUE,
     DECISIONS,
     STATE_MACHINES,

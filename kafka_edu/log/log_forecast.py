@@ -1,5 +1,5 @@
-"""What will happen to a log next: the segment that retention takes, the next roll, and the files
-that wait for their removal (spec S3, M1).
+"""The limits of a log, and what will happen to it next: the segment that retention takes, the next
+roll, and the files that wait for their removal (spec S3, M1).
 
 A forecast holds as long as nothing is appended. It is computed for the log screen only, by the
 rules of `log_retention` and `LogSegment.should_roll`. `ForecastSampler` makes a new one only when
@@ -13,7 +13,7 @@ from kafka_edu.log.log import Log
 from kafka_edu.log.log_config import COMPACT, DELETE, LogConfig
 from kafka_edu.log.log_retention import BY_SIZE, BY_START, BY_TIME
 from kafka_edu.log.log_segment import LogSegment
-from kafka_edu.trace.events.log import DoomedSegment, RetentionForecast
+from kafka_edu.trace.events.log import DoomedSegment, LogForecast
 
 NEVER: Final = -1
 """The moment of what will not happen, or whose moment nobody can know."""
@@ -53,7 +53,7 @@ def next_deletion(
     return NextDeletion(NEVER, "")
 
 
-def forecast(log: Log, doomed: Sequence[DoomedSegment]) -> RetentionForecast:
+def forecast(log: Log, doomed: Sequence[DoomedSegment]) -> LogForecast:
     """Return what will happen to a log next. `doomed` are its segments whose files wait for their
     removal. O(segments).
     """
@@ -66,9 +66,11 @@ def forecast(log: Log, doomed: Sequence[DoomedSegment]) -> RetentionForecast:
         rolls_at_ms = segments.active.rolls_at_ms(log.roll_ms)
     except OSError:  # the next request that touches the disk takes the log dir offline
         deletion, newest_ms, rolls_at_ms = NextDeletion(NEVER, ""), NEVER, NEVER
-    return RetentionForecast(
+    return LogForecast(
         topic=log.topic_partition.topic,
         partition=log.topic_partition.partition,
+        high_watermark=log.high_watermark,
+        last_stable_offset=log.last_stable_offset,
         policy=",".join(
             name for name, on in ((COMPACT, config.compact), (DELETE, config.delete)) if on
         ),
@@ -88,7 +90,7 @@ class _Sampled(NamedTuple):
 
     segments: tuple[object, ...]
     """Changes that are shown at once: segments, settings, files to be removed."""
-    end: tuple[int, bool]
+    end: tuple[int, int, int]
     """Changes of every append: they are shown once a second."""
     at_ms: int
 
@@ -99,15 +101,13 @@ class ForecastSampler:
     def __init__(self) -> None:
         self._known: dict[Log, _Sampled] = {}
 
-    def sample(
-        self, log: Log, doomed: Sequence[DoomedSegment], now_ms: int
-    ) -> RetentionForecast | None:
+    def sample(self, log: Log, doomed: Sequence[DoomedSegment], now_ms: int) -> LogForecast | None:
         """Return a forecast, or None if the log is as it was at the last sample. O(1) then.
         `now_ms` is monotonic.
         """
         segments = log.segments
         structure = (segments.first_base, segments.active, log.log_start_offset, log.config, doomed)
-        end = (log.log_end_offset, log.high_watermark == log.log_end_offset)
+        end = (log.log_end_offset, log.high_watermark, log.last_stable_offset)
         known = self._known.get(log)
         is_young = known is not None and now_ms - known.at_ms < LEAST_INTERVAL_MS
         if known is not None and known.segments == structure and (known.end == end or is_young):

@@ -207,7 +207,11 @@ class LogManager:
         for doomed in self._doomed:
             segment, tp = doomed.segment, doomed.topic_partition
             if segment is not None:
-                one = DoomedSegment(segment.base_offset, segment.size, doomed.due_ms + later_ms)
+                one = DoomedSegment(
+                    base_offset=segment.base_offset,
+                    size=segment.size,
+                    at_ms=doomed.due_ms + later_ms,
+                )
                 found[tp] = (*found.get(tp, ()), one)
         return found
 

@@ -36,6 +36,7 @@ MOMENTS: Final[dict[str, Moment]] = {
     "requests": Moment("few-io-threads.jsonl.gz", 7_000),
     "timeline": Moment("leader-killed.jsonl.gz", 17_000),
     "wire": Moment("wire-session.capture.gz"),
+    "log": Moment("log-compacted.jsonl.gz", 30_520),
 }
 
 

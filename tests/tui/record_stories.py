@@ -4,6 +4,7 @@
 
 follower-paused   a follower is paused under acks=all; its session ends; it comes back
 replica-truncated a follower lags, its leader is killed, and cuts off what nobody else has
+log-compacted     a topic of few keys is compacted, and another one loses segments by its size
 
 Run it by hand if events have changed so that the old recording cannot be read any more.
 """
@@ -16,9 +17,11 @@ from typing import Final
 
 from kafka_edu.supervisor.cluster import Cluster, running_cluster
 from kafka_edu.trace.events.controller import BrokerFailed, LeaderElected
+from kafka_edu.trace.events.log import LogCleaned, SegmentDeleted
 from kafka_edu.trace.events.replication import IsrExpanded
 from tests.tui.stories import (
     AcksAll,
+    KeyedUpdates,
     PatientConsumer,
     controller_of,
     create_topic,
@@ -66,9 +69,26 @@ async def replica_truncated(tape: Tape) -> None:
     await tape.watch(3)
 
 
+async def log_compacted(tape: Tape) -> None:
+    bootstrap = tape.cluster.bootstrap_servers
+    await tape.watch(18)  # a broker looks at retention for the first time after 30 s
+    small = {"segment_bytes": "60000", "file_delete_delay_ms": "8000"}
+    await asyncio.to_thread(
+        create_topic, bootstrap, "users", [0, 1, 2], cleanup_policy="compact", **small
+    )
+    await asyncio.to_thread(
+        create_topic, bootstrap, "web", [1, 2], retention_bytes="200000", **small
+    )
+    with KeyedUpdates(bootstrap, "users", "web", keys=200):
+        print("compacted:", await tape.watch(60, lambda e: isinstance(e.event, LogCleaned)))
+        print("deleted:", await tape.watch(60, lambda e: isinstance(e.event, SegmentDeleted)))
+        await tape.watch(6)
+
+
 STORIES: Final[dict[str, Callable[[Tape], Awaitable[None]]]] = {
     "follower-paused": follower_paused,
     "replica-truncated": replica_truncated,
+    "log-compacted": log_compacted,
 }
 
 
@@ -84,7 +104,12 @@ async def record(cluster: Cluster, story: str, path: Path) -> None:
 
 def main() -> None:
     story, path = sys.argv[1], Path(sys.argv[2])
-    props = {"offsets.topic.num.partitions": "3", "offsets.topic.replication.factor": "3"}
+    props = {
+        "offsets.topic.num.partitions": "3",
+        "offsets.topic.replication.factor": "3",
+        "log.cleaner.backoff.ms": "3000",
+        "log.retention.check.interval.ms": "4000",
+    }
     with running_cluster("demo", props=props) as cluster:
         asyncio.run(record(cluster, story, path))
 

@@ -115,3 +115,25 @@ class PatientConsumer(Background):
         while not self.stop.is_set():
             consumer.poll(0.2)
         consumer.close()
+
+
+class KeyedUpdates(Background):
+    """Sends updates of a few keys to one topic, and lines without a key to another one."""
+
+    def __init__(self, bootstrap: str, keyed: str, plain: str, keys: int) -> None:
+        super().__init__()
+        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 10})
+        self._keyed = keyed
+        self._plain = plain
+        self._keys = keys
+
+    def work(self) -> None:
+        sent = 0
+        while not self.stop.wait(0.02):
+            for _ in range(10):
+                key = b"user-%d" % (sent * 7 % self._keys)
+                self._producer.produce(self._keyed, LINE, key=key, partition=0)
+                self._producer.produce(self._plain, LINE, partition=0)
+                sent += 1
+            self._producer.poll(0)
+        assert self._producer.flush(PATIENCE_S) == 0

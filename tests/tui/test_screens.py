@@ -424,3 +424,28 @@ def test_the_language_is_switched_with_a_word_on_how_to_go_back() -> None:
         await until(pilot, app, lambda text: "in Chinese now; g switches to English" in text)
 
     look(1_000, ask)
+
+
+def test_the_log_screen_says_what_is_on_the_disk_and_what_goes_next() -> None:
+    events = recording(RECORDING.with_name("log-compacted.jsonl.gz"))
+
+    async def ask(pilot: Pilot[None], app: DashboardApp) -> None:
+        await pilot.press("L")
+        text = shown(app)
+        assert "broker 0 compacts users-0 now" in text
+        assert "users-0 on broker 0 · 8 segments · 201 kB · cleanup.policy compact" in text
+        assert "dirty from 3,540" in text
+        assert "recovery point 5,310" in text
+        assert "90 % of 198 kB, due above 50 %: being cleaned" in text
+        assert "1,770 of 1,970 records gone" in text
+        assert "00000000000000005310.log" in text
+        assert "gone from the disk in 4 s" in text
+        await pilot.press("right", "down")
+        text = shown(app)
+        assert "web-0 on broker 1" in text
+        assert "cleanup.policy delete" in text
+        assert "retention by time takes it in 6 d 23 h" in text
+        assert "00000000000000000000.log.deleted" in text, "retention by size took it just now"
+        assert "cleaner:" not in text, "only compacted topics have one"
+
+    look_at(events, 30_520, ask, size=(180, 40))

@@ -7,6 +7,7 @@ from .controller_screen import ControllerScreen
 from .dashboard_screen import DashboardScreen
 from .declaration import ScreenDeclaration
 from .groups_screen import GroupsScreen
+from .log_screen import LogScreen
 from .purgatory_screen import PurgatoryScreen
 from .replication_screen import ReplicationScreen
 from .requests_screen import RequestsScreen
@@ -26,5 +27,6 @@ SCREENS: Final[tuple[type[DashboardScreen], ...]] = (
     RequestsScreen,
     TimelineScreen,
     WireScreen,
+    LogScreen,
 )
 DECLARATIONS: Final[tuple[ScreenDeclaration, ...]] = tuple(screen.declaration for screen in SCREENS)

@@ -398,13 +398,17 @@ class DoomedSegment(NamedTuple):
 
 
 @event(kind=Kind.GAUGE, thing=("topic", "partition"))
-class RetentionForecast(NamedTuple):
-    """What will happen to a log next if nothing is appended. Times are in ms since 1970; -1: never,
-    or nobody can know.
+class LogForecast(NamedTuple):
+    """The limits of a log, and what will happen to it next if nothing is appended. Times are in ms
+    since 1970; -1: never, or nobody can know.
     """
 
     topic: str
     partition: int
+    high_watermark: int
+    """Below it all replicas in sync have the records, as far as this broker knows."""
+    last_stable_offset: int
+    """Below it no transaction is open."""
     policy: str
     """cleanup.policy: delete, compact, or both."""
     oldest_base: int

@@ -19,10 +19,10 @@ from kafka_edu.trace.event import Event, Source
 from kafka_edu.trace.events.log import (
     ActiveSegment,
     LogDirFailed,
+    LogForecast,
     LogLoaded,
     LogRecovered,
     LogState,
-    RetentionForecast,
     SegmentFilesRemoved,
     SegmentRolled,
 )
@@ -82,10 +82,10 @@ class Broker:
     def told(self, kind: type[Event]) -> list[Any]:
         return [e.event for e in self.ring.events if isinstance(e.event, kind)]
 
-    def forecast(self) -> RetentionForecast:
+    def forecast(self) -> LogForecast:
         """Return the only log's forecast."""
         samples = [one.event for one in self.trace.snapshot()]
-        (found,) = [one for one in samples if isinstance(one, RetentionForecast)]
+        (found,) = [one for one in samples if isinstance(one, LogForecast)]
         return found
 
     def produce(self, tp: TopicPartition, batches: int = 1) -> None:
@@ -702,7 +702,7 @@ def test_a_snapshot_tells_every_log() -> None:
         broker.produce(A, 5)
         state, expected = [e.event for e in broker.trace.snapshot()]
         assert isinstance(state, LogState)
-        assert isinstance(expected, RetentionForecast)
+        assert isinstance(expected, LogForecast)
         assert (expected.oldest_base, expected.doomed) == (0, ())
         assert (
             state.topic,
@@ -711,7 +711,7 @@ def test_a_snapshot_tells_every_log() -> None:
             [s.base_offset for s in state.segments],
         ) == ("t", 0, 5, [0, 4])
         samples = [type(e.event) for e in broker.trace.gauges()]
-        assert samples == [ActiveSegment, RetentionForecast]
+        assert samples == [ActiveSegment, LogForecast]
         assert len(broker.trace.gauges()) == 0, "nothing has changed since"
 
     run(scenario)

@@ -1,0 +1,371 @@
+"""The state of the Log screen: the segments of each replica's log, its limits, what retention and
+the cleaner take next, and what they took last.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from kafka_edu.trace.event import Envelope
+from kafka_edu.trace.events.log import (
+    ActiveSegment,
+    CleanerForecast,
+    CleaningGivenUp,
+    CleaningStarted,
+    LogCleaned,
+    LogCreated,
+    LogDeleted,
+    LogDirFailed,
+    LogFlushed,
+    LogForecast,
+    LogNotCleanable,
+    LogStartOffsetIncremented,
+    LogState,
+    LogTruncated,
+    SegmentDeleted,
+    SegmentFilesRemoved,
+    SegmentRolled,
+    SegmentsCleaned,
+    SegmentState,
+)
+from kafka_edu.trace.events.trace import SnapshotBegins, SnapshotEnds
+
+from .partition_view import PartitionKey, is_internal
+
+SEGMENT_EVENTS: Final = (
+    LogState,
+    LogForecast,
+    ActiveSegment,
+    LogCreated,
+    LogDeleted,
+    LogTruncated,
+    LogFlushed,
+    LogStartOffsetIncremented,
+    SegmentRolled,
+    SegmentDeleted,
+    SegmentFilesRemoved,
+)
+CLEANER_EVENTS: Final = (
+    CleanerForecast,
+    CleaningStarted,
+    CleaningGivenUp,
+    SegmentsCleaned,
+    LogCleaned,
+    LogNotCleanable,
+)
+UNKNOWN: Final = -1
+"""A number that no event has said."""
+NO_CLEANING: Final = -1
+
+
+class LogName(NamedTuple):
+    """One replica's log."""
+
+    broker: int
+    key: PartitionKey
+
+
+class Pass(NamedTuple):
+    """What one pass of the cleaner did to a log."""
+
+    at_us: int
+    bytes_before: int
+    bytes_after: int
+    records_before: int
+    superseded: int
+    tombstones: int
+    aborted: int
+    markers: int
+    without_key: int
+
+    @property
+    def gone(self) -> int:
+        """Return how many records are gone."""
+        return self.superseded + self.tombstones + self.aborted + self.markers + self.without_key
+
+
+class LogView:
+    """One log. Numbers are UNKNOWN until an event has said them."""
+
+    def __init__(self, name: LogName) -> None:
+        self.name = name
+        self.log_dir = ""
+        self.failed = ""
+        """Why the log's dir failed; empty if it has not."""
+        self.segments: dict[int, SegmentState] = {}
+        """base offset → the segment, ascending. The last one is active."""
+        self.ghosts: dict[int, int] = {}
+        """base offset → bytes of the segments that have left the log, and whose files are there."""
+        self.log_start = UNKNOWN
+        self.recovery_point = UNKNOWN
+        self.log_end = UNKNOWN
+        self.forecast: LogForecast | None = None
+        self.cleaner: CleanerForecast | None = None
+        self.cleaning_since_us = NO_CLEANING
+        self.last_pass: Pass | None = None
+        self.trouble = ""
+        """Why the cleaner leaves the log alone; empty if it does not."""
+        self.news: Envelope | None = None
+        """The last fact that changed the segments."""
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of all segments. O(segments)."""
+        return sum(segment.size for segment in self.segments.values())
+
+    @property
+    def internal(self) -> bool:
+        return is_internal(self.name.key.topic)
+
+    def dirty_percent(self) -> int:
+        """Return the dirty share of what may be cleaned, in percent; UNKNOWN if nobody said."""
+        if self.cleaner is None:
+            return UNKNOWN
+        whole = self.cleaner.clean_bytes + self.cleaner.dirty_bytes
+        return round(100 * self.cleaner.dirty_bytes / whole) if whole else 0
+
+    def put(self, segment: SegmentState) -> None:
+        """Add or replace a segment."""
+        is_new = segment.base_offset not in self.segments
+        self.segments[segment.base_offset] = segment
+        if is_new and len(self.segments) > 1:
+            self.segments = dict(sorted(self.segments.items()))
+
+
+class LogsView:
+    """All logs of all brokers. `apply` is the only way in."""
+
+    READS: Final = frozenset(
+        {*SEGMENT_EVENTS, *CLEANER_EVENTS, LogDirFailed, SnapshotBegins, SnapshotEnds}
+    )
+    """The types of event that change this view."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[LogName, LogView] = {}
+        self.now_us = 0
+        self._wall_ahead_us = 0
+        self._in_snapshot: dict[int, set[LogName]] = {}
+        """broker → the logs in the snapshot that is arriving."""
+        self._counts: dict[LogName, list[SegmentsCleaned]] = {}
+        """What the pass that is under way has done so far."""
+
+    @property
+    def now_ms(self) -> int:
+        """Return the brokers' time of day, in ms since 1970."""
+        return (self.now_us + self._wall_ahead_us) // 1000
+
+    def advance(self, now_us: int) -> None:
+        """Move time forward, never back."""
+        self.now_us = max(self.now_us, now_us)
+
+    def of_broker(self, broker: int) -> list[LogView]:
+        """Return a broker's logs by name, internal topics last. O(logs)."""
+        return sorted(
+            (log for name, log in self.by_name.items() if name.broker == broker),
+            key=lambda log: (log.internal, log.name.key),
+        )
+
+    def brokers(self) -> list[int]:
+        """Return the brokers of which a log is known."""
+        return sorted({name.broker for name in self.by_name})
+
+    def __getitem__(self, name: LogName) -> LogView:
+        if name not in self.by_name:
+            self.by_name[name] = LogView(name)
+        return self.by_name[name]
+
+    def apply(self, envelope: Envelope) -> None:
+        """Take one event. O(1), except a whole log, O(segments), and a snapshot's end, O(logs)."""
+        broker, event = envelope.broker, envelope.event
+        if broker is None:
+            return
+        self._wall_ahead_us = envelope.wall_ms * 1000 - envelope.mono_us
+        match event:
+            case SnapshotBegins():
+                self._in_snapshot[broker] = set()
+            case SnapshotEnds():
+                self._forget_others(broker)
+            case LogDirFailed():
+                for name, log in self.by_name.items():
+                    if name.broker == broker and log.log_dir == event.log_dir:
+                        log.failed, log.news = event.reason, envelope
+            case _ if isinstance(event, SEGMENT_EVENTS):
+                name = LogName(broker, PartitionKey(event.topic, event.partition))
+                self._segment_event(self[name], envelope)
+            case _ if isinstance(event, CLEANER_EVENTS):
+                name = LogName(broker, PartitionKey(event.topic, event.partition))
+                self._cleaner_event(self[name], envelope)
+            case _:
+                pass
+
+    def _segment_event(self, log: LogView, envelope: Envelope) -> None:
+        match envelope.event:
+            case LogState() as e:
+                self._in_snapshot.get(log.name.broker, set()).add(log.name)
+                log.log_dir, log.failed = e.log_dir, ""
+                log.log_start, log.recovery_point = e.log_start_offset, e.recovery_point
+                log.log_end = e.log_end_offset
+                log.segments = {segment.base_offset: segment for segment in e.segments}
+                log.ghosts.clear()  # the forecast of the same snapshot names those that are there
+            case LogForecast() as e:
+                log.forecast = e
+                log.log_end = max(log.log_end, e.high_watermark)
+                log.ghosts = {one.base_offset: one.size for one in e.doomed}
+            case ActiveSegment() as e:
+                log.log_end = e.log_end_offset
+                log.put(e.segment)
+            case LogCreated() as e:
+                self.by_name[log.name] = fresh = LogView(log.name)
+                fresh.log_dir, fresh.news = e.log_dir, envelope
+                fresh.log_start = fresh.recovery_point = fresh.log_end = 0
+                fresh.put(SegmentState(0, 0, 0, 0))
+            case LogDeleted():
+                del self.by_name[log.name]
+            case LogTruncated() as e:
+                self._truncated(log, e)
+                log.news = envelope
+            case LogFlushed() as e:
+                log.recovery_point = e.recovery_point
+            case LogStartOffsetIncremented() as e:
+                log.log_start = e.to_offset
+            case SegmentRolled() as e:
+                closed = log.segments.get(e.closed_base_offset)
+                if closed is not None:
+                    log.put(closed._replace(size=e.closed_bytes))
+                log.put(SegmentState(e.base_offset, 0, 0, 0))
+                log.news = envelope
+            case SegmentDeleted() as e:
+                log.segments.pop(e.base_offset, None)
+                log.ghosts[e.base_offset] = e.size
+                log.news = envelope
+            case SegmentFilesRemoved() as e:
+                log.ghosts.pop(e.base_offset, None)
+            case _:
+                pass
+
+    def _truncated(self, log: LogView, e: LogTruncated) -> None:
+        """Drop the segments behind the cut. The size of the one that was cut comes with the next
+        sample.
+        """
+        log.log_end = e.to_offset
+        log.recovery_point = min(log.recovery_point, e.to_offset)
+        log.segments = {
+            base: one for base, one in log.segments.items() if base <= e.to_offset and not e.fully
+        } or {e.to_offset: SegmentState(e.to_offset, 0, 0, 0)}
+        if e.fully:
+            log.log_start = e.to_offset
+
+    def _cleaner_event(self, log: LogView, envelope: Envelope) -> None:
+        match envelope.event:
+            case CleanerForecast() as e:
+                log.cleaner = e
+                log.cleaning_since_us = (
+                    max(log.cleaning_since_us, 0) if e.state == "being cleaned" else NO_CLEANING
+                )
+            case CleaningStarted():
+                self._counts[log.name] = []
+                log.cleaning_since_us = envelope.mono_us
+            case SegmentsCleaned() as e:
+                self._counts.setdefault(log.name, []).append(e)
+                self._joined(log, e)
+                log.news = envelope
+            case LogCleaned():
+                self._ended(log, envelope)
+            case CleaningGivenUp():
+                self._counts.pop(log.name, None)
+                log.cleaning_since_us = NO_CLEANING
+            case LogNotCleanable() as e:
+                log.trouble, log.news = e.reason, envelope
+                log.cleaning_since_us = NO_CLEANING
+            case _:
+                pass
+
+    def _joined(self, log: LogView, e: SegmentsCleaned) -> None:
+        """Put one segment in the place of those that it replaces."""
+        from_there = [base for base in log.segments if base >= e.base_offset]
+        for base in from_there[: e.segments]:
+            old = log.segments.pop(base)
+            log.ghosts[base] = old.size
+        log.put(SegmentState(e.base_offset, e.bytes_after, UNKNOWN, UNKNOWN))
+
+    def _ended(self, log: LogView, envelope: Envelope) -> None:
+        groups = self._counts.pop(log.name, [])
+        log.cleaning_since_us = NO_CLEANING
+        log.last_pass = Pass(
+            envelope.mono_us,
+            sum(one.bytes_before for one in groups),
+            sum(one.bytes_after for one in groups),
+            sum(one.records_before for one in groups),
+            sum(one.superseded for one in groups),
+            sum(one.tombstones for one in groups),
+            sum(one.aborted for one in groups),
+            sum(one.markers for one in groups),
+            sum(one.without_key for one in groups),
+        )
+        log.news = envelope
+
+    def _forget_others(self, broker: int) -> None:
+        """Forget the logs of a broker that its whole snapshot does not name."""
+        named = self._in_snapshot.pop(broker, None)
+        if named is not None:
+            self.by_name = {
+                name: log
+                for name, log in self.by_name.items()
+                if name.broker != broker or name in named or log.failed
+            }
+
+    def answer(self) -> tuple[str, str]:
+        """Return what happens to the logs next, in words, and of which kind that is: `ok`,
+        `warning` or `error`.
+        """
+        if not self.by_name:
+            return "ok", "no logs yet"
+        failed = sorted({(n.broker, log.log_dir) for n, log in self.by_name.items() if log.failed})
+        if failed:
+            broker, log_dir = failed[0]
+            return "error", f"✕ a log dir of broker {broker} has failed: {log_dir}"
+        troubled = [log for log in self.by_name.values() if log.trouble]
+        if troubled:
+            log = troubled[0]
+            return "warning", (
+                f"⚠ broker {log.name.broker} cannot compact {log.name.key}: {log.trouble}"
+            )
+        cleaned = next(
+            (log for log in self.by_name.values() if log.cleaning_since_us != NO_CLEANING), None
+        )
+        if cleaned is not None:
+            return "ok", f"broker {cleaned.name.broker} compacts {cleaned.name.key} now"
+        return "ok", self._next_words()
+
+    def _next_words(self) -> str:
+        due = [log for log in self.by_name.values() if log.cleaner and log.cleaner.state == "due"]
+        if due:
+            return (
+                f"next: the cleaner of broker {due[0].name.broker} takes {due[0].name.key}, which"
+                f" is {due[0].dirty_percent()} % dirty"
+            )
+        soonest = min(self._deletions(), default=None)
+        if soonest is None:
+            return "nothing will be deleted or compacted as things stand"
+        at_ms, name, reason = soonest
+        when = "at its next look" if at_ms == 0 else f"in {words_of(at_ms - self.now_ms)}"
+        return (
+            f"next: {reason} takes the oldest segment of {name.key} on broker {name.broker} {when}"
+        )
+
+    def _deletions(self) -> Iterator[tuple[int, LogName, str]]:
+        for name, log in self.by_name.items():
+            forecast = log.forecast
+            if forecast is not None and forecast.reason and not log.failed:
+                yield forecast.deletes_at_ms, name, forecast.reason
+
+
+def words_of(ms: int) -> str:
+    """Return a time that is left, in words of at most two units: `6 d 23 h`, `41 min`, `22 s`."""
+    seconds = max(ms, 0) // 1000
+    days, hours = seconds // 86_400, seconds // 3600 % 24
+    minutes = seconds // 60 % 60
+    if days:
+        return f"{days:,} d {hours} h" if hours and days < 100 else f"{days:,} d"
+    if hours:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{minutes} min" if minutes >= 2 else f"{seconds} s"

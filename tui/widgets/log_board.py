@@ -1,0 +1,459 @@
+"""The Log screen: the logs of one broker, and one of them with its segments to scale."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from rich.text import Text
+
+from kafka_edu.common.words import plural
+from kafka_edu.trace.events.log import LogForecast, SegmentState
+
+from ..model import Model
+from ..subjects import LOGS, SEGMENTS
+from ..view_model.figures import count, duration, old, size
+from ..view_model.log_view import NO_CLEANING, UNKNOWN, LogName, LogView, Pass, words_of
+from ..view_model.partition_view import PartitionKey
+from .drawn import Drawn, Lines, Order, Value, ink, stacked
+from .event_text import coloured
+
+FULL, ACTIVE, GHOST, TRACK = "█", "▓", "░", "·"
+_NAME_WIDTH: Final = 30
+"""Columns of a segment's file name with a space on each side."""
+_ROOMY: Final = 12
+"""From this number of rows on the recovery point has a row of its own."""
+
+
+class LogChoice:
+    """The broker and the partition whose log the screen shows."""
+
+    def __init__(self) -> None:
+        self.key: PartitionKey | None = None
+        self.unfolded = False
+        """Internal topics are listed too."""
+        self._broker: int | None = None
+
+    def broker(self, model: Model) -> int | None:
+        """Return the chosen broker, or the first one of which a log is known."""
+        known = model.logs.brokers()
+        if self._broker in known:
+            return self._broker
+        return known[0] if known else None
+
+    def move(self, model: Model, by: int) -> None:
+        """Choose the next broker."""
+        known, now = model.logs.brokers(), self.broker(model)
+        if now is not None:
+            self._broker = known[(known.index(now) + by) % len(known)]
+
+    def log(self, model: Model) -> LogView | None:
+        """Return the chosen log; None if the broker has no replica of the partition."""
+        broker = self.broker(model)
+        if broker is None or self.key is None:
+            return None
+        return model.logs.by_name.get(LogName(broker, self.key))
+
+
+class LogAnswer(Drawn):
+    """One line: what happens to the logs next."""
+
+    subject = LOGS
+
+    def draw(self) -> Text:
+        unknown = self.model.unknown()
+        kind, words = ("warning", f"… {unknown}") if unknown else self.model.logs.answer()
+        line = coloured(ink(words, f"bold {self.palette.verdict(kind)}"), self.palette)
+        line.truncate(self.size.width, overflow="ellipsis")
+        return line
+
+
+class LogHead(Drawn):
+    """The names of the columns."""
+
+    subject = LOGS
+
+    def __init__(self, model: Model, lines: "LogLines") -> None:
+        super().__init__(model, id="log-head")
+        self._named = lines.column
+
+    def draw(self) -> Text:
+        named = self._named
+        head = f"  {named('partition'):<{_name_width(self.model, self.size.width)}}"
+        head += f"{named('size'):>10}{named('segments'):>10}{named('start'):>12}{named('LEO'):>12}"
+        line = ink(head + "  what happens next", f"bold {self.palette.dim}")
+        line.truncate(self.size.width, overflow="ellipsis")
+        return line
+
+
+def _name_width(model: Model, width: int) -> int:
+    longest = max((len(str(name.key)) for name in model.logs.by_name), default=9)
+    return min(max(longest, 9) + 2, 14 if width < 100 else 34)
+
+
+class LogLines(Lines):
+    """One line for each log of the broker; those of internal topics in one line."""
+
+    subject = LOGS
+    orders = (
+        Order("partition"),
+        Order("size", greatest_first=True),
+        Order("segments", greatest_first=True),
+        Order("start", greatest_first=True),
+        Order("LEO", greatest_first=True),
+    )
+
+    def __init__(self, model: Model, choice: LogChoice) -> None:
+        super().__init__(id="logs")
+        self.model = model
+        self.choice = choice
+        self._rows: list[LogView | int] = []
+        """A log, or the number of internal ones that are folded."""
+
+    def tick(self) -> None:
+        """List the logs. The cursor stays on the chosen partition."""
+        choice, broker = self.choice, self.choice.broker(self.model)
+        logs = self.model.logs.of_broker(broker) if broker is not None else []
+        shown = [log for log in logs if choice.unfolded or not _folds(log)]
+        self._rows = [*shown]
+        if len(shown) < len(logs):
+            self._rows.append(len(logs) - len(shown))
+        keys = [log.name.key for log in shown]
+        if choice.key not in keys:
+            choice.key = keys[0] if keys else None
+            self.cursor = 0
+        elif choice.key is not None and not isinstance(self._row(self.cursor), int):
+            self.cursor = keys.index(choice.key)
+        super().tick()
+
+    def _row(self, index: int) -> LogView | int | None:
+        return self._rows[index] if index < len(self._rows) else None
+
+    def values(self, index: int) -> Mapping[str, Value | None]:
+        row = self._rows[index]
+        if isinstance(row, int):
+            return dict.fromkeys(order.name for order in self.orders)
+        key = row.name.key
+        return {
+            "partition": f"{key.topic}-{key.partition:09}",
+            "size": row.size,
+            "segments": len(row.segments),
+            "start": row.log_start,
+            "LEO": row.log_end,
+        }
+
+    def cursor_moved(self) -> None:
+        row = self._row(self.cursor)
+        if isinstance(row, LogView):
+            self.choice.key = row.name.key
+
+    def action_choose(self) -> None:
+        """Unfold the internal topics; a log asks why."""
+        if isinstance(self._row(self.cursor), int):
+            self.choice.unfolded = True
+            self.tick()
+            return
+        super().action_choose()
+
+    def count(self) -> int:
+        return len(self._rows)
+
+    def empty(self) -> str:
+        return "no logs yet: press l to make a topic and to produce, or use any client"
+
+    def line(self, index: int) -> Text:
+        colours = self.palette
+        row = self._rows[index]
+        if isinstance(row, int):
+            words = f"▸ {plural(row, 'log')} of internal topics · ⏎ unfolds"
+            return ink(words, colours.dim)
+        chosen = row.name.key == self.choice.key
+        width = _name_width(self.model, self.size.width)
+        name = str(row.name.key)
+        name = name if len(name) < width else name[: width - 2] + "…"
+        line = ink("▶ " if chosen else "  ", "bold")
+        line.append(name.ljust(width), style="bold" if chosen else "")
+        aged = colours.dim if self.model.old_us(row.name.broker) else ""
+        line.append(f"{size(row.size):>10}{len(row.segments):>10}", style=aged)
+        line.append(f"{_offset(row.log_start):>12}{_offset(row.log_end):>12}  ", style=aged)
+        words, kind = next_words(row, self.model.logs.now_ms)
+        styles = {"error": f"bold {colours.error}", "soon": f"bold {colours.warning}"}
+        return line.append(words, style=styles.get(kind, colours.dim))
+
+
+def _folds(log: LogView) -> bool:
+    """Return whether a log of an internal topic needs no line: nothing happens to it."""
+    return (
+        log.internal
+        and not log.failed
+        and not log.trouble
+        and log.cleaning_since_us == NO_CLEANING
+        and len(log.segments) < 2
+        and not log.size
+    )
+
+
+def _offset(offset: int) -> str:
+    return count(offset) if offset >= 0 else "?"
+
+
+def next_words(log: LogView, now_ms: int) -> tuple[str, str]:
+    """Return what happens to a log next, and of which kind that is: `error`, `soon` or `later`."""
+    if log.failed:
+        return f"✕ its dir has failed: {log.failed}", "error"
+    if log.trouble:
+        return "⚠ the cleaner cannot read it", "error"
+    if log.cleaning_since_us != NO_CLEANING:
+        return "is being compacted", "soon"
+    words: list[str] = []
+    kind = "later"
+    if log.cleaner is not None and log.cleaner.state == "due":
+        words.append(f"{log.dirty_percent()} % dirty: the cleaner takes it next")
+        kind = "soon"
+    forecast = log.forecast
+    if forecast is None:
+        return "?", "later"
+    if forecast.reason:
+        left_ms = forecast.deletes_at_ms - now_ms
+        if forecast.deletes_at_ms == 0 or left_ms <= 0:
+            words.append(f"{forecast.reason} takes a segment at its next look")
+            kind = "soon"
+        else:
+            words.append(f"{forecast.reason} takes a segment in {words_of(left_ms)}")
+    if forecast.doomed:
+        words.append(f"{plural(len(forecast.doomed), 'deleted segment')} still on the disk")
+    if not words and log.cleaner is not None:
+        words.append(f"compacted: {log.cleaner.state}")
+    return " · ".join(words) or "keeps everything", kind
+
+
+class SegmentBoard(Drawn, can_focus=True):
+    """The chosen log: offsets, each segment as a bar to scale, the cleaner, and the ghosts."""
+
+    subject = SEGMENTS
+
+    def __init__(self, model: Model, choice: LogChoice) -> None:
+        super().__init__(model, id="segments")
+        self.choice = choice
+
+    def draw(self) -> Text:
+        colours, log = self.palette, self.choice.log(self.model)
+        if log is None:
+            return ink("choose a log with ↑ ↓, a broker with ← →", colours.dim)
+        rows = max(self.size.height, 1)
+        tail = [*self._cleaner_lines(log), *self._ghost_lines(log)]
+        head = [self._title(log), *self._ruler(log)]
+        tail = tail[: max(rows // 4, 1)]  # the segments are what the screen is about
+        room = max(rows - len(head) - len(tail), 1)
+        lines = [*head, *self._segment_lines(log, room), *tail]
+        age_us = self.model.old_us(log.name.broker)
+        if age_us or log.failed:
+            lines = [ink(line.plain, colours.dim) for line in lines]
+            why = f"  ✕ {log.failed}" if log.failed else f"  {old(age_us)}"
+            lines[0].append(why, style=f"bold {colours.warning}")
+        return stacked(lines[:rows], self.size.width)
+
+    def _title(self, log: LogView) -> Text:
+        colours, forecast = self.palette, log.forecast
+        line = ink(str(log.name.key), "bold")
+        line.append(" on ", style=colours.dim)
+        line.append(f"broker {log.name.broker}", style=f"bold {colours.broker(log.name.broker)}")
+        line.append(f" · {plural(len(log.segments), 'segment')} · {size(log.size)}")
+        if forecast is not None:
+            line.append(f" · cleanup.policy {forecast.policy or 'none'}", style=colours.dim)
+        line.append(f" · {log.log_dir}", style=colours.dim)
+        return line
+
+    def _ruler(self, log: LogView) -> list[Text]:
+        """Draw the offsets of the log as a line: the limits that readers and the cleaner know above
+        it, the recovery point below it.
+        """
+        colours, width = self.palette, max(self.size.width - 2, 20)
+        if log.log_start < 0 or log.log_end < 0:
+            return [ink("offsets: not known, there is no snapshot of this time", colours.dim)]
+        left, right = f"{count(log.log_start)} ", f" {count(log.log_end)} LEO"
+        scale = OffsetScale(
+            log.log_start, log.log_end, max(width - len(left) - len(right), 8), len(left)
+        )
+        track = ["─"] * scale.cells
+        for base in log.segments:
+            if log.log_start < base:
+                track[scale.column(base)] = "┬"
+        above, below = [" "] * width, [" "] * width
+        for word, offset, row, mark in (
+            *((word, offset, above, "▼") for word, offset in self._limits(log)),
+            ("recovery point", log.recovery_point, below, "▲"),
+        ):
+            if log.log_start <= offset <= log.log_end:
+                track[scale.column(offset)] = mark
+                scale.write(row, f"{word} {count(offset)}", offset)
+        line = ink(left, "bold")
+        line.append("".join(track), style=colours.dim)
+        line.append(right, style="bold")
+        rows = [ink("".join(above).rstrip(), colours.dim), line]
+        if self.size.height >= _ROOMY:
+            rows.append(ink("".join(below).rstrip(), colours.dim))
+        return rows
+
+    def _limits(self, log: LogView) -> list[tuple[str, int]]:
+        """Return what stands above the line, the most important first."""
+        found: list[tuple[str, int]] = []
+        if log.forecast is not None:
+            found.append(("HW", log.forecast.high_watermark))
+            if log.forecast.last_stable_offset != log.forecast.high_watermark:
+                found.append(("LSO", log.forecast.last_stable_offset))
+        if log.cleaner is not None:
+            found.append(("dirty from", log.cleaner.first_dirty))
+        return found
+
+    def _segment_lines(self, log: LogView, room: int) -> list[Text]:
+        """Draw the segments, the oldest first. Without room for all, leave out the middle ones."""
+        segments = list(log.segments.values())
+        largest = max((one.size for one in segments), default=0)
+        if log.forecast is not None and len(segments) < 2:
+            largest = max(largest, min(log.forecast.roll_bytes, 4 * largest))
+        if len(segments) <= room:
+            return [self._segment(log, one, largest) for one in segments]
+        first = max((room - 1) // 2, 0)
+        last = max(room - 1 - first, 1)
+        left_out = segments[first : len(segments) - last]
+        words = f"  … {plural(len(left_out), 'segment')} more"
+        words += f", {size(sum(one.size for one in left_out))}"
+        lines = [self._segment(log, one, largest) for one in segments[:first]]
+        if room > 1:
+            lines.append(ink(words, self.palette.dim))
+        return [*lines, *(self._segment(log, one, largest) for one in segments[-last:])]
+
+    def _segment(self, log: LogView, segment: SegmentState, largest: int) -> Text:
+        colours = self.palette
+        active = segment.base_offset == next(reversed(log.segments))
+        oldest = segment.base_offset == next(iter(log.segments))
+        line = ink(f" {segment.base_offset:020d}.log", "" if active else colours.text)
+        line.pad_right(_NAME_WIDTH - line.cell_len)
+        cells = 20 if self.size.width < 100 else 32 if self.size.width < 150 else 48
+        filled = _cells(segment.size, largest, cells)
+        colour = colours.broker(log.name.broker)
+        line.append((ACTIVE if active else FULL) * filled, style=colour)
+        line.append(TRACK * (cells - filled), style=colours.dim)
+        line.append(f"{size(segment.size):>9}  ", style="bold")
+        notes = []
+        if oldest and log.forecast is not None:
+            notes.append(_oldest_note(log.forecast, self.model.logs.now_ms))
+        if active:
+            notes.append(_active_note(log.forecast, segment, self.model.logs.now_ms))
+        if segment.index_entries >= 0:
+            notes.append(f"{segment.index_entries:,} index entries")
+        soon = oldest and log.forecast is not None and log.forecast.deletes_at_ms == 0
+        words = " · ".join(note for note in notes if note)
+        return line.append(words, style=f"bold {colours.warning}" if soon else colours.dim)
+
+    def _cleaner_lines(self, log: LogView) -> list[Text]:
+        colours, cleaner = self.palette, log.cleaner
+        if log.trouble:
+            return [ink(f" cleaner: leaves the log alone, {log.trouble}", f"bold {colours.error}")]
+        if cleaner is None:
+            return []
+        whole = cleaner.clean_bytes + cleaner.dirty_bytes
+        least = round(100 * cleaner.due_above_bytes / whole) if whole else 0
+        percent, cells = log.dirty_percent(), 20
+        filled = _cells(cleaner.dirty_bytes, whole, cells)
+        line = ink(" cleaner: dirty ▕", colours.dim)
+        line.append("█" * filled, style=colours.warning)
+        line.append(TRACK * (cells - filled) + "▏ ", style=colours.dim)
+        line.append(f"{percent} % of {size(whole)}", style="bold")
+        line.append(f", due above {least} %: ", style=colours.dim)
+        busy = cleaner.state in ("due", "being cleaned")
+        line.append(cleaner.state, style=f"bold {colours.warning}" if busy else colours.dim)
+        lines = [line]
+        if log.last_pass is not None:
+            lines.append(self._pass_line(log.last_pass))
+        return lines
+
+    def _pass_line(self, done: Pass) -> Text:
+        ago_ms = max(self.model.logs.now_us - done.at_us, 0) // 1000
+        lost = [
+            f"{number:,} {what}"
+            for number, what in (
+                (done.superseded, "superseded by a later record"),
+                (done.tombstones, "old tombstones"),
+                (done.aborted, "aborted"),
+                (done.markers, "markers"),
+                (done.without_key, "without a key"),
+            )
+            if number
+        ]
+        words = (
+            f" last pass {duration(ago_ms)} ago: {done.gone:,} of {done.records_before:,} records"
+            f" gone, {size(done.bytes_before)} → {size(done.bytes_after)}"
+        )
+        return ink(words + (f" ({', '.join(lost)})" if lost else ""), self.palette.dim)
+
+    def _ghost_lines(self, log: LogView) -> list[Text]:
+        """Draw segments that have left the log while their files are there; at most three."""
+        due = {one.base_offset: one.at_ms for one in log.forecast.doomed} if log.forecast else {}
+        lines = []
+        for base, bytes_ in list(log.ghosts.items())[:3]:
+            line = ink(f" {base:020d}.log.deleted {GHOST * 6} {size(bytes_)}", self.palette.dim)
+            if base in due:
+                left = words_of(due[base] - self.model.logs.now_ms)
+                line.append(f" · gone from the disk in {left}", style=self.palette.dim)
+            lines.append(line)
+        if len(log.ghosts) > 3:
+            lines[-1].append(f" · and {len(log.ghosts) - 3} more", style=self.palette.dim)
+        return lines
+
+
+class OffsetScale(NamedTuple):
+    """Maps offsets from `low` to `high` to columns from 0 to `cells` - 1 of a line that begins in
+    column `margin` of the widget.
+    """
+
+    low: int
+    high: int
+    cells: int
+    margin: int
+
+    def column(self, offset: int) -> int:
+        span = max(self.high - self.low, 1)
+        at = (offset - self.low) * (self.cells - 1) // span
+        return min(max(at, 0), self.cells - 1)
+
+    def write(self, row: list[str], label: str, offset: int) -> None:
+        """Write a label at its offset into a row of characters: so that it ends there, else so that
+        it begins there. Where neither has room, leave it out.
+        """
+        at = self.margin + self.column(offset)
+        for begins in (at - len(label) + 1, at):
+            ends = begins + len(label)
+            if begins >= 0 and ends <= len(row):
+                around = row[max(begins - 1, 0) : ends + 1]
+                if all(cell == " " for cell in around):
+                    row[begins:ends] = label
+                    return
+
+
+def _cells(part: int, whole: int, cells: int) -> int:
+    """Return how many of `cells` a part fills. What is not empty fills one at least."""
+    if part <= 0 or whole <= 0:
+        return 0
+    return min(max(round(cells * part / whole), 1), cells)
+
+
+def _oldest_note(forecast: LogForecast, now_ms: int) -> str:
+    if not forecast.reason:
+        return ""
+    left_ms = forecast.deletes_at_ms - now_ms
+    when = "at its next look" if left_ms <= 0 else f"in {words_of(left_ms)}"
+    age = ""
+    if forecast.newest_record_ms >= 0:
+        age = f"newest record {words_of(now_ms - forecast.newest_record_ms)} old · "
+    return f"{age}{forecast.reason} takes it {when}"
+
+
+def _active_note(forecast: LogForecast | None, segment: SegmentState, now_ms: int) -> str:
+    if forecast is None:
+        return "active"
+    more = size(max(forecast.roll_bytes - segment.size, 0))
+    if forecast.rolls_at_ms == UNKNOWN:
+        return f"active · rolls after {more} more"
+    left_ms = forecast.rolls_at_ms - now_ms
+    later = "now" if left_ms <= 0 else f"in {words_of(left_ms)}"
+    return f"active · rolls after {more} more, or with a record {later}"
