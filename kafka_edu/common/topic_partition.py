@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 
 class TopicPartition(NamedTuple):
-    """A topic and one partition's number, written `web-0`, like the folder of its log."""
+    """A topic and the number of one of its partitions.
+
+    It is written `web-0`, like the log's folder.
+    """
 
     topic: str
     partition: int
