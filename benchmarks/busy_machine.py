@@ -99,9 +99,9 @@ class Found(NamedTuple):
 
 
 def quantile(values: Sequence[float], share: float) -> float | None:
-    """Return the value that the part `share` of all values does not exceed.
+    """Return a quantile: the part `share` (0 to 1) of all values is at most as large.
 
-    None if there are no values.
+    Return None if there are no values.
     """
     ordered = sorted(values)
     if not ordered:
@@ -306,10 +306,11 @@ class Run:
 def times_of_steps(
     titles: Sequence[str], entered_s: Mapping[int, float], *, finished: bool
 ) -> list[tuple[str, float | None]]:
-    """Return the title of each step and how long it took, from the times at which the steps began.
+    """Return the title of each step and how long it took, in s.
 
-    The key len(titles) is the time of the end. If the lesson was not finished, the step that was
-    shown last and the steps after it were missed, so they have the time None.
+    `entered_s` is number of the step → the time at which it began. The number len(titles) stands
+    for the end of the lesson. If the lesson was not finished, the step that was shown last and the
+    steps after it were missed. Their time is None.
     """
     reached = max((step for step in entered_s if step < len(titles)), default=0)
     found: list[tuple[str, float | None]] = []

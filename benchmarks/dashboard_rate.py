@@ -61,9 +61,7 @@ class MadeFeed:
         return True
 
     def late_us(self) -> int:
-        """Return how late the oldest event is that still waits for `drain`, in µs. 0 if none
-        waits.
-        """
+        """Return how late the oldest event is that waits for `drain`, in µs. 0 if none waits."""
         if self._offset_us is None or not self._made:
             return 0
         return max(time.monotonic_ns() // 1000 - self._offset_us - self._made[0].mono_us, 0)

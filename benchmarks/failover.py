@@ -317,7 +317,9 @@ def run_round(
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest of `values` that at least the part `share` of them does not exceed."""
+    """Return a percentile: the smallest value that at least the part `share` (0 to 1) does not
+    exceed.
+    """
     ordered = sorted(values)
     return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]
 

@@ -1,8 +1,8 @@
-"""`kafka-edu bench startup`: how soon three brokers and a ZooKeeper are ready, and their memory.
+"""`kafka-edu bench startup`: the start time of three brokers and a ZooKeeper, and their memory.
 
-The memory is measured when they are idle. They are compared with Apache Kafka 2.8.2. "Ready" has
-the same meaning for all: the Metadata of every broker lists three brokers and a controller. The
-clusters are started in turn, and each figure is the median.
+The memory is measured when the brokers are idle. Both values are compared with Apache Kafka 2.8.2.
+The start time ends for both when the Metadata of every broker lists three brokers and a controller.
+The clusters are started in turn, and each figure is the median.
 """
 
 import argparse

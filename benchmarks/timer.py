@@ -75,9 +75,7 @@ class Timed(NamedTuple):
 
 
 class Steady(NamedTuple):
-    """The result of a simulation: entries in the timer, their bytes, and CPU ns for each
-    request.
-    """
+    """The result of a simulation: entries in the timer, their bytes, CPU ns for each request."""
 
     entries: int
     bytes: int

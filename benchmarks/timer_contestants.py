@@ -35,9 +35,7 @@ class Operation(TimerTask):
         self.cancelled = True
 
     def __lt__(self, other: Operation) -> bool:
-        """Return whether this operation comes before the other in a heap, as in asyncio's
-        handles.
-        """
+        """Return whether this operation is due before the other, for the order in a heap."""
         return self.deadline_ms < other.deadline_ms
 
 

@@ -138,7 +138,7 @@ class Side(NamedTuple):
 
     @contextlib.contextmanager
     def up(self) -> "Iterator[Running]":
-        """Start the cluster, and stop it at the end of the block."""
+        """Start the cluster. Yield it as a Running object, and stop it at the end of the block."""
         self.home.mkdir(parents=True, exist_ok=True)
         answer = self.home / "up.json"
         settings = [word for prop in self.props for word in ("--prop", prop)]

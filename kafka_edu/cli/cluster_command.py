@@ -282,7 +282,7 @@ def down(name: str, delete: bool, all_: bool) -> None:
 @cluster.command()
 @_cluster_option
 def fresh(name: str) -> None:
-    """Replace a broken cluster by a new one.
+    """Replace a broken cluster with a new one.
 
     The topics, records and settings of the cluster are removed. Its ports and its number of brokers
     stay. Other clusters and your work in the exercises are not changed.
@@ -381,10 +381,10 @@ def act(name: str, action: str | None, words: tuple[str, ...]) -> None:
 def _wait_for_start(found: Cluster, target: Source) -> str:
     """Wait until the process `target` is ready after its start.
 
-    Return a warning, or "" if all is well. A broker is awaited until the other brokers list it. The
-    warning names the brokers that do not. A ZooKeeper server of an ensemble is awaited until it
-    serves. A single ZooKeeper server is awaited until the whole cluster is ready. If a paused
-    process makes this impossible, the function returns at once.
+    For a broker, wait until the other brokers list it. For a ZooKeeper server of an ensemble, wait
+    until it serves. For a single ZooKeeper server, wait until the whole cluster is ready. If a
+    paused process makes this impossible, do not wait. Return "", or a warning, for example about
+    brokers that do not list the new one.
     """
     paused = [p.source for p in found.status().processes if p.state == "paused"]
     if target.broker is not None:
@@ -425,14 +425,17 @@ class Known(NamedTuple):
     controller: int | None
     """Id of the controller.
 
-    None if no broker answers, or if the brokers still name a stopped one.
+    None if no broker answers, or if they name a broker that has stopped.
     """
     guests: Mapping[int, int]
     """Id → port of the registered brokers that the supervisor did not start."""
 
 
 def _known(status: ClusterStatus) -> Known:
-    """Ask the running brokers which broker is the controller and which brokers are guests."""
+    """Ask the running brokers for the controller and for guests.
+
+    A guest is a broker that the supervisor did not start.
+    """
     from kafka_edu.common.socket_transport import SocketTransport
     from kafka_edu.supervisor.readiness import answers_of
 

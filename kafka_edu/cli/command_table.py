@@ -32,13 +32,14 @@ class CommandEntry(NamedTuple):
     """Name of the click command in the module. Empty if the row names only a package."""
 
     def found(self) -> bool:
-        """Return whether the module is installed. Imports only its parent packages."""
+        """Return whether the module is installed.
+
+        This imports only the packages above the module.
+        """
         return _find(self.module) is not None
 
     def help_line(self) -> str:
-        """Return the first paragraph of the module's docstring, or say that the module is
-        missing.
-        """
+        """Return the first paragraph of the module's docstring, or a note if it is missing."""
         spec = _find(self.module)
         if spec is None or spec.origin is None:
             return "(not in this installation)"
@@ -46,8 +47,9 @@ class CommandEntry(NamedTuple):
         return " ".join(docstring.partition("\n\n")[0].split()) if docstring else ""
 
     def load(self) -> object:
-        """Import the module and return the command. Raises ImportError if the module or the
-        attribute is missing.
+        """Import the module, and return the command.
+
+        Raises ImportError if the module or the attribute is missing.
         """
         module = importlib.import_module(self.module)
         if not self.attribute:

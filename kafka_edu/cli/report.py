@@ -72,7 +72,10 @@ class Report:
         self.targets.append(Target(name, value, relation, target))
 
     def end(self, *, happened: str, why: str, look_next: str) -> None:
-        """Set the three sentences that end a demo. `happened` must be true if all targets hold."""
+        """Set the three sentences that end a demo.
+
+        `happened` says what happened if all targets hold.
+        """
         self.ending = Ending(happened, why, look_next)
 
     @property
@@ -120,10 +123,10 @@ class Report:
             console.print(f"[bold]{heading}:[/] {escape(text)}", soft_wrap=True, highlight=False)
 
     def write(self, path: str | Path) -> None:
-        """Write the report as a JSON file.
+        """Write the report as JSON, with the keys "name", "figures" and "targets".
 
-        {"name": …, "figures": {name: value},
-         "targets": [{"name", "value", "relation", "target", "holds"}]}
+        "figures" is {name: value}. "targets" is a list. Each target has the keys "name", "value",
+        "relation", "target" and "holds".
         """
         document = {
             "name": self.name,

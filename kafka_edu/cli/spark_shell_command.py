@@ -159,7 +159,7 @@ def shell(bootstrap_server: str, master: str, connector: Connector) -> None:
 
 
 def _talk(console: SparkConsole, servers: str) -> None:
-    """Read statements from a terminal until Ctrl-D."""
+    """Read and run statements from a terminal until Ctrl-D."""
     import readline
     import rlcompleter
 

@@ -127,7 +127,7 @@ def _filtered(command: Callable[..., object]) -> Callable[..., object]:
 
 
 class Columns:
-    """Format events as lines: time, name, one column for each process, and a sentence."""
+    """Format events as lines: time, event number, one column for each process, and a sentence."""
 
     def __init__(self, sources: Iterable[Source]) -> None:
         self._sources: list[Source] = []

@@ -76,7 +76,7 @@ class PacedProducer:
         return left
 
     def abandon(self) -> None:
-        """Stop at once, and drop the records that have no answer."""
+        """Stop sending at once. Drop the records that have no answer."""
         self._end()
         self.drop()
 

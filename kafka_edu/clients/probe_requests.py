@@ -212,7 +212,10 @@ class ProbeRequests:
         return Probe(kind, request, version, CLIENT_TIMEOUT_MS)
 
     def produce(self) -> Probe:
-        """Return a Produce request, mostly with acks=all."""
+        """Return a Produce request for a random partition.
+
+        In three of four cases it has acks=all.
+        """
         return produce(
             self._chance,
             self._partition(),

@@ -146,7 +146,7 @@ class MetadataCache:
         return self._topic_ids.get(topic, ZERO_UUID)
 
     def topic_name(self, topic_id: UUID) -> str | None:
-        """Return the name of the topic with that id, or None. O(topics)."""
+        """Return the name of the topic with this id, or None if it is unknown. O(topics)."""
         return next((name for name, known in self._topic_ids.items() if known == topic_id), None)
 
     def partitions_of(self, topic: str) -> Mapping[int, PartitionState]:

@@ -15,7 +15,7 @@ from kafka_edu.protocol.messages.metadata import (
 from kafka_edu.protocol.types import ZERO_UUID
 
 NOT_ASKED: Final = -0x80000000
-"""Value of the authorized operations for a client that did not ask for them (KIP-430)."""
+"""The value of the field for authorized operations if the client did not ask for it (KIP-430)."""
 
 
 def topics_asked_for(request: MetadataRequest, version: int) -> list[str] | None:

@@ -71,7 +71,10 @@ class TopicAssignment(NamedTuple):
     def of(
         cls, replicas: Mapping[int, Sequence[int]], topic_id: uuid.UUID | None = None
     ) -> "TopicAssignment":
-        """Return a new topic's assignment from partition → brokers. No reassignment is running."""
+        """Return the assignment of a new topic. `replicas` is partition → brokers.
+
+        No reassignment is running in it.
+        """
         return cls(
             topic_id,
             {

@@ -13,7 +13,7 @@ from enum import Enum, StrEnum
 from typing import Final, NamedTuple, Protocol
 
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
-"""A parsed value. Lists are tuples, because a parsed configuration does not change."""
+"""The value of a key after parsing. A list is a tuple, because a parsed value never changes."""
 
 
 class ConfigException(Exception):
@@ -152,7 +152,9 @@ class Effect(StrEnum):
 
 
 class Gap(NamedTuple):
-    """A feature that a key asks for and that this project does not have."""
+    """A feature that this project does not have, although a key of Kafka's configuration is
+    about it.
+    """
 
     missing: str
     """What is missing, as a clause without a full stop, for example "there are no quotas"."""

@@ -268,8 +268,9 @@ def _pip_wheels(fetched: Path) -> list[Path]:
 
 
 def _fetch_debian_pip(target: Path) -> None:
-    """Download the Debian package python3-pip-whl and unpack it into `target`. apt's own lists
-    and cache are not changed.
+    """Download the Debian package python3-pip-whl, and unpack it into `target`.
+
+    apt's own lists and cache are not changed.
     """
     with tempfile.TemporaryDirectory() as work:
         for folder in ("state/lists/partial", "cache/archives/partial"):

@@ -15,7 +15,7 @@ from typing import Final
 
 LOOPBACK: Final = "127.0.0.1"
 BROKER_PORT: Final = 9092
-"""The usual port of a broker. Further brokers on one machine take the ports above it."""
+"""The usual port of a broker. Further brokers on one machine use the next higher ports."""
 ZOOKEEPER_PORT: Final = 2181
 """The usual port of ZooKeeper."""
 

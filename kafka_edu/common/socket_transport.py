@@ -358,8 +358,9 @@ class SocketWire:
         self._receiver.data_received(self._buffer[:count])
 
     def _write(self) -> None:
-        """Send until the queue is empty, the kernel accepts no more, or the turn's limit is
-        reached.
+        """Send until the queue is empty, the kernel accepts no more, or the turn is over.
+
+        A turn ends after MAX_BYTES_A_TURN.
         """
         budget, made = MAX_BYTES_A_TURN, False
         queue = self._queue

@@ -22,7 +22,7 @@ def is_internal(topic: str) -> bool:
 
 
 def validate_topic_name(topic: str) -> None:
-    """Raise KafkaException(INVALID_TOPIC_EXCEPTION) if the name is not allowed."""
+    """Raise KafkaException(INVALID_TOPIC_EXCEPTION) if a topic may not have this name."""
     if not topic:
         reason = "Topic name is illegal, it can't be empty"
     elif topic in (".", ".."):

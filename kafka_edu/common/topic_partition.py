@@ -1,4 +1,4 @@
-"""The name of one partition (Kafka: TopicPartition.java)."""
+"""The name of one partition: topic and partition number (Kafka: TopicPartition.java)."""
 
 from typing import NamedTuple
 

@@ -27,7 +27,7 @@ def docs() -> None:
     help="Where to build it. Default: the folder `site` of the checkout.",
 )
 def build_command(target: Path | None) -> None:
-    """Build the site into a folder. Open its index.html in a browser."""
+    """Build the site into a folder. To read it, open the file index.html in a browser."""
     site = _build(target)
     click.echo(f"open {site.folder / 'index.html'}, or run: {command_line('docs serve')}")
 

@@ -98,7 +98,7 @@ def source_text(path: str, text: str) -> str:
 
 
 def highlight(text: str, language: str) -> str:
-    """Return code as HTML with the classes of Pygments."""
+    """Return code as HTML, in which Pygments has marked the parts for colours."""
     if language == "text":
         return html.escape(text)
     lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)

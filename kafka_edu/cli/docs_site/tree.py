@@ -59,13 +59,13 @@ class Tree:
 
     @property
     def is_students(self) -> bool:
-        """Return whether this is a student's copy (`lab export --student`), which lacks some
-        files.
+        """Return whether this is a student's copy, which lacks some files
+        (`lab export --student`).
         """
         return not (self.root / _SOLUTIONS).is_dir()
 
     def text(self, path: str) -> str:
-        """Return the text of a file."""
+        """Return the contents of a text file."""
         return (self.root / path).read_text(encoding="utf-8")
 
     def is_folder(self, path: str) -> bool:

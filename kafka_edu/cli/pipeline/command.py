@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kafka_edu.spark.pipeline_view import PipelineView
 
 DEFAULT_RATE: Final = 5_000
-#: Lines that the web site writes in each second of the log's own time. 100,000 lines cover about an
+#: Lines in each second of the log's own time. The default log of 100,000 lines covers about an
 #: hour.
 LINES_A_SECOND: Final = 25.0
 PARTITIONS: Final = 4
@@ -263,11 +263,11 @@ def _own_cluster(stack: contextlib.ExitStack, steps: "Steps") -> str:
 
 
 def _topic(steps: "Steps", settings: "PipelineSettings", run: "Run") -> "tuple[LogFeeder, bool]":
-    """Create the topic.
+    """Create the topic, and return the LogFeeder that writes the log to it.
 
-    Return the program that writes the log, and whether the log is complete already. The modes
-    available-now and batch read a full topic, so the whole log is written before this function
-    returns. Raises TopicNotFilled if the log cannot be written.
+    Also return whether the log is complete already. The modes available-now and batch read a full
+    topic, so they write the whole log in this function. Raises TopicNotFilled if the log cannot be
+    written.
     """
     from kafka_edu.cli.pipeline.run import Mode, fill
     from kafka_edu.clients.web_log.generator import LogSettings

@@ -42,7 +42,7 @@ class Row(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A plot: its title, what it shows, and an SVG element."""
+    """One plot: its title, a sentence that says what it shows, and its SVG element."""
 
     title: str
     caption: str

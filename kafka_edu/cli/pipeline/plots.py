@@ -56,7 +56,7 @@ class Plot(NamedTuple):
 
 
 def draw_plots(data: PlotData) -> list[Plot]:
-    """Draw the plots. A plot without data is left out."""
+    """Draw and return all plots. A plot without data is left out."""
     drawings: tuple[tuple[str, str, str, bool, Callable[[Any, PlotData], None]], ...] = (
         (
             "error-rate",

@@ -176,7 +176,7 @@ def _times(view: PipelineView) -> Iterator[Text]:
 
 
 def kinds_of(view: PipelineView) -> str:
-    """Return the counts of good, bad, late and dropped lines as text."""
+    """Return a text with the number of lines that are good, bad, too late, and dropped."""
     good, bad, late = (view.by_kind.get(kind, 0) for kind in ("good", "bad", "too_late"))
     return f"{good:,} good · {bad:,} bad · {late:,} too late · {view.dropped:,} dropped"
 

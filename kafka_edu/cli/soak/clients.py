@@ -1,4 +1,4 @@
-"""The soak's unmodified clients: one producer and one consumer group member, both with librdkafka.
+"""The soak's two unmodified clients: a producer, and a consumer in a group. Both use librdkafka.
 
 Every record carries its number. Two bytes of memory per record are enough to know which records
 were acked and which were read, so an hour at 500 records/s costs 4 MB. librdkafka writes a log line
@@ -139,9 +139,9 @@ class SoakConsumer:
         self.log = TimeoutLog("consumer")
         self.read = Flags()
         self.read_again = 0
-        """Number of repeated reads.
+        """Number of records that were read again.
 
-        The producer sent the record twice, or the consumer went back.
+        They were sent twice, or the consumer went back.
         """
         self.assignments = 0
         self._stop = threading.Event()

@@ -2,7 +2,7 @@
 
 Flat means: the median of the last third of a broker process's life is at most 3 % above the median
 of its second third. The first third is the warm-up. Only a process that runs for ten minutes or
-more can show this, so the soak never kills one of its brokers.
+more can show this. Therefore there is one broker that the soak never kills.
 """
 
 import os

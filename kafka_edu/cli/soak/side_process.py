@@ -17,7 +17,7 @@ _PATIENCE_S: Final = 5.0
 
 
 class SideProcess:
-    """A process that starts at once.
+    """A process that starts when this object is made.
 
     A thread calls `on_line` with each line that the process prints.
     """

@@ -2,8 +2,8 @@
 
 Kafka: AdminClient.scala of 2.0.
 
-Questions about a group go to its coordinator. Questions about the offsets of a log go to the
-partition's leader. Answers are returned as Kafka's own messages or as simple values.
+The requests are Kafka's own messages. Questions about a group go to its coordinator. Questions
+about the offsets of a log go to the partition's leader.
 """
 
 import asyncio
@@ -224,7 +224,7 @@ class GroupService:
 
 
 def _commit_error(answer: OffsetCommitResponse) -> Errors:
-    """Return the error of the first partition in the answer.
+    """Return the first error of a partition in the answer, or NONE.
 
     All partitions have the same error if the group is refused. Only an error about too long
     metadata can differ, and this client sends no metadata.

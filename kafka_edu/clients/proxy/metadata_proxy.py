@@ -85,8 +85,8 @@ class MetadataProxy:
     def versions(self, client_id: str) -> VersionTable:
         """Return the APIs and versions that this client may use.
 
-        The highest version of Metadata is one that all clusters serve to which this client can be
-        routed. Clusters that have not answered yet do not count.
+        The routes lead this client to one or more clusters. The highest version of Metadata is one
+        that all these clusters serve. Clusters that have not answered yet do not count.
         """
         _, highest = _LATEST[ApiKey.METADATA]
         for name in self.routes.reachable(client_id):

@@ -52,7 +52,7 @@ class Reason(StrEnum):
 
 
 class AccessLine(NamedTuple):
-    """The fields of one line."""
+    """The fields of one good line."""
 
     client: str
     user: str

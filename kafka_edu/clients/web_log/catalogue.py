@@ -23,7 +23,9 @@ CHOICES: Final = 1 << 16
 
 
 class Visitor(IntEnum):
-    """The kind of program that sends the requests of a session."""
+    """The kind of client that sends the requests of a session, for example a person or a
+    crawler.
+    """
 
     PERSON = 0
     CRAWLER = 1

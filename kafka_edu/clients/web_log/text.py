@@ -136,7 +136,7 @@ class LogText:
         return dates
 
     def _spoil(self, cells: Bytes, block: "LogBlock") -> None:
-        """Replace the lines of the visitor NOISE by bad lines."""
+        """Replace the lines of the visitor NOISE with bad lines."""
         for index in np.flatnonzero(block.visitor == Visitor.NOISE):
             good = cells[index].tobytes().translate(None, b"\0")[:-1]
             chance = int(block.chance[index])

@@ -138,7 +138,7 @@ class LogTruth:
         """The latest time of a good line so far, in seconds since 1970."""
 
     def add(self, block: "LogBlock") -> None:
-        """Count the lines of a block."""
+        """Add the lines of a block to all counts."""
         is_bad = block.visitor == Visitor.NOISE
         self.lines += len(block)
         self.bad += int(is_bad.sum())
