@@ -317,7 +317,7 @@ def run_round(
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return a percentile: the smallest value that at least the part `share` (0 to 1) does not
+    """Return the smallest value that at least the part `share` (0 to 1) of `values` does not
     exceed.
     """
     ordered = sorted(values)

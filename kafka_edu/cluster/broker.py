@@ -32,7 +32,5 @@ class Broker(NamedTuple):
     epoch: int = -1
 
     def end_point(self, listener_name: str) -> EndPoint | None:
-        """Return the address of the listener with this name, or None if there is no such
-        listener.
-        """
+        """Return the address of the listener with this name, or None if there is none."""
         return next((e for e in self.end_points if e.listener_name == listener_name), None)

@@ -152,9 +152,7 @@ class Effect(StrEnum):
 
 
 class Gap(NamedTuple):
-    """A feature that this project does not have, although a key of Kafka's configuration is
-    about it.
-    """
+    """A feature that a key of Kafka's configuration needs and that this project does not have."""
 
     missing: str
     """What is missing, as a clause without a full stop, for example "there are no quotas"."""

@@ -75,7 +75,7 @@ _claims = _Claims(f"/tmp/kafka-edu-ports-{os.getuid()}")
 def free_ports(host: str, reserved: Collection[int] = ()) -> Iterator[int]:
     """Yield free ports that no other process has chosen, until there are no more.
 
-    The first port is random. Ports that this process has chosen before come last.
+    The search begins at a random port. Ports that this process has chosen before come last.
     """
     start = random.randrange(len(PICKED_PORTS))
     ports = [*PICKED_PORTS[start:], *PICKED_PORTS[:start]]

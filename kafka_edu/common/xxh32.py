@@ -7,9 +7,9 @@ _U32_LE: Final = struct.Struct("<I")
 
 
 def xxh32_short(data: bytes) -> int:
-    """Return xxHash32 with seed 0 of fewer than 16 bytes.
+    """Return the xxHash32 of at most 15 bytes, with seed 0.
 
-    The header of an lz4 frame is never longer.
+    This is enough for the header of an lz4 frame, which is never longer.
     """
     mask = 0xFFFF_FFFF
     h = (0x165667B1 + len(data)) & mask

@@ -59,8 +59,9 @@ class Tree:
 
     @property
     def is_students(self) -> bool:
-        """Return whether this is a student's copy, which lacks some files
-        (`lab export --student`).
+        """Return whether this checkout is a student's copy, made by `lab export --student`.
+
+        Such a copy lacks some files.
         """
         return not (self.root / _SOLUTIONS).is_dir()
 

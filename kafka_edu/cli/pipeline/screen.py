@@ -298,7 +298,7 @@ class PlainScreen:
 
 
 def title_of(topic: str, connector: str, mode: str, master: str) -> str:
-    """Return the title line of the view."""
+    """Return the title line of the view, with topic, mode, connector and Spark's master."""
     return f"Spark pipeline · topic {topic} · {mode} · connector {connector} · {master}"
 
 

@@ -28,7 +28,10 @@ class Health:
     """The health of one target: its state, and the results that could change it."""
 
     def __init__(self, down_after: int = DOWN_AFTER, up_after: int = UP_AFTER) -> None:
-        """Both parameters are numbers of results in a row. They are at least 1."""
+        """`down_after` failures in a row make the target Down.
+
+        `up_after` answers in a row make it Up. Both numbers are at least 1.
+        """
         self._down_after = down_after
         self._up_after = up_after
         self._state = TargetState.UNKNOWN

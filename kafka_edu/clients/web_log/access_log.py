@@ -115,9 +115,9 @@ _FIELDS: Final = (
 
 
 def parse(line: bytes) -> AccessLine | Quarantined:
-    """Return the fields of a line without its line break.
+    """Return the fields of a line, which must not include its line break.
 
-    If the line is bad, say why. O(length).
+    If the line is bad, return the line and the reason instead. O(length).
     """
     if not line:
         return Quarantined(line, Reason.EMPTY)

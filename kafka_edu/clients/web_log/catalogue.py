@@ -23,9 +23,7 @@ CHOICES: Final = 1 << 16
 
 
 class Visitor(IntEnum):
-    """The kind of client that sends the requests of a session, for example a person or a
-    crawler.
-    """
+    """The kind of client that sends the requests of a session, such as a person or a crawler."""
 
     PERSON = 0
     CRAWLER = 1
