@@ -1,3 +1,4 @@
-"""Benchmarks, each compared with a named peer. `kafka-edu bench NAME` runs the module with that
-NAME.
+"""Benchmarks that compare kafka-edu with other programs.
+
+`kafka-edu bench NAME` runs the module whose constant NAME is NAME.
 """

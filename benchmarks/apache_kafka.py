@@ -1,8 +1,10 @@
-"""A real Apache Kafka cluster from Maven's jars, to compare ours with. It runs on loopback in a
-folder of its own, and is gone when the block ends.
+"""Run a real Apache Kafka cluster from Maven's jars, to compare kafka-edu with it.
 
-The jars come from the folder KAFKA_EDU_KAFKA_JARS. Without it, Maven fetches them once into the
-user's cache (about 40 MB). Nothing of Apache Kafka is part of this project.
+The cluster runs on loopback in a temporary folder. At the end of the block it is stopped and its
+folder is removed.
+
+The jars come from the folder KAFKA_EDU_KAFKA_JARS. If this variable is not set, Maven downloads
+them once into the user's cache (about 40 MB). Nothing of Apache Kafka is part of this project.
 """
 
 import asyncio
@@ -27,20 +29,22 @@ from kafka_edu.supervisor.cluster_spec import HOST
 from kafka_edu.supervisor.readiness import wait_until_listed
 
 VERSION: Final = "2.8.2"
-#: Version → the version of Scala, and of the ZooKeeper to run with. The 3.4 client of Kafka 2.0
-#: does not start on Java 17.
+#: Version of Apache Kafka → versions of Scala and ZooKeeper. Kafka 2.0.1 runs with a newer
+#: ZooKeeper, because the 3.4 client of Kafka 2.0 does not start on Java 17.
 RELEASES: Final = {"2.8.2": ("2.13", "3.5.9"), "2.0.1": ("2.12", "3.5.9")}
 TOOL_TIMEOUT_S: Final = 300
 START_TIMEOUT_S: Final = 120
-#: The Java options of a broker to be measured, and of one that should need little.
+#: Java options: STRONG for a broker that is measured, SMALL for a broker that needs little memory.
 STRONG: Final = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC")
 SMALL: Final = ("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _LOG4J: Final = "org.apache.log4j"
 
 
 def kafka_jars(version: str = VERSION) -> Path:
-    """Return the folder of Apache Kafka's jars. Raises PeerMissing when there is no Java, or
-    neither jars nor a Maven to fetch them.
+    """Return the folder with Apache Kafka's jars. Download them if they are missing.
+
+    Raises PeerMissing if there is no Java, or if there are neither jars nor a Maven to download
+    them.
     """
     given = os.environ.get("KAFKA_EDU_KAFKA_JARS")
     if given and version == VERSION:
@@ -61,8 +65,9 @@ def kafka_jars(version: str = VERSION) -> Path:
 
 
 def run_tool(jars: Path, *command: str, heap: str = "512m") -> str:
-    """Run one of Kafka's Java tools to its end and return its output. Raises CalledProcessError,
-    and TimeoutExpired after five minutes.
+    """Run one of Kafka's Java tools until it ends, and return its output.
+
+    Raises CalledProcessError if it fails, and TimeoutExpired after five minutes.
     """
     java = ["java", f"-Xms{heap}", f"-Xmx{heap}", "-XX:+UseG1GC", "-cp", f"{jars}/*", *command]
     return subprocess.run(
@@ -71,11 +76,11 @@ def run_tool(jars: Path, *command: str, heap: str = "512m") -> str:
 
 
 class ApacheKafka:
-    """A cluster of `brokers` brokers with ids from 0. `bootstrap` and `ports` are known when they
-    are up.
+    """A cluster of Apache Kafka with `brokers` brokers, whose ids start at 0.
 
-    They have a ZooKeeper of their own, unless `zookeeper` (host:port/chroot) names one. In
-    `properties`, `{port}` stands for a broker's port.
+    `bootstrap` and `ports` are set when the brokers are up. The cluster gets its own ZooKeeper,
+    except if `zookeeper` (host:port/chroot) names another one. In `properties`, `{port}` is
+    replaced by a broker's port.
     """
 
     def __init__(
@@ -98,11 +103,11 @@ class ApacheKafka:
 
     @property
     def zookeeper(self) -> str:
-        """The address of the cluster's ZooKeeper, host:port/chroot."""
+        """Address of the cluster's ZooKeeper, as host:port/chroot."""
         return self._zookeeper
 
     def _spawn(self, name: str, main: str, java: Sequence[str]) -> None:
-        """Run `main` on the properties that `_write` left for `name`."""
+        """Start the Java class `main` with the properties file that `_write` wrote for `name`."""
         command = [
             "java",
             *java,
@@ -140,7 +145,10 @@ class ApacheKafka:
         raise PeerMissing(f"{name} does not listen after {limit_s} s")
 
     def up(self) -> None:
-        """Start everything. Return when each broker lists all brokers and a controller."""
+        """Start ZooKeeper and all brokers.
+
+        Return when each broker lists all brokers and a controller.
+        """
         self._write(
             "log4j",
             {
@@ -184,7 +192,7 @@ class ApacheKafka:
         self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in self.ports)
 
     def wait_until_listed(self) -> None:
-        """Return when each broker lists all brokers and a controller. Raises TimeoutError."""
+        """Wait until each broker lists all brokers and a controller. Raises TimeoutError."""
         ports = {broker: (HOST, port) for broker, port in enumerate(self.ports)}
         asyncio.run(
             asyncio.wait_for(
@@ -193,35 +201,38 @@ class ApacheKafka:
         )
 
     def start(self, broker: int) -> None:
-        """Start a broker and return at once."""
+        """Start a broker. Do not wait until it is ready."""
         self._spawn(f"broker-{broker}", "kafka.Kafka", self._java)
 
     def await_listening(self, broker: int) -> None:
-        """Wait until a started broker listens. Raises PeerMissing when it ends instead."""
+        """Wait until a started broker listens.
+
+        Raises PeerMissing if its process ends before that.
+        """
         self._await_port(f"broker-{broker}", self.ports[broker])
 
     def kill(self, broker: int) -> None:
-        """Kill a broker as kill -9 does."""
+        """Kill a broker with SIGKILL."""
         process = self._processes.pop(f"broker-{broker}")
         process.kill()
         process.wait()
 
     def stop(self, broker: int) -> None:
-        """Stop a broker with SIGTERM, and wait for its end."""
+        """Stop a broker with SIGTERM, and wait until its process has ended."""
         process = self._processes.pop(f"broker-{broker}")
         process.terminate()
         process.wait(TOOL_TIMEOUT_S)
 
     def log_dir(self, broker: int) -> Path:
-        """Return the folder with the broker's logs."""
+        """Return the folder with the logs of a broker's partitions."""
         return self._root / f"data-{broker}"
 
     def rss_anon(self, broker: int) -> int:
-        """Return the broker's anonymous memory in bytes, or 0 where /proc does not give it."""
+        """Return the broker's anonymous memory in bytes, or 0 if /proc does not have it."""
         return rss_anon(self._processes[f"broker-{broker}"].pid) or 0
 
     def down(self) -> None:
-        """Kill everything and remove the folder."""
+        """Kill all processes of the cluster and remove its folder."""
         for process in self._processes.values():
             process.kill()
         for process in self._processes.values():
@@ -237,7 +248,7 @@ def apache_kafka(
     zookeeper: str = "",
     java: Sequence[str] = STRONG,
 ) -> Iterator[ApacheKafka]:
-    """Run an Apache Kafka for the length of a block. The arguments are those of ApacheKafka."""
+    """Run an Apache Kafka cluster during the block. The arguments are those of ApacheKafka."""
     kafka = ApacheKafka(jars, brokers, properties, zookeeper, java)
     try:
         kafka.up()

@@ -1,18 +1,17 @@
-"""`kafka-edu bench busy-machine`: the whole thing on 30 % of one core, next to the same run alone.
+"""`kafka-edu bench busy-machine`: run kafka-edu on 30 % of one core, and compare with a normal run.
 
-The whole thing: three brokers, their ZooKeeper and supervisor, a load of 200 records a second, the
-dashboard in a terminal, and then the first lesson with the presenter, in the dashboard too. All of
-it is started inside the squeeze (`squeeze`) and stays there.
+A run has three brokers, their ZooKeeper and supervisor, a load of 200 records a second, and the
+dashboard in a terminal. After that the presenter shows the first lesson, also in the dashboard. All
+these processes are started with little processor time (`squeeze`) and keep it.
 
-    share         of one core, that all its processes had. A run above 35 % is void: it was not
-                  squeezed. Other programs may make it less than 30 %
+    share         of one core, that all processes together had. A run above 35 % is void, because it
+                  had too much time. Other programs may make the share smaller than 30 %
     load          records acknowledged a second
-    lateness      how long ago something happened that the picture lacks. Seen from outside it is
-                  what the status line says (nothing up to 2 s) and the time since anything was
-                  drawn. The dashboard itself says it exactly (`dashboard --report`); an older
-                  checkout does not
-    keys          from the key to the new picture, seen from outside, in the terminal. A key without
-                  an answer within 60 s counts as 60 s. `q`: until the program has ended
+    lateness      how old the picture on the dashboard is. Seen from outside, it is what the status
+                  line says (nothing up to 2 s) and the time since the last drawing. The dashboard
+                  itself reports exact values (`dashboard --report`); an older checkout does not
+    keys          time from a key to the new picture in the terminal. A key without an answer
+                  within 60 s counts as 60 s. For `q`, the time until the program has ended
     memory        the dashboard's largest resident memory
     steps         the time of each step of the lesson, and how many were not seen within 2 minutes
 
@@ -57,9 +56,12 @@ KEY_EVERY_S: Final = 2.0
 KEY_PATIENCE_S: Final = 60.0
 PATIENCE_S: Final = 300.0
 STEP_PATIENCE_S: Final = 120.0
-"""Nobody in a class looks at one step for longer. It is missed then, and so are those after it."""
+"""Seconds after which a step of the lesson counts as missed, because no class would wait longer.
+
+The steps after it then count as missed too.
+"""
 LOOK_EVERY_S: Final = 0.5
-#: A key, and a text that only the footer of its screen has.
+#: A key, and a text that is only in the footer of the screen that the key opens.
 KEYS: Final = (("5", "events/partitions"), ("4", "worst first"), ("7", "one more joins"))
 
 
@@ -68,25 +70,28 @@ class RunError(Exception):
 
 
 class Found(NamedTuple):
-    """The figures of one run; times in s."""
+    """The figures of one run. Times are in s."""
 
     squeeze: str
     share: float
     ready_s: float
-    """How long `cluster up` took."""
+    """How long `cluster up` took, in s."""
     load: float
-    """Records acknowledged a second."""
+    """Records acknowledged in a second."""
     late_s: tuple[float, ...]
-    """Seen from outside, twice a second."""
+    """How old the picture was, in s. Measured from outside twice a second."""
     late_said_s: tuple[float, ...]
-    """The dashboard's own reports, about one a second. Empty if it makes none."""
+    """The lateness that the dashboard itself reports, in s, about once a second.
+
+    Empty if it reports none.
+    """
     keys_s: tuple[float, ...]
     quit_s: float
     memory_mb: float
     steps: tuple[tuple[str, float | None], ...]
-    """Each step of the lesson, and how long it took; None if it was not seen."""
+    """Title of each step of the lesson → the time it took in s, or None if it was not seen."""
     machine_load: float
-    """The processes of the whole machine that wanted a core, on average over a minute."""
+    """Processes of the whole machine that ran or waited for a core, on average over a minute."""
 
     @property
     def missed(self) -> int:
@@ -94,7 +99,10 @@ class Found(NamedTuple):
 
 
 def quantile(values: Sequence[float], share: float) -> float | None:
-    """Return the value that this share of all values does not exceed. None of no values."""
+    """Return a quantile: the part `share` (0 to 1) of all values is at most as large.
+
+    Return None if there are no values.
+    """
     ordered = sorted(values)
     if not ordered:
         return None
@@ -102,7 +110,7 @@ def quantile(values: Sequence[float], share: float) -> float | None:
 
 
 class Watch:
-    """Looks at a run from outside every half second, in a thread."""
+    """Measure a run from outside every half second, in a thread."""
 
     def __init__(self, home: Path, squeeze: Squeeze) -> None:
         self.meter = ShareMeter(str(home))
@@ -117,7 +125,10 @@ class Watch:
         self._thread.start()
 
     def begin(self, terminal: WatchedTerminal, *, judges_lateness: bool) -> None:
-        """Look at a dashboard from now on. Its memory counts in any case."""
+        """Observe this dashboard from now on, and measure its memory.
+
+        `judges_lateness` says whether the age of its picture is measured too.
+        """
         self._said_s, self._judges_lateness, self._terminal = 0.0, judges_lateness, terminal
 
     def _look(self) -> None:
@@ -142,7 +153,7 @@ class Watch:
 
 
 def rss_mb(pid: int) -> float:
-    """Return the resident memory of a process; 0 if it is gone."""
+    """Return the resident memory of a process in MB, or 0 if the process has ended."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
     except OSError:
@@ -151,7 +162,7 @@ def rss_mb(pid: int) -> float:
 
 
 class Run:
-    """One run of the whole thing."""
+    """One run: cluster, load, dashboard, lesson."""
 
     def __init__(self, tree: Path, squeeze: Squeeze, home: Path, seconds: float) -> None:
         self._tree = tree
@@ -169,7 +180,7 @@ class Run:
         return self._squeeze.command([sys.executable, "-m", "kafka_edu", *words])
 
     def _do(self, *words: str) -> None:
-        """Run a command to its end. Raises RunError."""
+        """Run a command until it ends. Raises RunError if it fails."""
         done = subprocess.run(
             self._command(*words),
             cwd=self._tree,
@@ -186,7 +197,7 @@ class Run:
 
     @contextlib.contextmanager
     def _cluster(self) -> Iterator[float]:
-        """Keep a cluster up, and yield how long that took."""
+        """Run a cluster during the block. Yield the seconds that its start took."""
         began_s = time.monotonic()
         try:
             self._do("cluster", "up")
@@ -204,7 +215,7 @@ class Run:
             terminal.close()
 
     def found(self) -> Found:
-        """Do it all. Raises RunError."""
+        """Make the whole run, and return its figures. Raises RunError."""
         watch = Watch(self._home, self._squeeze)
         try:
             with self._cluster() as ready_s:
@@ -246,8 +257,10 @@ class Run:
         return self._home / "load.json"
 
     def _dashboard(self, watch: Watch) -> tuple[list[float], float, list[float]]:
-        """Watch the load in the dashboard. Return the times of the keys and of `q`, and how late
-        the dashboard says that it was.
+        """Run the dashboard while the load runs, and press its keys.
+
+        Return the times of the keys, the time of `q`, and the lateness values that the dashboard
+        reports.
         """
         report = self._home / "report.jsonl"
         says = "--report" in (self._tree / "tui" / "command.py").read_text(encoding="utf-8")
@@ -271,9 +284,9 @@ class Run:
         return keys_s, quit_s, lateness_in(report) if says else []
 
     def _lesson(self, watch: Watch) -> list[tuple[str, float | None]]:
-        """Present the first lesson without keys, and return the time of each of its steps.
+        """Let the presenter show the first lesson without keys. Return the time of each step.
 
-        The presenter saves its place at each step, so its place is read from that file.
+        The presenter writes its present step to a file, from which this method reads it.
         """
         script = self._tree / LESSON
         titles = titles_of(script)
@@ -293,9 +306,11 @@ class Run:
 def times_of_steps(
     titles: Sequence[str], entered_s: Mapping[int, float], *, finished: bool
 ) -> list[tuple[str, float | None]]:
-    """Return how long each step took, from when each was entered. The key len(titles) is the end.
+    """Return the title of each step and how long it took, in s.
 
-    If the lesson was not finished, the step that was shown last and those after it were missed.
+    `entered_s` is number of the step → the time at which it began. The number len(titles) stands
+    for the end of the lesson. If the lesson was not finished, the step that was shown last and the
+    steps after it were missed. Their time is None.
     """
     reached = max((step for step in entered_s if step < len(titles)), default=0)
     found: list[tuple[str, float | None]] = []
@@ -303,19 +318,22 @@ def times_of_steps(
         if step >= reached and not finished:
             found.append((title, None))
             continue
-        # A step that was passed between two looks took no time that could be seen.
+        # A step that began and ended between two measurements has the time 0.
         began_s = min(at for other, at in entered_s.items() if other >= step)
         found.append((title, min(at for other, at in entered_s.items() if other > step) - began_s))
     return found
 
 
 def titles_of(script: Path) -> list[str]:
-    """Return the titles of the steps of a lesson."""
+    """Return the titles of the steps in a lesson's script."""
     return [step["title"] for step in tomllib.loads(script.read_text(encoding="utf-8"))["step"]]
 
 
 def saved_step(folder: Path) -> int | None:
-    """Return the step of the only saved place in a folder; None if there is none yet."""
+    """Return the present step from the only file of the presenter in a folder.
+
+    Return None if there is no such file yet.
+    """
     for path in folder.glob("*.json"):
         with contextlib.suppress(OSError, ValueError, KeyError):
             return int(json.loads(path.read_text(encoding="utf-8"))["step"])
@@ -323,13 +341,16 @@ def saved_step(folder: Path) -> int | None:
 
 
 def lateness_in(report: Path) -> list[float]:
-    """Return the lateness in each line of a dashboard's report, in s."""
+    """Return the lateness values in a report of the dashboard, in s, one for each line."""
     lines = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
     return [line["late_ms"] / 1000 for line in lines]
 
 
 def acknowledged(result: Path) -> float:
-    """Return the records a second that a load has got acknowledged. Raises RunError."""
+    """Return the records a second that were acknowledged, from a load's result file.
+
+    Raises RunError.
+    """
     try:
         figures = json.loads(result.read_text(encoding="utf-8"))["figures"]
     except (OSError, ValueError) as error:
@@ -338,13 +359,13 @@ def acknowledged(result: Path) -> float:
 
 
 def run_once(tree: Path, squeeze: Squeeze, seconds: float) -> Found:
-    """Return the figures of one run in a state folder of its own. Raises RunError."""
+    """Make one run with its own state folder, and return its figures. Raises RunError."""
     with tempfile.TemporaryDirectory(prefix="kafka-edu-busy-", ignore_cleanup_errors=True) as name:
         return Run(tree, squeeze, Path(name), seconds).found()
 
 
 def report_of(found: Mapping[str, Found]) -> Report:
-    """Return the report of runs by name; the targets are those of the run `squeezed`."""
+    """Return the report of all runs. The targets are for the run with the name `squeezed`."""
     report = Report(NAME)
     for name, run in found.items():
         report.figure(f"{name}: how", run.squeeze)
@@ -376,8 +397,9 @@ def report_of(found: Mapping[str, Found]) -> Report:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it ran, whether or not the targets hold, and 2 when it
-    cannot run here or the run is void.
+    """Run the benchmark. Return 0 when it has run, even if targets do not hold.
+
+    Return 2 if it cannot run on this machine or the run is void.
     """
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")

@@ -1,8 +1,8 @@
-"""`kafka-edu bench codecs`: the cost of reading and writing the messages of the hot path, compared
-with kafka-python.
+"""`kafka-edu bench codecs`: the cost of encoding and decoding frequent messages.
 
-kafka-python reads the same bytes. Each figure is the CPU time of one call, the best of five rounds.
-A warm-up before them generates the codec of that version.
+The cost is compared with that of kafka-python, which decodes the same bytes. Each figure is the CPU
+time of one call, the best of five rounds. A warm-up before these rounds generates the code for the
+message's version.
 """
 
 import argparse
@@ -37,7 +37,7 @@ FETCH_US = 400
 
 
 class Case(NamedTuple):
-    """One message: read and written by our codec, and read by kafka-python."""
+    """One message: our codec reads and writes it, and kafka-python reads it."""
 
     name: str
     decode: Callable[[], object]
@@ -46,7 +46,7 @@ class Case(NamedTuple):
 
 
 def microseconds(call: Callable[[], object], rounds: int) -> float:
-    """Return the CPU time of one call, the best of `rounds` rounds."""
+    """Return the CPU time of one call in µs, the best of `rounds` rounds."""
     for _ in range(CALLS // 10):
         call()
     best = float("inf")
@@ -59,8 +59,9 @@ def microseconds(call: Callable[[], object], rounds: int) -> float:
 
 
 def produce_case() -> Case:
-    """Return a produce request of one partition with 64 KiB of records. Neither codec looks into
-    them.
+    """Return the case of a produce request for one partition with 64 KiB of records.
+
+    Neither codec decodes the records.
     """
     entry = PartitionProduceData(index=3, records=b"r" * 65_536)
     ours = ProduceRequest(
@@ -79,7 +80,7 @@ def produce_case() -> Case:
 
 
 def fetch_case() -> Case:
-    """Return a full fetch of a hundred partitions."""
+    """Return the case of a fetch request for a hundred partitions."""
     partitions = [
         FetchPartition(
             partition=i, fetch_offset=1_000 * i, log_start_offset=-1, partition_max_bytes=1 << 20
@@ -103,7 +104,7 @@ def fetch_case() -> Case:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it ran, whether or not the targets hold."""
+    """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
     add_repeats(parser, ROUNDS)

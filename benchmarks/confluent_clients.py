@@ -1,5 +1,6 @@
-"""Produce and consume with confluent-kafka, which is librdkafka in C below a thin Python. MB are
-2^20 bytes of payload.
+"""Measure producing and consuming with confluent-kafka.
+
+confluent-kafka is librdkafka in C with a thin layer of Python. MB are 2^20 bytes of payload.
 """
 
 import time
@@ -12,15 +13,18 @@ MEGABYTE = 1 << 20
 TIMEOUT_S = 120.0
 POLL_EVERY = 10_000
 READ_AHEAD = {"queued.min.messages": 10_000_000, "queued.max.messages.kbytes": 1 << 20}
-"""More than there is to read. With its defaults, librdkafka fetches nothing for a second when
-100,000 records or 64 MB wait for the application. What is read here takes less than half a second,
-so each measurement would mainly show whether that pause happened.
+"""Settings for a queue that is larger than the topic.
+
+With its defaults, librdkafka fetches nothing for a second when 100,000 records or 64 MB wait for
+the application. The reading that is measured takes less than half a second, so a measurement would
+mainly show whether that pause happened.
 """
 
 
 def produce(bootstrap: str, topic: str, *, size: int, acks: str, records: int) -> float:
-    """Return the MB/s from the first record until the last is acknowledged. Raises RuntimeError if
-    one was not acknowledged.
+    """Produce records. Return the MB/s from the first record until the last acknowledgement.
+
+    Raises RuntimeError if a record was not acknowledged.
     """
     producer = Producer(
         {
@@ -54,7 +58,10 @@ def produce(bootstrap: str, topic: str, *, size: int, acks: str, records: int) -
 
 
 def consume(bootstrap: str, topic: str, partitions: int, *, size: int, records: int) -> float:
-    """Return the MB/s from the first records on until all have come."""
+    """Read the records of a topic.
+
+    Return the MB/s from the first records until all have arrived.
+    """
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,

@@ -1,14 +1,15 @@
-"""`kafka-edu bench dashboard`: 10,000 facts a second into the dashboard, and the frames it draws.
+"""`kafka-edu bench dashboard`: 10,000 facts a second go into the dashboard.
 
-The whole application runs, without a terminal: feed, reducers, widgets, Textual's compositor. A
-frame is one time that Textual paints. The facts are made up (fact_stream): a cluster in trouble,
-with elections, ISR changes, requests of the controller and connections. So the figures are about
-the dashboard alone; what a watched broker pays is measured by `bench trace-cost`.
+Count the frames it draws. The whole application runs without a terminal: feed, reducers, widgets,
+Textual's compositor. One frame is one painting by Textual. The facts are invented (fact_stream): a
+cluster in trouble, with elections, ISR changes, requests of the controller and connections. So the
+figures are only about the dashboard. `bench trace-cost` measures what a watched broker has to do.
 
-On a machine that others use, frames a second say more about the others. So the figures give the CPU
-time of an event and of a frame too, and what 10 frames and 10,000 facts need of one core.
+If other programs use the machine, frames a second depend mostly on these programs. Therefore the
+figures also give the CPU time of an event and of a frame, and what 10 frames and 10,000 facts need
+of one core.
 
-The cost of each reducer is measured by itself, in CPU time for each event.
+The cost of each reducer is measured separately, as CPU time for each event.
 """
 
 import argparse
@@ -43,7 +44,7 @@ COST_EVENTS: Final = 30_000
 
 
 class MadeFeed:
-    """A feed of made-up events at a given rate, in real time."""
+    """A feed of invented events at a given rate, in real time."""
 
     def __init__(self, events_s: int) -> None:
         self._stream = FactStream(step_us=1_000_000 // events_s)
@@ -54,22 +55,22 @@ class MadeFeed:
         self.left_out: Counter[str] = Counter()
 
     async def run(self) -> None:
-        """Have nothing to do: events are made when they are asked for."""
+        """Do nothing. `drain` makes the events when it is called."""
 
     def complete(self) -> bool:
         return True
 
     def late_us(self) -> int:
-        """Return since when the first event waits that has not been handed out."""
+        """Return how late the oldest event is that waits for `drain`, in µs. 0 if none waits."""
         if self._offset_us is None or not self._made:
             return 0
         return max(time.monotonic_ns() // 1000 - self._offset_us - self._made[0].mono_us, 0)
 
     def to_now(self) -> None:
-        """Be there already."""
+        """Do nothing, because this feed always shows the present."""
 
     def drain(self, now: int | None = None, most: int = sys.maxsize) -> list[Envelope]:
-        """Return the events whose time has come, at most so many."""
+        """Return the events whose time has come, at most `most` of them."""
         now_us = now if now is not None else time.monotonic_ns() // 1000
         if self._offset_us is None:
             self._offset_us = now_us
@@ -86,9 +87,9 @@ class MadeFeed:
 
 
 class CountedApp(DashboardApp):
-    """Counts frames and events, and the CPU time that goes into events.
+    """The dashboard with counts: frames, events, and the CPU time that is used for events.
 
-    A frame is one time that Textual paints.
+    One frame is one painting by Textual.
     """
 
     frames = 0
@@ -108,7 +109,7 @@ class CountedApp(DashboardApp):
 
 
 async def watch(screen: str, facts_s: int, seconds: float) -> dict[str, float]:
-    """Run the dashboard with a screen open, and return its figures."""
+    """Run the dashboard with one screen open for `seconds`, and return its figures."""
     feed = MadeFeed(facts_s)
     app = CountedApp("bench", feed=feed, screen=screen)
     async with app.run_test(size=SIZE) as pilot:
@@ -127,13 +128,17 @@ async def watch(screen: str, facts_s: int, seconds: float) -> dict[str, float]:
             "CPU %": 100 * cpu_s / took,
             "CPU µs an event": event_us,
             "CPU ms a frame": frame_ms,
-            # On a busy machine the two rates say little. This is what they need of one core.
+            # On a busy machine the two rates say little. This is the share of a core that they
+            # need.
             "% of a core needed": facts_s * event_us / 1e4 + FRAMES_S * frame_ms / 10,
         }
 
 
 def costs() -> dict[str, float]:
-    """Return the CPU time of each reducer for an event, in µs; making the events not counted."""
+    """Return reducer → its CPU time for one event in µs.
+
+    The time to make the events does not count.
+    """
     stream = FactStream(step_us=100)
     events: list[Envelope] = []
     cycle = 0

@@ -1,8 +1,8 @@
 """`kafka-edu bench demos`: run demos again and again on a machine that hogs keep busy.
 
-A demo shows something on any machine. So each run must end in its sentences, without a traceback,
-with the exit code 0 and all its targets. The hogs do nothing but use the processor, so many for
-each core. A demo that is not named runs too, unless others are.
+A demo must work on any machine. So each run must end with its sentences, without a traceback, with
+the exit code 0 and all its targets. The hogs are processes that only use the processor. There is a
+given number of them for each core. DEMO arguments choose the demos. Without them, all demos run.
 """
 
 import argparse
@@ -27,23 +27,23 @@ HELP = "run each demo beside hogs: does it end in its sentences, and show what i
 
 TRACEBACK: Final = "Traceback (most recent call last)"
 LAST_WORDS: Final = 25
-"""Lines that are shown of a run that was not right."""
+"""Number of lines that are shown from a run that failed."""
 
 
 class Run(NamedTuple):
-    """One run of a demo."""
+    """The result of one run of a demo."""
 
     demo: str
     code: int
     seconds: float
     in_sentences: bool
-    """Its last lines say what happened and why, and there is no traceback."""
+    """Whether the last lines say what happened and why, and there is no traceback."""
     missed: tuple[str, ...]
     """The names of the targets that do not hold."""
     happened: str
-    """The sentence that says what happened; without one, its last line."""
+    """The sentence that says what happened. If there is none, the last line of the output."""
     last_words: tuple[str, ...] = ()
-    """The last lines that it printed."""
+    """The last lines of the output."""
 
     @property
     def right(self) -> bool:
@@ -51,7 +51,10 @@ class Run(NamedTuple):
 
 
 def run_of(demo: str, code: int, seconds: float, said: str, figures: str) -> Run:
-    """Return the run that printed `said` and wrote `figures`, the JSON of its report or ""."""
+    """Return the result of a run from its exit code, its duration and its output `said`.
+
+    `figures` is the JSON text of its report, or "".
+    """
     lines = [line for line in said.splitlines() if line.strip()] or [""]
     headed = [line for line in lines if line.startswith(f"{HEADINGS[0]}: ")]
     why = any(line.startswith(f"{HEADINGS[1]}: ") for line in lines)
@@ -68,7 +71,7 @@ def run_of(demo: str, code: int, seconds: float, said: str, figures: str) -> Run
 
 
 def play(demo: str) -> Run:
-    """Run a demo to its end."""
+    """Run a demo to its end, and return the result."""
     with tempfile.TemporaryDirectory(prefix="kafka-edu-bench-demos-") as folder:
         file = Path(folder) / "figures.json"
         began = time.monotonic()
@@ -101,7 +104,7 @@ def report_of(runs: list[Run]) -> Report:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it ran, whether or not the targets hold."""
+    """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
     known = [name for name, entry in read_group(DEMOS).items() if entry.found()]
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("demos", nargs="*", metavar="DEMO", help="these demos; without any, all")

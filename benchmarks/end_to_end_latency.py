@@ -1,5 +1,6 @@
-"""The time of a record from the producer's call to the consumer's hand. The rate is a thousand
-records a second with acks=all, which builds no queue.
+"""Measure the time from the producer's call until the consumer has the record.
+
+A thousand records a second are sent with acks=all. At this rate no queue builds up.
 """
 
 import struct
@@ -23,8 +24,9 @@ class Latency(NamedTuple):
 
 
 def end_to_end_latency(bootstrap: str, topic: str, partitions: int, *, seconds: float) -> Latency:
-    """Measure through a new topic, with confluent-kafka on both ends, after a warm-up of two
-    seconds. Raises RuntimeError if records are missing.
+    """Measure the latency on a new topic, with confluent-kafka as producer and consumer.
+
+    A warm-up of two seconds comes before. Raises RuntimeError if records are missing.
     """
     consumer = Consumer(
         {"bootstrap.servers": bootstrap, "group.id": f"bench-{topic}", "enable.auto.commit": False}

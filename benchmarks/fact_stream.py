@@ -1,7 +1,7 @@
-"""A stream of made-up facts and gauges of a cluster in trouble, for measuring what reads them.
+"""Make a stream of invented events of a cluster in trouble, to measure programs that read it.
 
-Every number that never comes again in a real cluster never comes again here: sessions, epochs,
-connections, correlation ids. So whoever keeps something for each of them grows without end.
+Numbers that never repeat in a real cluster never repeat in this stream: sessions, epochs,
+connections, correlation ids. So a program that keeps an entry for each of them grows without end.
 """
 
 from collections import Counter
@@ -16,10 +16,10 @@ ZOOKEEPER: Final = Source(SourceKind.ZOOKEEPER, 1)
 
 
 class FactStream:
-    """Numbers events as processes do, and keeps none of them."""
+    """Make events with numbers, as real processes do. It keeps no event."""
 
     def __init__(self, step_us: int = 10_000) -> None:
-        """Let `step_us` pass between two events."""
+        """`step_us` is the time between two events, in µs."""
         self.now_us = 0
         self._step_us = step_us
         self._seq: Counter[Source] = Counter()
@@ -33,7 +33,7 @@ class FactStream:
         return Envelope(teller, self._seq[teller], cause, wall_ms, self.now_us, event)
 
     def cycle(self, n: int) -> Iterator[Envelope]:
-        """Everything that holds a number which never comes again: sessions, epochs, connections."""
+        """Yield the events of round `n`. Their sessions, epochs and connections do not repeat."""
         broker, path = n % 3, f"/brokers/topics/web/partitions/{n % 8}/state"
         peer = f"127.0.0.1:{10_000 + n % 50_000}"
         yield self.tell(

@@ -1,9 +1,9 @@
-"""`kafka-edu bench failover`: create 3,000 partitions, then stop or kill a broker that leads 1,000
-of them.
+"""`kafka-edu bench failover`: create 3,000 partitions, then stop or kill a broker that leads 1,000.
 
-Three brokers with RF 3 are compared with Apache Kafka 2.8.2 in the same run. Each side has an
-Apache ZooKeeper of its own, of the same version and settings, with the same session time-out. Two
-producers with acks=all write to 20 partitions of the victim (`failover_probes` says why two).
+Three brokers with RF 3 are compared with Apache Kafka 2.8.2 in the same run. Each of the two
+clusters has its own Apache ZooKeeper, with the same version, settings and session time-out. Two
+producers with acks=all write to 20 partitions that the victim leads (`failover_probes` explains the
+two).
 
     creation          from the request until every broker shows every partition with a full ISR
     sigterm           SIGTERM to a broker that leads a third of the partitions and is not the
@@ -14,15 +14,16 @@ producers with acks=all write to 20 partitions of the victim (`failover_probes` 
     small             on six partitions, kill after kill: from the deletion of the victim's znode
                       to the first acknowledged record of a partition it led
 
-Each of the first four is done once in a round, one after the other on one cluster. A round has a
-new cluster. Figures are medians over the rounds. The peers take turns and do not run together,
-because idle brokers that follow 2,000 partitions are not idle. Nothing is warmed up before the
-creation. So it shows a cluster that has just started, which costs a JVM more than it costs our
-brokers. By the first kill both sides have run for a minute or more.
+Each of the first four parts is measured once in a round, one after the other on one cluster. Each
+round uses a new cluster. Figures are medians over the rounds. The two clusters take turns and do
+not run at the same time, because brokers that follow 2,000 partitions are busy even without a load.
+There is no warm-up before the creation. So it shows a cluster that has just started, which is a
+larger disadvantage for a JVM than for our brokers. When the first broker is killed, both clusters
+have been running for a minute or more.
 
-FILE is written again after every measurement, with the figures there are by then. So a run that is
-stopped keeps its results. A target without figures does not hold. Nor does a target whose part has
-failed in any round.
+After every measurement, FILE is written again with all figures so far. So a run that is stopped
+keeps its results. A target without figures does not hold. A target also does not hold if its part
+has failed in any round.
 """
 
 import argparse
@@ -75,13 +76,14 @@ PROBED: Final = 20
 RAW_PROBED: Final = 5
 SMALL_PARTITIONS: Final = 6
 WARM_UP_S: Final = 3.0
-"""How long the probes write before a signal, some 60 records a partition. By then their code paths
-are warm and the load is steady.
+"""Seconds for which the probes write before a signal, about 60 records to each partition.
+
+After this time their code has been loaded and the load is steady.
 """
 LIMIT_S: Final = 120.0
 SLOWEST_CREATION: Final = 1.0
-"""The creation time of ours / Apache Kafka's."""
-#: What may go wrong in a round without being a bug of the benchmark.
+"""Limit for the creation time of kafka-edu divided by that of Apache Kafka."""
+#: Exceptions that a round may end with although the benchmark has no bug.
 FAILURES: Final = (
     ClusterError,
     PeerMissing,
@@ -96,33 +98,38 @@ FAILURES: Final = (
 
 
 class Loss(NamedTuple):
-    """One broker stopped or killed; all times in s. `moved` is the time from the deletion of the
-    znode until both others show a leader for every partition.
+    """The measurements for one broker that was stopped or killed. All times are in s.
+
+    `moved` is the time from the deletion of the znode until both other brokers show a leader for
+    every partition.
     """
 
     gone: float
-    """The time from the signal to the end of the process (SIGTERM), or to the deletion of its znode
-    (kill -9).
+    """For SIGTERM, the time from the signal to the end of the process.
+
+    For kill -9, the time from the signal to the deletion of the broker's znode.
     """
     moved: float
     gap: float
-    """The longest gap of a partition, as the application sees it."""
+    """The longest gap between two acknowledgements of a partition, by the application's probe."""
     gap_compared: float
-    """The longest gap of those partitions that the raw probe writes to as well …"""
+    """The same, only for the partitions to which the raw probe writes too."""
     gap_raw: float
-    """… and the same as the raw probe sees it."""
+    """The longest gap of these partitions, measured by the raw probe."""
     failed: int
-    """Records that the application's client gave up."""
+    """Number of records that the application's client gave up."""
 
     @property
     def added(self) -> float:
-        """The time that the client library adds to the cluster's."""
+        """The time that the client library adds to the time of the cluster, in s."""
         return max(0.0, self.gap_compared - self.gap_raw)
 
 
 class Reaction(NamedTuple):
-    """One kill on the small cluster: seconds from the deletion of the znode to the first
-    acknowledged record of a partition that the victim led.
+    """The result of one kill on the small cluster.
+
+    It holds the seconds from the deletion of the victim's znode to the first acknowledged record of
+    a partition that the victim led.
     """
 
     application: float
@@ -132,25 +139,27 @@ class Reaction(NamedTuple):
 
 
 class Found:
-    """The measurements of one peer, in the order of the rounds."""
+    """All measurements of one cluster, in the order of the rounds."""
 
     def __init__(self) -> None:
         self.creation: list[float] = []
         self.losses: dict[str, list[Loss]] = {part: [] for part in LOSSES}
         self.small: list[Reaction] = []
         self.failed: Counter[str] = Counter()
-        """Part → in how many rounds it did not finish."""
+        """Part → number of rounds in which the part did not finish."""
 
     def median(self, part: str, values: Iterable[float]) -> float | None:
-        """Return the median of a part, for a target. Return None if there is nothing, or if a round
-        failed, because that round would have been the worst.
+        """Return the median of a part's values, for a target.
+
+        Return None if there are no values or a round failed, because the failed round would have
+        been the slowest.
         """
         values = list(values)
         return statistics.median(values) if values and not self.failed[part] else None
 
 
 def victim_of(leaders: Mapping[int, Sequence[int]], controller: int, wants_controller: bool) -> int:
-    """Return the controller, or the first broker that is not the controller."""
+    """Return the broker to stop: the controller, or the first broker that is not the controller."""
     return (
         controller
         if wants_controller
@@ -162,8 +171,10 @@ def victim_of(leaders: Mapping[int, Sequence[int]], controller: int, wants_contr
 def probes(
     peer: Peer, partitions: Sequence[int], raw_partitions: Sequence[int]
 ) -> Iterator[tuple[ApplicationProbe, RawProbe]]:
-    """Run both probes for the length of a block. It begins when each partition has been
-    acknowledged, and ends when each record is acknowledged or given up.
+    """Run both probes during the block.
+
+    The block begins when each partition has acknowledged a record. At its end, all records must be
+    acknowledged or given up.
     """
     application = ApplicationProbe(peer.bootstrap, TOPIC, partitions)
     raw = RawProbe(peer.addresses, TOPIC, raw_partitions)
@@ -178,8 +189,9 @@ def probes(
 
 
 def wait_for_acks(application: ApplicationProbe, raw: RawProbe, after: float) -> None:
-    """Return when both probes have an acknowledgement of each partition later than `after`. Raises
-    TimeoutError.
+    """Wait until both probes have an acknowledgement of each partition that is later than `after`.
+
+    Raises TimeoutError.
     """
     end = time.monotonic() + LIMIT_S
     while not (application.acks.all_acked_after(after) and raw.acks.all_acked_after(after)):
@@ -189,8 +201,9 @@ def wait_for_acks(application: ApplicationProbe, raw: RawProbe, after: float) ->
 
 
 def lose(peer: Peer, victim: int, leaders: Mapping[int, Sequence[int]], kill: bool) -> Loss:
-    """Stop or kill a broker while some of its partitions are written to. Return when all of these
-    are written to again.
+    """Stop or kill a broker while the probes write to some of its partitions.
+
+    Return the measurements. The function waits until all these partitions accept records again.
     """
     survivors = {broker: address for broker, address in peer.addresses.items() if broker != victim}
     partitions, probed = sum(map(len, leaders.values())), leaders[victim][:PROBED]
@@ -222,7 +235,9 @@ def lose(peer: Peer, victim: int, leaders: Mapping[int, Sequence[int]], kill: bo
 def measure(
     peer: Peer, part: str, partitions: int, kills: int, found: Found, tell: Callable[[str], None]
 ) -> None:
-    """Measure one part, after the parts before it in the round. `tell` is called after each
+    """Measure one part of a round, and add the results to `found`.
+
+    The parts before it in the round must be done. `tell` is called with a text after each
     measurement.
     """
     match part:
@@ -248,7 +263,10 @@ def measure(
 
 
 def small_kills(peer: Peer, kills: int, found: Found, tell: Callable[[str], None]) -> None:
-    """Kill the brokers in turn, each when all have recovered from the kill before."""
+    """Kill the brokers in turn.
+
+    Before each kill, all brokers have recovered from the kill before.
+    """
     create_topic(peer, TOPIC, SMALL_PARTITIONS)
     for i in range(kills):
         leaders = settle(peer, TOPIC, SMALL_PARTITIONS)
@@ -283,8 +301,9 @@ def run_round(
     found: Found,
     tell: Callable[[str], None],
 ) -> None:
-    """Do the parts one after the other on a new cluster. Parts that a failure leaves undone count
-    as failed.
+    """Measure the parts one after the other on a new cluster.
+
+    If a failure ends the round, the parts that are not done count as failed.
     """
     left = list(parts)
     try:
@@ -298,13 +317,15 @@ def run_round(
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest of `values` that at least `share` of them do not exceed."""
+    """Return the smallest value that at least the part `share` (0 to 1) of `values` does not
+    exceed.
+    """
     ordered = sorted(values)
     return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]
 
 
 def report_of(found: Mapping[str, Found], partitions: int, parts: Sequence[str]) -> Report:
-    """Report every figure of the peers, and the targets of these parts for ours."""
+    """Report every figure of both clusters, and the targets of these parts for kafka-edu."""
     report = Report(NAME)
     report.figure("partitions", partitions)
     for name, of_peer in found.items():
@@ -413,8 +434,9 @@ def _targets(report: Report, parts: Sequence[str], ours: Found, kafka: Found) ->
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it ran, whether or not the targets hold, 1 when a round
-    failed, and 2 when nothing could be measured.
+    """Run the benchmark. Return 0 when it has run, even if targets do not hold.
+
+    Return 1 if a round failed, and 2 if nothing could be measured.
     """
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE", help="written anew after every measurement")

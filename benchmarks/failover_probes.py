@@ -1,12 +1,12 @@
-"""Two producers with acks=all on the same partitions, which find out how long a partition has no
-leader.
+"""Measure how long a partition has no leader, with two producers on the same partitions.
 
-The application's probe is confluent-kafka (librdkafka) with its default retries. It sees what an
-application sees. The raw probe has no back-off of its own: it asks each broker in turn, every 20
-ms, until one takes the record. So it sees the time of the cluster, within 20 ms a broker. The
-difference between the two is what the client library adds.
+Both producers use acks=all. The application's probe is confluent-kafka (librdkafka) with its
+default retries. It measures what an application experiences. The raw probe does not wait between
+retries: it asks each broker in turn, every 20 ms, until one accepts the record. So it measures the
+time of the cluster, with an error of 20 ms for each broker. The difference between the two is the
+time that the client library adds.
 
-A gap is the time from a partition's last acknowledgement to its next one.
+A gap is the time from a partition's last acknowledgement to its next acknowledgement.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 
 Addresses = Mapping[int, tuple[str, int]]
-"""Broker → host and port."""
+"""Id of a broker → its host and port."""
 
 EVERY_S: Final = 0.05
-"""The time between two records of a partition."""
+"""Seconds between two records of a partition."""
 _AGAIN_S: Final = 0.02
 _TIMEOUT_MS: Final = 30_000
 _FLUSH_S: Final = 60.0
@@ -45,8 +45,9 @@ _VALUE: Final = b"x" * 100
 
 
 class AckTimes:
-    """When each partition's records were acknowledged, in s of the monotonic clock. One thread
-    writes it, others read it.
+    """The times at which each partition's records were acknowledged, in s of the monotonic clock.
+
+    One thread adds times. Other threads may read them.
     """
 
     def __init__(self, partitions: Iterable[int]) -> None:
@@ -60,14 +61,16 @@ class AckTimes:
         return all(times and times[-1] > when for times in self.of.values())
 
     def first_after(self, when: float) -> float:
-        """Return the first acknowledgement of any partition after `when`, or infinity if there is
-        none.
+        """Return the time of the first acknowledgement of any partition after `when`.
+
+        Return infinity if there is none.
         """
         return min((t for times in self.of.values() for t in times if t > when), default=math.inf)
 
     def longest_gap(self, since: float, partitions: Iterable[int] | None = None) -> float:
-        """Return the longest gap of a partition that ended after `since`. It is infinity where a
-        partition has no acknowledgement after that.
+        """Return the longest gap between acknowledgements of a partition that ended after `since`.
+
+        It is infinity if a partition has no acknowledgement after `since`.
         """
         return max(
             (
@@ -85,14 +88,15 @@ def _longest_gap(times: Sequence[float], since: float) -> float:
 
 
 class ApplicationProbe:
-    """confluent-kafka in a thread of its own. It sends a record to each partition every 50 ms. All
-    settings but acks have their defaults.
+    """Send a record to each partition every 50 ms with confluent-kafka, in a thread.
+
+    All settings except acks have their defaults.
     """
 
     def __init__(self, bootstrap: str, topic: str, partitions: Sequence[int]) -> None:
         self.acks = AckTimes(partitions)
         self.failed: list[str] = []
-        """The reasons why records were given up."""
+        """The errors of the records that were given up."""
         self._topic = topic
         self._producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "log_level": 0})
         self._stop = threading.Event()
@@ -102,7 +106,7 @@ class ApplicationProbe:
         self._thread.start()
 
     def finish(self) -> None:
-        """Stop sending. Return when each record is acknowledged or given up."""
+        """Stop sending, and wait until each record has been acknowledged or given up."""
         self._stop.set()
         self._thread.join()
         if left := self._producer.flush(_FLUSH_S):
@@ -128,8 +132,10 @@ class ApplicationProbe:
 
 
 class RawProbe:
-    """One task for each partition, on a loop in a thread of its own, with a connection to each
-    broker that it asks.
+    """Send records to partitions without the waiting times of a client library.
+
+    There is one task for each partition, on an event loop in a separate thread. Each task opens a
+    connection to each broker that it asks.
     """
 
     def __init__(self, addresses: Addresses, topic: str, partitions: Sequence[int]) -> None:
@@ -145,7 +151,7 @@ class RawProbe:
         self._thread.start()
 
     def finish(self) -> None:
-        """Return when all tasks have ended."""
+        """Stop sending, and wait until all tasks have ended."""
         self._stopping = True
         self._thread.join()
 

@@ -1,5 +1,6 @@
-"""The table of docs/performance.md, from the file of `bench failover --json FILE`: `kafka-edu bench
-failover --table FILE`.
+"""Print the table of docs/performance.md: `kafka-edu bench failover --table FILE`.
+
+FILE was written by `kafka-edu bench failover --json FILE`.
 """
 
 import json
@@ -8,7 +9,7 @@ from typing import Final
 
 from kafka_edu.cli.report import number
 
-#: Row → figure, without the peer's name before it.
+#: Row of the table → name of its figure, without the name of the cluster before it.
 ROWS: Final = (
     ("creation until every ISR is full, s", "creation until every ISR is full, s"),
     ("SIGTERM: until the process is gone, s", "sigterm, signal until the process is gone, s"),
@@ -46,8 +47,9 @@ ROWS: Final = (
 
 
 def table(path: Path) -> str:
-    """Return the table in Markdown, then the targets, one a line. A figure that was not measured is
-    a dash.
+    """Return the table in Markdown, and after it the targets, one on each line.
+
+    A figure that was not measured is shown as a dash.
     """
     document = json.loads(path.read_text(encoding="utf-8"))
     figures = document["figures"]

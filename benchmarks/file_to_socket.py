@@ -1,5 +1,6 @@
-"""`kafka-edu bench file-to-socket`: three ways to get records from a segment file into a response,
-the choice behind Fetch (spec S6).
+"""`kafka-edu bench file-to-socket`: three ways to send records from a segment file in a response.
+
+The result was the reason for the way that Fetch uses (spec S6).
 
     sendfile   The head goes with MSG_MORE, then the kernel copies from the page cache to the
                socket, then the bytes behind the records follow. That is three calls, and the
@@ -9,10 +10,10 @@ the choice behind Fetch (spec S6).
     pread      The records are read into a buffer of the process, and one sendmsg takes them with
                head and tail. That is two copies.
 
-The reader is a process of its own on loopback. As a follower does, it asks for the next response
-when it has the whole of one. After three calls it wakes for the first part and again for the last.
-The result is the CPU time of both ends for a response, because on one machine they share the
-processors.
+The reader is another process, connected over loopback. Like a follower, it asks for the next
+response when it has received a whole one. With sendfile's three calls, it wakes up for the first
+part and again for the last part. The result is the CPU time of both processes for one response,
+because on one machine they share the processors.
 """
 
 import argparse
@@ -53,8 +54,10 @@ BYTES_A_PASS = 128 << 20
 MOST_ROUNDS = 4_000
 
 Send = Callable[[socket.socket, int, int], int]
-"""(a blocking socket, position, bytes of records) → how many bytes were sent, with head and
-tail.
+"""Type of a function that sends one response.
+
+Its arguments are a blocking socket, a position in the segment file, and the number of bytes of
+records. It returns the number of bytes that were sent, with head and tail.
 """
 
 
@@ -62,13 +65,14 @@ class Spent(NamedTuple):
     """The cost of one response."""
 
     cpu_us: float
-    """The CPU time of both ends, user and system."""
+    """CPU time of both processes in µs, user and system time."""
     round_us: float
 
 
 def _ask(server: socket.socket, whole: int, rounds: int) -> None:
-    """Ask for responses as the reader, in a process of its own. It ends when nobody answers any
-    more.
+    """Ask for responses again and again. This is the reader, which runs in another process.
+
+    It ends when the other side closes the connection.
     """
     address = server.getsockname()
     server.close()  # Else a connection that is not accepted would stay open here.
@@ -91,7 +95,7 @@ def _cpu_seconds(who: int) -> float:
 
 
 def measure(send: Send, size: int) -> Spent:
-    """Measure one connection: some thousand responses with `size` bytes of records each."""
+    """Send some thousand responses with `size` bytes of records each. Return the cost of one."""
     rounds = min(MOST_ROUNDS, BYTES_A_PASS // size)
     whole = len(HEAD) + size + len(TAIL)
     theirs = _cpu_seconds(resource.RUSAGE_CHILDREN)
@@ -123,7 +127,10 @@ def measure(send: Send, size: int) -> Spent:
 
 
 def compare(ways: dict[str, Send], size: int, repeats: int) -> dict[str, Spent]:
-    """Return medians of interleaved repeats. The first repeat does not count."""
+    """Measure each way `repeats` times, in turn, and return way → median cost.
+
+    The first repeat does not count.
+    """
     found: dict[str, list[Spent]] = {name: [] for name in ways}
     for repeat in range(repeats + 1):
         for name, send in ways.items():
@@ -139,7 +146,7 @@ def compare(ways: dict[str, Send], size: int, repeats: int) -> dict[str, Spent]:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it ran, whether or not the targets hold."""
+    """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
     add_repeats(parser, 5)

@@ -1,5 +1,6 @@
-"""Kafka's own measuring tools, ProducerPerformance and ConsumerPerformance, run as a user runs
-them. MB are 2^20 bytes of payload, as in their output.
+"""Measure with Kafka's own tools, ProducerPerformance and ConsumerPerformance.
+
+They are run as a user runs them. MB are 2^20 bytes of payload, as in their output.
 """
 
 import re
@@ -11,18 +12,19 @@ from .apache_kafka import run_tool
 BATCH = 65_536
 LINGER_MS = 5
 SHORT_REST = "fetch.max.wait.ms=10"
-"""The longest time that the broker waits for records of a fetch.
+"""A consumer setting: the broker waits at most 10 ms for more records before it answers a fetch.
 
-The Java consumer asks a broker for those partitions of which it holds nothing, one request at a
-time. When all of these have been read to their end, the broker waits fetch.max.wait.ms, which is
-500 by default. Meanwhile the consumer uses up the other partitions of that broker and does not ask
-for more. A run of half a second's work then has one, two or four such pauses, depending on the
-lengths of the partitions. The producer sets these lengths, not the broker.
+The Java consumer asks a broker only for partitions of which it has no records left, with one
+request at a time. If these partitions have been read to their end, the broker waits
+fetch.max.wait.ms before it answers, which is 500 ms by default. In this time the consumer uses up
+the records of the broker's other partitions, and does not fetch more. A run that needs half a
+second then has one, two or four such pauses. Their number depends on the lengths of the partitions,
+which the producer determines and not the broker.
 """
 
 
 def produce(jars: Path, bootstrap: str, topic: str, *, size: int, acks: str, records: int) -> float:
-    """Return the MB/s that ProducerPerformance reports for the whole run."""
+    """Run ProducerPerformance. Return the MB/s that it reports for the whole run."""
     settings = [
         f"bootstrap.servers={bootstrap}",
         f"acks={acks}",
@@ -52,8 +54,9 @@ def produce(jars: Path, bootstrap: str, topic: str, *, size: int, acks: str, rec
 
 
 def consume(jars: Path, bootstrap: str, topic: str, *, records: int) -> float:
-    """Return the MB/s that ConsumerPerformance reports for the time in which it fetched, after its
-    group had gathered.
+    """Run ConsumerPerformance. Return the MB/s that it reports for the time in which it fetched.
+
+    The time in which its group formed does not count.
     """
     with tempfile.NamedTemporaryFile("w", suffix=".properties") as config:
         config.write(SHORT_REST)

@@ -1,10 +1,13 @@
-"""Options that several benchmarks have, under one name."""
+"""Command-line options that several benchmarks share."""
 
 import argparse
 
 
 def add_repeats(parser: argparse.ArgumentParser, default: int, what: str = "rounds") -> None:
-    """Add `--repeats N`. The old spelling `--rounds` works too, and the help does not show it."""
+    """Add the option `--repeats N`.
+
+    The old spelling `--rounds` also works, but the help does not show it.
+    """
     parser.add_argument(
         "--repeats", type=int, default=default, metavar="N", help=f"{what} (default {default})"
     )

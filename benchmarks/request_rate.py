@@ -1,9 +1,9 @@
-"""The number of one-record requests a broker answers in a second. It shows the cost of a request
-when nothing is batched.
+"""Measure how many requests with one record a broker answers in a second.
 
-The client makes one frame beforehand. It sends this frame again and again over eight connections,
-five requests ahead on each, and looks only at the error code of the answers. It needs a tenth of
-the broker's time, so the result shows the broker.
+It shows the cost of a request if records are not batched. The client makes one frame in advance. It
+sends this frame again and again on eight connections, with five unanswered requests on each, and
+checks only the error code of the answers. The client needs only a tenth of the broker's time, so
+the result depends on the broker.
 """
 
 import selectors
@@ -47,13 +47,16 @@ class _Connection:
         )
         self.socket = socket.create_connection(address, TIMEOUT_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # The error code comes after size, correlation id, topics, name with its length, partitions,
-        # and partition index.
+        # Position of the error code. Before it are size, correlation id, number of topics, topic
+        # name with its length, number of partitions, and partition index.
         self._error_at = 4 + 4 + 4 + 2 + len(topic.encode()) + 4 + 4
         self._rest = b""
 
     def answers(self) -> int:
-        """Return how many answers have come. Raises RuntimeError for an answer that is an error."""
+        """Read the answers that have arrived, and return how many they are.
+
+        Raises RuntimeError if an answer has an error code.
+        """
         data = self._rest + self.socket.recv(1 << 16)
         position = count = 0
         while len(data) - position >= 4:
@@ -74,8 +77,10 @@ class _Connection:
 def request_rate(
     leaders: Sequence[tuple[str, int]], topic: str, *, acks: int, seconds: float
 ) -> float:
-    """Return the requests/s over `seconds`, each of one record. `leaders` has the address of each
-    partition's leader, and the connections take them in turn.
+    """Send requests for `seconds`, and return the requests/s. Each request has one record.
+
+    `leaders` has the address of each partition's leader. The connections use the partitions in
+    turn.
     """
     connections = [
         _Connection(leaders[i % len(leaders)], topic, i % len(leaders), acks)

@@ -1,22 +1,24 @@
-"""`kafka-edu bench spark-source`: rows/s that Spark reads through our data source, compared with
-Spark's own Kafka connector and with a text file, in one JVM and one run.
+"""`kafka-edu bench spark-source`: rows/s that Spark reads through kafka-edu's own data source.
+
+It is compared with Spark's own Kafka connector and with a text file, in one JVM and one run.
 
 The topic has four partitions of lines of 200 bytes. Spark runs on `local[2]`. Each job reads all
-lines, and its answer is checked:
+lines, and its result is checked:
 
 - count: a batch job that counts the rows
 - regexp: a batch job that finds each line's status by a regular expression, and groups by it
 - noop: a stream that ends when it has read all (AvailableNow), and writes nothing
 - parquet: the same stream, written to Parquet
 
-Each contender runs once unmeasured. Then they take turns, forth and back, so that a slow moment of
-the machine hits all of them. A figure is the median of the repeats. A ratio is the median of the
-ratios of each turn, and the least and the greatest of them are shown too. Our source checks
-checksums as the connector's consumer does by default. Only the pair `tuned` does so on neither
-side.
+Each contender first runs once without being measured. Then the contenders take turns, in
+alternating order, so that a slow moment of the machine affects all of them. A figure is the median
+of the repeats. A ratio is the median of the ratios of each turn. The smallest and the largest ratio
+are shown too. Our source verifies checksums, as the connector's consumer does by default. Only in
+the pair `tuned` neither side verifies them.
 
-The same jobs on a topic of four lines show the fixed time of a job: Spark plans, and starts Python
-where it needs it. A ratio without the fixed times is that of a topic without end.
+The same jobs on a topic of four lines show the fixed time of a job, in which Spark plans the job
+and starts Python if needed. A ratio without the fixed times is what one would see on an endless
+topic.
 """
 
 import argparse
@@ -55,30 +57,32 @@ PARTITIONS: Final = 4
 LINE_BYTES: Final = 200
 TOPIC: Final = "lines"
 FEW_TOPIC: Final = "few"
-#: With so few lines, nearly all time of a job is fixed: one line for each partition.
+#: A topic with one line for each partition. With it, almost all time of a job is fixed time.
 FEW_ROWS: Final = PARTITIONS
 SEED: Final = 1
 MASTER: Final = "local[2]"
 OURS: Final = "our brokers"
 PEER: Final = "Apache Kafka 2.8.2"
-#: The connector's fast form. The consumer takes more records and bytes at once, and checks nothing.
+#: Options for a fast connector: its consumer takes more records and bytes at once, and verifies no
+#: checksums.
 TUNED: Final = {
     "kafka.max.poll.records": "20000",
     "kafka.max.partition.fetch.bytes": str(8 << 20),
     "kafka.check.crcs": "false",
 }
-#: Spark gives a new Python worker a few seconds, and that is fixed.
+#: Part of the error message that appears if a new Python worker does not connect within a few
+#: seconds. Spark has no setting for this time.
 TOO_SLOW: Final = "Python worker failed to connect back"
 UNCHECKED: Final = {"kafka.check.crcs": "false"}
 
 
 class Pair(NamedTuple):
-    """Two contenders to compare, by name."""
+    """The names of two contenders that are compared."""
 
     ours: str
     theirs: str
     least: float | None
-    """The least ratio of their speeds. None: only shown."""
+    """The smallest ratio of their speeds that is a success. None if the ratio is only shown."""
 
 
 PAIRS: Final = (
@@ -89,23 +93,26 @@ PAIRS: Final = (
 
 
 class JobFailed(Exception):
-    """A job has no figure. The message is for the user."""
+    """A job has no figure. The message is meant for the user."""
 
 
 class Contender(NamedTuple):
-    """One way to read the lines."""
+    """One way in which Spark reads the lines."""
 
     name: str
     format: str
     options: Mapping[str, str]
-    """Without the address of the brokers, or `path` for a text file."""
+    """Options of the data source, without the addresses of the brokers.
+
+    For a text file, the option `path`.
+    """
 
     def batch(self, spark: "SparkSession") -> "DataFrame":
-        """Return all lines as a batch."""
+        """Return all lines as a batch DataFrame."""
         return spark.read.format(self.format).options(**self.options).load()
 
     def stream(self, spark: "SparkSession") -> "DataFrame":
-        """Return all lines as a stream."""
+        """Return all lines as a streaming DataFrame."""
         reader = spark.readStream.format(self.format).options(**self.options)
         if self.format != "text":
             reader = reader.option("startingOffsets", "earliest")
@@ -113,7 +120,7 @@ class Contender(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """The seconds of one job: contender → one figure for each turn."""
+    """The times of one job in s: contender → one time for each turn."""
 
     seconds: Mapping[str, Sequence[float]]
 
@@ -121,13 +128,13 @@ class Measured(NamedTuple):
         return statistics.median(self.seconds[name])
 
     def ratios(self, ours: str, theirs: str) -> list[float]:
-        """Return how many times as fast `ours` is as `theirs` in each turn, sorted."""
+        """Return how many times as fast `ours` was as `theirs`: one ratio for each turn, sorted."""
         pairs = zip(self.seconds[ours], self.seconds[theirs], strict=True)
         return sorted(slow / fast for fast, slow in pairs)
 
 
 def contenders(bootstrap_servers: str, text: Path, topic_name: str = TOPIC) -> list[Contender]:
-    """Return all of them for one topic of one cluster."""
+    """Return all contenders for one topic of one cluster."""
     topic = {"kafka.bootstrap.servers": bootstrap_servers, "subscribe": topic_name}
     return [
         Contender("ours", "kafka-edu", topic),
@@ -139,8 +146,9 @@ def contenders(bootstrap_servers: str, text: Path, topic_name: str = TOPIC) -> l
 
 
 def lines(rows: int) -> Iterator[bytes]:
-    """Yield lines of a generated web log, each filled up to 200 bytes. Longer ones are left out,
-    and those with other bytes than ASCII or without a status.
+    """Yield lines of a generated web log, each filled up to 200 bytes.
+
+    Lines that are longer, have bytes other than ASCII, or have no status are left out.
     """
     from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
 
@@ -156,7 +164,7 @@ def lines(rows: int) -> Iterator[bytes]:
 
 
 def fill(bootstrap_servers: str, topic: str, rows: int, compression: str) -> None:
-    """Create the topic and write the lines to it. Raises PeerMissing if they do not arrive."""
+    """Create the topic and write the lines to it. Raises PeerMissing if the lines do not arrive."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
@@ -187,7 +195,7 @@ def fill(bootstrap_servers: str, topic: str, rows: int, compression: str) -> Non
 
 
 def write_text(folder: Path, rows: int) -> None:
-    """Create the folder, with the same lines as one text file a partition."""
+    """Create the folder, and write the same lines into it, in one text file for each partition."""
     folder.mkdir()
     files = [(folder / f"part-{number}.txt").open("wb") for number in range(PARTITIONS)]
     for number, line in enumerate(lines(rows)):
@@ -238,9 +246,10 @@ JOBS: Final[Mapping[str, Callable[["SparkSession", Contender], int]]] = {
 def measure(
     spark: "SparkSession", rivals: Sequence[Contender], job: str, rows: int, repeats: int
 ) -> Measured:
-    """Run one job with each contender, in turn. The first turn is not measured.
+    """Run one job with each contender in turn, and return the times.
 
-    Raises JobFailed if a contender fails, or finds another number of rows.
+    The first turn is not measured. Raises JobFailed if a contender fails or counts another number
+    of rows.
     """
     from pyspark.errors import PySparkException
 
@@ -266,7 +275,7 @@ def _why(error: Exception) -> str:
 
 
 def add_to_report(report: Report, case: str, rows: int, all_lines: Measured, few: Measured) -> str:
-    """Add the figures of one job on one cluster, and its targets. Return them in a line."""
+    """Add the figures and targets of one job on one cluster. Return them as one line of text."""
     said = []
     for name in all_lines.seconds:
         rate = rows / all_lines.median(name)
@@ -291,7 +300,7 @@ def add_to_report(report: Report, case: str, rows: int, all_lines: Measured, few
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it ran, whether or not the targets hold."""
+    """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--rows", type=int, default=ROWS, help=f"lines (default {ROWS:,})")

@@ -1,11 +1,11 @@
-"""Give a whole cluster, with all that belongs to it, less than one core.
+"""Give all processes of a cluster together less than one core.
 
-Two ways. A cgroup with a quota is exact, and needs a folder under /sys/fs/cgroup that this user may
-write to. Elsewhere everything is pinned to one core, next to hogs, and `settle` adds hogs until the
-share is small enough.
+There are two ways. A cgroup with a quota is exact, but it needs a folder under /sys/fs/cgroup in
+which this user may write. If there is none, all processes are bound to one core together with hogs,
+and `settle` adds hogs until the share is small enough.
 
-What all its processes get is measured in either case (`ShareMeter`), because a quota is a limit and
-no promise: they may have less, or want less.
+In both cases the processor time of the processes is measured (`ShareMeter`). This is necessary
+because a quota is only a limit: the processes may get less or need less.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ from typing import Final, NamedTuple
 from kafka_edu.common.busy_machine import Hogs
 
 SHARE: Final = 0.30
-"""Of one core, for everything together."""
+"""The share of one core that all processes have together."""
 PERIOD_US: Final = 100_000
 MOST_HOGS: Final = 64
 CGROUPS: Final = Path("/sys/fs/cgroup")
 _TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
-#: Puts itself into a cgroup, or onto one core, and becomes another program.
+#: A program that puts itself into a cgroup or onto one core, and then becomes another program.
 _ENTER: Final = """
 import os, sys
 place, *command = sys.argv[1:]
@@ -39,22 +39,25 @@ os.execvp(command[0], command)
 
 
 class Squeeze(NamedTuple):
-    """A way to hold programs back."""
+    """A way to limit the processor time of programs."""
 
     name: str
-    """The kind of squeeze, for the report."""
+    """The kind of limit, for the report."""
     place: str
-    """The folder of a cgroup, the number of a core, or nothing."""
+    """The folder of the cgroup, or the number of the core, or "" for no limit."""
     hogs: Hogs | None = None
 
     def command(self, command: Sequence[str]) -> list[str]:
-        """Return a command that runs inside from its first instruction on. So do its children."""
+        """Return a command that runs `command` with the limit.
+
+        Its child processes have the limit too.
+        """
         return (
             [sys.executable, "-S", "-c", _ENTER, self.place, *command] if self.place else [*command]
         )
 
     def settle(self, share: float) -> None:
-        """Add a hog if a share of one core is more than it should be."""
+        """Add a hog if the measured share of one core is too large."""
         if self.hogs is not None and share > SHARE and len(self.hogs) < MOST_HOGS:
             self.hogs.add()
 
@@ -63,9 +66,9 @@ NO_SQUEEZE: Final = Squeeze("alone", "")
 
 
 def make_cgroup(name: str, root: Path = CGROUPS) -> Path | None:
-    """Return a new cgroup with the quota, of version 1 or 2, or None where that is not possible.
+    """Make a cgroup (version 1 or 2) with the quota. Return its folder, or None if that fails.
 
-    It has the highest weight, so that other work on the machine leaves it its quota.
+    The cgroup has the highest weight, so that it gets its quota even if other programs run.
     """
     quota_us = round(SHARE * PERIOD_US)
     version_1 = {
@@ -82,7 +85,8 @@ def make_cgroup(name: str, root: Path = CGROUPS) -> Path | None:
             continue
         try:
             for setting, value in settings.items():
-                # No O_CREAT: where this is no cgroup of that version, there is no such file.
+                # Without O_CREAT this fails if the file does not exist, so the folder is no cgroup
+                # of this version.
                 descriptor = os.open(folder / setting, os.O_WRONLY)
                 with open(descriptor, "w", encoding="ascii") as file:
                     file.write(value)
@@ -96,7 +100,7 @@ def make_cgroup(name: str, root: Path = CGROUPS) -> Path | None:
 
 @contextlib.contextmanager
 def squeezed(cgroups: Path = CGROUPS) -> Iterator[Squeeze]:
-    """Yield the squeeze that this system allows. Raises OSError if it allows none."""
+    """Yield the limit that this system allows. Raises OSError if it allows none."""
     cgroup = make_cgroup(f"kafka-edu-{os.getpid()}", cgroups)
     if cgroup is not None:
         try:
@@ -112,7 +116,10 @@ def squeezed(cgroups: Path = CGROUPS) -> Iterator[Squeeze]:
 
 
 def remove_cgroup(folder: Path, pause: Callable[[float], None] = time.sleep) -> None:
-    """Remove a cgroup. What is left in it is killed: a load, for example, whose presenter was."""
+    """Kill the processes that are left in a cgroup, and remove it.
+
+    One example is a load whose presenter was killed.
+    """
     for _ in range(100):
         with contextlib.suppress(OSError):
             for pid in (folder / "cgroup.procs").read_text(encoding="ascii").split():
@@ -126,10 +133,10 @@ def remove_cgroup(folder: Path, pause: Callable[[float], None] = time.sleep) -> 
 
 
 class ShareMeter:
-    """Measures what all processes of a cluster use, from the first look on.
+    """Measure the processor time of all processes of a cluster since this object was made.
 
-    They are those with a certain text in their environment: the cluster's own state folder. Ended
-    ones count as they were last seen.
+    The processes are those with the text `text` in their environment, which is the cluster's own
+    state folder. A process that has ended counts with its last measured time.
     """
 
     def __init__(self, text: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -142,7 +149,10 @@ class ShareMeter:
         self._used = dict(self._first)
 
     def look(self) -> float:
-        """Return the share of one core that they have had since the last look."""
+        """Measure now.
+
+        Return the share of one core that the processes had since the last measurement.
+        """
         now_s, seen = self._clock(), self.processes()
         used_s = sum(spent - self._used.get(pid, 0.0) for pid, spent in seen.items())
         share = used_s / max(now_s - self._looked_s, 1e-9)
@@ -152,12 +162,12 @@ class ShareMeter:
 
     @property
     def share(self) -> float:
-        """The share of one core from the beginning to the last look."""
+        """The share of one core from the beginning to the last measurement."""
         used_s = sum(self._used.values()) - sum(self._first.values())
         return used_s / max(self._looked_s - self._began_s, 1e-9)
 
     def processes(self) -> dict[int, float]:
-        """Return the processor time of each process now, in s."""
+        """Return process id → processor time of the process until now, in s."""
         found = {}
         for name in os.listdir("/proc"):
             if name.isdecimal():

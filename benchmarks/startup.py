@@ -1,8 +1,8 @@
-"""`kafka-edu bench startup`: the time until three brokers and a ZooKeeper are ready, and their
-memory when idle, compared with Apache Kafka 2.8.2.
+"""`kafka-edu bench startup`: the start time of three brokers and a ZooKeeper, and their memory.
 
-Ready means the same for all: the Metadata of every broker lists three brokers and a controller.
-Starts are interleaved, and each figure is the median.
+The memory is measured when the brokers are idle. Both values are compared with Apache Kafka 2.8.2.
+The start time ends for both when the Metadata of every broker lists three brokers and a controller.
+The clusters are started in turn, and each figure is the median.
 """
 
 import argparse
@@ -30,8 +30,9 @@ MEGABYTE = 2**20
 
 
 def start_ours(zookeeper: str) -> tuple[float, float]:
-    """Return the seconds until ready, and the largest broker's anonymous memory in MB. Raises
-    ClusterError.
+    """Start kafka-edu. Return the seconds until it is ready, and the largest broker's memory in MB.
+
+    The memory is anonymous memory. Raises ClusterError.
     """
     began = time.monotonic()
     with running_cluster("bench-startup", brokers=BROKERS, zookeeper=zookeeper) as cluster:
@@ -45,7 +46,11 @@ def start_ours(zookeeper: str) -> tuple[float, float]:
 
 
 def start_kafka(jars: Path) -> tuple[float, float]:
-    """Return the same figures of Apache Kafka. Raises PeerMissing."""
+    """Start Apache Kafka.
+
+    Return the seconds until it is ready, and the largest broker's memory in MB. Raises PeerMissing
+    if it cannot run.
+    """
     kafka = ApacheKafka(jars, BROKERS)
     began = time.monotonic()
     try:
@@ -56,8 +61,9 @@ def start_kafka(jars: Path) -> tuple[float, float]:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it ran, whether or not the targets hold, and 2 when it
-    cannot run here.
+    """Run the benchmark. Return 0 when it has run, even if targets do not hold.
+
+    Return 2 if it cannot run on this machine.
     """
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")

@@ -1,9 +1,10 @@
-"""`kafka-edu bench throughput`: this broker compared with Apache Kafka 2.8.2 and librdkafka's mock
-broker, in one run.
+"""`kafka-edu bench throughput`: compare kafka-edu's broker with two other brokers in one run.
 
-Three things are measured, each with the same clients and settings on every side. The sides take
-turns (ours, theirs; theirs, ours; …), because each leaves data that must still be written to the
-disk. Each figure is the median of the repeats:
+The others are Apache Kafka 2.8.2 and librdkafka's mock broker.
+
+Three values are measured, with the same clients and settings for each broker. The brokers take
+turns (ours, theirs; theirs, ours; …), because each one leaves data that must still be written to
+the disk. Each figure is the median of the repeats:
 
     MB/s           produce and consume, with Java's ProducerPerformance and ConsumerPerformance
                    and with confluent-kafka; six partitions, batches of 64 KiB, linger 5 ms;
@@ -12,9 +13,9 @@ disk. Each figure is the median of the repeats:
                    each
     latency        from a producer's call to a consumer's hand, at a thousand records a second
 
-All peers run through the whole benchmark, and are idle while another is measured. The mock takes
-part where it can: with librdkafka's client, RF 1, and without reading, because it keeps 5 MB of a
-partition. At the end the anonymous memory of each broker is read.
+All clusters run during the whole benchmark, and are idle while another one is measured. The mock
+takes part only where it can: with librdkafka's client, RF 1, and without reading, because it keeps
+only 5 MB of a partition. At the end, the anonymous memory of each broker is measured.
 """
 
 import argparse
@@ -54,14 +55,17 @@ PARTITIONS = 6
 BROKERS = 3
 MEGABYTE = 1 << 20
 SETTINGS = {"offsets.topic.num.partitions": "5", "group.initial.rebalance.delay.ms": "0"}
-"""Apache Kafka's brokers get these too (ApacheKafka.up)."""
+"""Settings of kafka-edu's brokers.
+
+ApacheKafka.up gives the same settings to Apache Kafka's brokers.
+"""
 MEGABYTES = {
     ("java", 100): 120,
     ("java", 1024): 240,
     ("confluent", 100): 40,
     ("confluent", 1024): 160,
 }
-"""Client and record size → megabytes written in one measurement."""
+"""Client and record size in bytes → megabytes that are written in one measurement."""
 RATE_SECONDS = 4.0
 LATENCY_SECONDS = 8.0
 IN_EVERY_CELL = 0.95
@@ -70,17 +74,22 @@ REQUESTS = 0.4
 LATENCY = 2.0
 MEMORY_MB = 150
 READS = {"java": 2, "confluent": 5}
-"""How often the written records are read. A consumer needs a second, including its JIT, or a
-quarter of one, so a single read says little.
+"""Client → how often the written records are read.
+
+The Java consumer needs a second for a read, with its JIT, and the other a quarter of a second. So a
+single read is not precise.
 """
 
 
 class CheckoutFails(Exception):
-    """A command of the other checkout fails; the text says which, and its own last words."""
+    """A command of the other checkout has failed.
+
+    The text names the command and its last output.
+    """
 
 
 class Cell(NamedTuple):
-    """One row of the table."""
+    """One row of the table: one combination of client, record size, acks and RF."""
 
     client: str
     size: int
@@ -118,14 +127,14 @@ class Peer(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """MB/s of payload: the medians of a cell. NaN where a peer cannot be measured."""
+    """The medians of one cell, in MB/s of payload. NaN if the cluster cannot be measured."""
 
     produce: float
     consume: float
 
 
 class Repeat(NamedTuple):
-    """MB/s of one repeat. The records that were produced are read READS times."""
+    """The MB/s of one repeat. The records that were produced are read READS times."""
 
     produce: float
     consume: list[float]
@@ -138,8 +147,8 @@ def create_topic(bootstrap: str, topic: str, rf: int) -> list[tuple[str, int]]:
         [NewTopic(topic, PARTITIONS, rf)], request_timeout=30
     ).values():
         future.result(60)
-    # A broker that does not know yet that it leads refuses the records. With acks=0 they would be
-    # lost. So each partition takes one record first.
+    # A broker that does not know yet that it leads a partition refuses records. With acks=0 they
+    # would be lost. So first one record is written to each partition with acks=all.
     producer = Producer({"bootstrap.servers": bootstrap, "acks": "all"})
     for partition in range(PARTITIONS):
         producer.produce(topic, b"first", partition=partition)
@@ -155,7 +164,7 @@ def create_topic(bootstrap: str, topic: str, rf: int) -> list[tuple[str, int]]:
 
 
 def delete_topic(bootstrap: str, topic: str) -> None:
-    """Delete a topic, so that it does not weigh on the next measurement."""
+    """Delete a topic, so that it does not slow down the next measurement."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for future in admin.delete_topics([topic], request_timeout=30).values():
         future.result(60)
@@ -170,7 +179,10 @@ def mock_brokers() -> Iterator[Peer]:
 
 
 def also_peer(stack: contextlib.ExitStack, setting: str | None) -> list[Peer]:
-    """Start a second cluster of ours with one more setting, for as long as the stack lives."""
+    """Start a second kafka-edu cluster with one more setting.
+
+    It is stopped when the stack closes.
+    """
     if setting is None:
         return []
     key, _, value = setting.partition("=")
@@ -180,9 +192,9 @@ def also_peer(stack: contextlib.ExitStack, setting: str | None) -> list[Peer]:
 
 @contextlib.contextmanager
 def other_checkout(folder: Path) -> Iterator[Peer]:
-    """Run the brokers of another checkout of kafka-edu while the block runs. Raises CheckoutFails.
+    """Run the brokers of another checkout of kafka-edu during the block. Raises CheckoutFails.
 
-    Its cluster lives in a temporary folder, and its packages in an environment of its own.
+    The cluster is in a temporary folder, and its packages are in a separate environment.
     """
     command = str(folder.resolve() / "kafka-edu")
     inherited = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "KAFKA_EDU_VENV")}
@@ -215,7 +227,7 @@ def other_checkout(folder: Path) -> Iterator[Peer]:
 
 
 class Run:
-    """The peers, for the time of one run."""
+    """The clusters, during one run of the benchmark."""
 
     def __init__(
         self, peers: list[Peer], jars: Path, repeats: int, say: Callable[[str], None]
@@ -227,14 +239,16 @@ class Run:
         self._topics = 0
 
     def _turns(self) -> Iterator[Peer]:
-        """Yield each peer once a repeat. Every second repeat has the other order."""
+        """Yield each cluster once in each repeat. Every second repeat has the opposite order."""
         for repeat in range(self._repeats):
             yield from reversed(self._peers) if repeat % 2 else self._peers
 
     @contextlib.contextmanager
     def _topic(self, peer: Peer, rf: int) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-        """Create a new topic for the length of a block. The mock takes no CreateTopics: it makes a
-        topic when it is first asked for, and keeps it.
+        """Create a new topic during the block. Yield its name and the addresses of its leaders.
+
+        The mock does not support CreateTopics. It makes a topic at the first request for it, and
+        keeps it.
         """
         self._topics += 1
         name = f"bench-{self._topics}"
@@ -245,7 +259,7 @@ class Run:
             delete_topic(peer.bootstrap, name)
 
     def throughput(self, peer: Peer, cell: Cell) -> Repeat:
-        """Measure a cell once."""
+        """Measure one cell once."""
         size, acks, records = cell.size, cell.acks, cell.records
         with self._topic(peer, cell.rf) as (topic, _):
             if cell.client == "java":
@@ -275,8 +289,9 @@ class Run:
             )
 
     def warm_up(self, cells: list[Cell]) -> None:
-        """Run measurements that do not count, so that a JVM has compiled what it will run: large
-        records and small ones, RF 3.
+        """Run measurements that do not count, with large and small records and RF 3.
+
+        After that, a JVM has compiled the code that the measurements use.
         """
         for cell in (cells[-1], cells[0]):
             for peer in self._peers:
@@ -284,7 +299,10 @@ class Run:
                     self.throughput(peer, cell)
 
     def cell(self, cell: Cell) -> dict[str, Measured]:
-        """Return peer → medians of one cell. The repeats are interleaved over the peers."""
+        """Return cluster → the medians of one cell.
+
+        In each repeat, the clusters are measured in turn.
+        """
         runs: dict[str, list[Repeat]] = {
             peer.name: [] for peer in self._peers if peer.takes_part(cell)
         }
@@ -305,7 +323,7 @@ class Run:
         return found
 
     def request_rates(self, acks: int, rf: int) -> dict[str, float]:
-        """Return peer → requests/s."""
+        """Return cluster → requests/s."""
         runs: dict[str, list[float]] = {peer.name: [] for peer in self._peers if not peer.is_mock}
         for peer in self._turns():
             if not peer.is_mock:
@@ -316,7 +334,7 @@ class Run:
         return {name: statistics.median(many) for name, many in runs.items()}
 
     def latencies(self, rf: int) -> dict[str, Latency]:
-        """Return peer → medians of the percentiles."""
+        """Return cluster → the medians of the latency's percentiles."""
         runs: dict[str, list[Latency]] = {peer.name: [] for peer in self._peers if not peer.is_mock}
         for peer in self._turns():
             if not peer.is_mock:
@@ -339,7 +357,7 @@ def _or_dash(value: float) -> str:
 
 
 def report_cells(report: Report, results: dict[Cell, dict[str, Measured]]) -> None:
-    """Compare each cell with Apache Kafka, and report the geometric mean of all."""
+    """Compare each cell with Apache Kafka, and report the geometric mean of all ratios."""
     ratios: dict[str, list[float]] = {"produce": [], "consume": []}
     for cell, by_peer in results.items():
         for name, measured in by_peer.items():
@@ -388,7 +406,7 @@ def report_latencies(report: Report, run: Run) -> None:
 
 
 def our_memory(cluster: Cluster) -> float:
-    """Return the anonymous memory of the largest broker, in MB."""
+    """Return the anonymous memory of kafka-edu's largest broker, in MB."""
     return (
         max(
             process.rss_anon or 0
@@ -400,8 +418,9 @@ def our_memory(cluster: Cluster) -> float:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it ran, whether or not the targets hold, and 2 when it
-    cannot run here.
+    """Run the benchmark. Return 0 when it has run, even if targets do not hold.
+
+    Return 2 if it cannot run on this machine.
     """
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")

@@ -1,17 +1,17 @@
-"""`kafka-edu bench timer`: the timing wheel compared with asyncio's call_later and three heaps.
+"""`kafka-edu bench timer`: compare the timing wheel with asyncio's call_later and three heaps.
 
-*Time*: N tasks of 1 to 60 s are inserted and then cancelled, as requests are that get their answer
-in time. The figure is the CPU time of this process, with its garbage collector.
+*Time*: N tasks of 1 to 60 s are inserted and then cancelled, like requests that are answered in
+time. The figure is the CPU time of this process, with its garbage collector.
 
-*Steady state*: 10,000 requests/s with deadlines of 30 s, of which 99.9 % are answered within 100
-ms, in simulated time. The figures are the entries and bytes held at the end, by tracemalloc, less
-what the same run holds without a timer.
+*Steady state*: 10,000 requests/s with deadlines of 30 s in simulated time. 99.9 % of them are
+answered within 100 ms. The figures are the entries and bytes that are in memory at the end,
+measured by tracemalloc. The bytes that the same run needs without a timer are subtracted.
 
 *Counted steps*: the bytecodes that Python executes for one task that is inserted before N others,
 cancelled and removed. They are the same on any machine.
 
-Repeats are interleaved over the contestants. Each figure is the median, each ratio the median of
-the ratios of the same round.
+In each round, the contestants are measured in turn. Each figure is the median of the rounds, and
+each ratio is the median of the ratios of all rounds.
 """
 
 import argparse
@@ -64,7 +64,7 @@ LEFT_UNANSWERED: Final = 0.001
 
 
 class Timed(NamedTuple):
-    """The CPU ns of an insert and of a cancel."""
+    """CPU time of one insert and of one cancel, in ns."""
 
     insert: float
     cancel: float
@@ -75,9 +75,7 @@ class Timed(NamedTuple):
 
 
 class Steady(NamedTuple):
-    """The state after the simulated seconds: entries held, bytes held for them, CPU ns a
-    request.
-    """
+    """The result of a simulation: entries in the timer, their bytes, CPU ns for each request."""
 
     entries: int
     bytes: int
@@ -85,7 +83,7 @@ class Steady(NamedTuple):
 
 
 def measure_time(count: int, repeats: int, tick: Callable[[], None]) -> dict[str, list[Timed]]:
-    """Return contestant → one figure a round."""
+    """Return contestant → one result for each round."""
     rounds: dict[str, list[Timed]] = {name: [] for name in CONTESTANTS if takes_part(name, count)}
     for round_ in range(repeats):
         numbers = random.Random(round_)
@@ -97,7 +95,10 @@ def measure_time(count: int, repeats: int, tick: Callable[[], None]) -> dict[str
 
 
 class NoTimer:
-    """Holds nothing. It shows what the simulated requests need by themselves."""
+    """A contestant that stores nothing.
+
+    It shows what the simulated requests need without a timer.
+    """
 
     def __init__(self, clock: Clock) -> None:
         pass
@@ -119,7 +120,10 @@ class NoTimer:
 
 
 def simulate(make: Callable[[Clock], Contestant], seconds: int, traced: bool) -> Steady:
-    """Simulate `seconds`, ms by ms. Time is simulated, so a slow timer gets no lighter load."""
+    """Simulate `seconds` in steps of one ms. Return the entries, bytes and CPU time.
+
+    Because time is simulated, a slow timer gets the same load as a fast one.
+    """
     numbers = random.Random(7)
     now_ms = 0
     contestant = make(lambda: now_ms)
@@ -151,8 +155,9 @@ def simulate(make: Callable[[Clock], Contestant], seconds: int, traced: bool) ->
 
 
 def measure_steady_state(seconds: int, tick: Callable[[], None]) -> dict[str, Steady]:
-    """Return contestant → entries, bytes (from a run under tracemalloc) and CPU time (from a run
-    without it).
+    """Return contestant → entries, bytes and CPU time.
+
+    The bytes are measured with tracemalloc, and the CPU time in another run without it.
     """
     nothing = simulate(NoTimer, seconds, traced=True).bytes
     result = {}
@@ -169,11 +174,10 @@ def measure_steady_state(seconds: int, tick: Callable[[], None]) -> dict[str, St
 
 
 def count_steps(make: Callable[[Clock], Contestant], count: int, samples: int = 50) -> float:
-    """Count the bytecodes for one task that is due before `count` others, from its insertion until
-    it is cancelled and removed.
+    """Count the bytecodes for one task, from its insertion until it is cancelled and removed.
 
-    The garbage collector is switched off meanwhile. It may call back into Python, and those steps
-    do not belong to the timer.
+    The task is due before `count` other tasks. The garbage collector is switched off, because it
+    may call Python functions, whose bytecodes do not belong to the timer.
     """
     numbers = random.Random(3)
     contestant = make(lambda: 0)
@@ -196,7 +200,7 @@ def count_steps(make: Callable[[Clock], Contestant], count: int, samples: int = 
         contestant.cancel(operation)
         contestant.advance(0)
 
-    # Python 3.13 counts too few bytecodes of a function that it has not traced before.
+    # Python 3.13 counts too few bytecodes of a function that has not been traced before.
     warm_up = [Operation(10_000 + i) for i in range(1, WARM_UP + 1)]
     operations = [Operation(10_000 - i) for i in range(samples)]
     before, collects = sys.gettrace(), gc.isenabled()
@@ -217,7 +221,7 @@ def count_steps(make: Callable[[Clock], Contestant], count: int, samples: int = 
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it ran, whether or not the targets hold."""
+    """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE", help="write figures and targets there")
     parser.add_argument(

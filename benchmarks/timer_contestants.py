@@ -1,5 +1,6 @@
-"""The contestants of `kafka-edu bench timer`: five timers under one small interface, each used as
-its users use it.
+"""The contestants of `kafka-edu bench timer`: five timers with one small interface.
+
+Each timer is used in the way in which its normal users use it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from kafka_edu.timer.timer_task import TimerTask
 
 
 class Operation(TimerTask):
-    """A request that waits. For the wheel it is the task itself, as in Kafka. The others get a
-    callback of it, or hold it in their heap.
+    """A request that waits for an answer or its time-out.
+
+    In the timing wheel, it is the task itself, as in Kafka. Other timers call a method of it, or
+    keep it in their heap.
     """
 
     __slots__ = ("cancelled", "deadline_ms", "handle")
@@ -32,23 +35,23 @@ class Operation(TimerTask):
         self.cancelled = True
 
     def __lt__(self, other: Operation) -> bool:
-        """Order operations in a heap, as asyncio's handles order themselves."""
+        """Return whether this operation is due before the other, for the order in a heap."""
         return self.deadline_ms < other.deadline_ms
 
 
 class Contestant(Protocol):
-    """A timer. `now_ms` is its clock. A task that is inserted must be cancelled or run once."""
+    """A timer. `now_ms` is its clock. Each inserted task must be cancelled, or it runs once."""
 
     def insert(self, operation: Operation) -> None: ...
 
     def cancel(self, operation: Operation) -> None: ...
 
     def advance(self, now_ms: int) -> None:
-        """Run what is due, and drop what the timer drops at such a time."""
+        """Run the tasks that are due now, and drop cancelled entries if the timer does so."""
         ...
 
     def held(self) -> int:
-        """Return the entries in the timer's structures, dead ones included."""
+        """Return the number of entries in the timer, including cancelled ones."""
         ...
 
     def close(self) -> None: ...
@@ -62,7 +65,7 @@ def real_clock() -> int:
 
 
 class Wheel:
-    """This project's timing wheel."""
+    """The timing wheel of this project."""
 
     def __init__(self, clock: Clock) -> None:
         self.timer = SystemTimer("bench", clock)
@@ -84,12 +87,14 @@ class Wheel:
 
 
 class AsyncioCallLater:
-    """asyncio's own timers: a heap of handles. A turn of the loop drops the dead handles at its
-    head, and all of them when they are more than half.
+    """asyncio's own timers, which are a heap of handles.
+
+    In each turn of the loop, cancelled handles at the top of the heap are dropped. If more than
+    half of all handles are cancelled, all cancelled ones are dropped.
     """
 
     class Loop(asyncio.SelectorEventLoop):
-        """A loop on a clock that is handed in."""
+        """An event loop whose clock is passed to it."""
 
         def __init__(self, clock: Clock) -> None:
             super().__init__()
@@ -122,8 +127,9 @@ class AsyncioCallLater:
 
 
 class LazyHeap:
-    """A heap where cancelling marks the entry, which stays until its time comes (java.util.Timer,
-    as in the book).
+    """A heap in which cancelling only marks the entry. The entry stays until its time comes.
+
+    java.util.Timer works in this way, as does the timer in the book.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -152,7 +158,7 @@ class LazyHeap:
 
 
 class RebuiltHeap(LazyHeap):
-    """A heap that is rebuilt without the dead entries when they are more than half."""
+    """A heap that is built again without cancelled entries when more than half are cancelled."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
@@ -177,8 +183,9 @@ class RebuiltHeap(LazyHeap):
 
 
 class SearchedHeap(LazyHeap):
-    """A heap where cancelling searches the entry and removes it
-    (java.util.concurrent.DelayQueue.remove): O(n).
+    """A heap in which cancelling searches the entry and removes it: O(n).
+
+    java.util.concurrent.DelayQueue.remove works in this way.
     """
 
     def cancel(self, operation: Operation) -> None:
@@ -199,7 +206,7 @@ CONTESTANTS: Final[dict[str, Callable[[Clock], Contestant]]] = {
 }
 
 SEARCHED_MAX: Final = 1_000
-"""The most tasks for the searched heap, because its time grows with the square."""
+"""The most tasks with which the searched heap is measured. Its time grows with their square."""
 
 
 def takes_part(name: str, count: int) -> bool:
@@ -209,11 +216,11 @@ def takes_part(name: str, count: int) -> bool:
 def time_insert_and_cancel(
     make: Callable[[Clock], Contestant], delays_ms: Sequence[int]
 ) -> tuple[float, float]:
-    """Return the CPU ns for each insert and each cancel.
+    """Return the CPU time in ns for each insert and for each cancel.
 
-    `len(delays_ms)` tasks are inserted, then cancelled in the same order. A last turn, in which a
-    timer may drop its dead entries, belongs to the cancels. The operations exist before, because a
-    server has its requests anyway.
+    `len(delays_ms)` tasks are inserted, and then cancelled in the same order. The time for cancels
+    includes a last turn, in which a timer may drop its cancelled entries. The operations are made
+    before the measurement, because a server has its requests anyway.
     """
     operations = [Operation(delay_ms) for delay_ms in delays_ms]
     contestant = make(real_clock)

@@ -1,20 +1,21 @@
-"""`kafka-edu bench trace-cost`: what the instruments cost a broker, as CPU time a request.
+"""`kafka-edu bench trace-cost`: how much more CPU time a broker needs for a request with tracing.
 
-The base is a copy of this checkout from which a script has stripped every trace call
-(`trace_stripper`). Each case is the checkout as it is, in another setting:
+The base is a copy of this checkout from which a script has removed every trace call
+(`trace_stripper`). Each case is the unchanged checkout with other settings:
 
     everything off      no ring, no recording, nobody subscribed
     as shipped          the ring, level state
     hops to a file      the broker records at level hops
     dashboard attached  one dashboard in a terminal, at 1,000 records a second
 
-Base and case run in pairs that take turns: base, case; case, base; … One pair gives one ratio of
-CPU seconds a request. The result is the median of the ratios with its 95 % confidence interval, by
-bootstrap. A bound holds if the upper end of the interval is below it.
+Base and case run in pairs, in alternating order: base, case; case, base; … Each pair gives one
+ratio of the CPU times for a request. The result is the median of the ratios with its 95 %
+confidence interval, by bootstrap. A limit holds if the upper end of the interval is below it.
 
-A request is a produce of one record, acks=1, over eight connections, as in `bench throughput`. CPU
-time is what the scheduler has counted for all threads of the broker, in nanoseconds. The clusters
-stay up through the whole benchmark, each with one broker, and are idle while another is measured.
+A request is a produce request of one record, acks=1, over eight connections, as in
+`bench throughput`. CPU time is what the scheduler has counted for all threads of the broker, in ns.
+The clusters stay up during the whole benchmark, each with one broker. They are idle while another
+is measured.
 """
 
 import argparse
@@ -65,7 +66,7 @@ OFF, SHIPPED, HOPS, DASHBOARD = (
 )
 BOUNDS: Final = {OFF: 0.02, SHIPPED: 0.05, HOPS: 0.25, DASHBOARD: 0.05}
 OF_ITSELF: Final = 0.15
-"""The dashboard's own share of one core."""
+"""Limit for the share of one core that the dashboard itself uses."""
 RING_OFF: Final = ("edu.trace.ring.bytes=0",)
 
 
@@ -94,7 +95,7 @@ def bootstrap(values: Sequence[float], resamples: int = RESAMPLES) -> Interval:
 
 
 def cpu_ns(pid: int) -> int:
-    """Return the CPU time of all threads of a process. Raises OSError if it is gone."""
+    """Return the CPU time of all threads of a process in ns. Raises OSError if it has ended."""
     total = 0
     for task in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(FileNotFoundError):  # a thread that has just ended
@@ -103,7 +104,7 @@ def cpu_ns(pid: int) -> int:
 
 
 class Side(NamedTuple):
-    """A cluster of one broker, out of one tree, in one setting."""
+    """A cluster of one broker that runs from one checkout with given settings."""
 
     name: str
     tree: Path
@@ -111,7 +112,10 @@ class Side(NamedTuple):
     props: tuple[str, ...] = ()
 
     def run(self, *words: str) -> None:
-        """Run `kafka-edu` out of the side's tree. Raises RuntimeError with what it said."""
+        """Run a `kafka-edu` command of this checkout.
+
+        Raises RuntimeError with its output if it fails.
+        """
         ran = subprocess.run(
             [sys.executable, "-m", "kafka_edu", *words],
             cwd=self.tree,
@@ -134,7 +138,7 @@ class Side(NamedTuple):
 
     @contextlib.contextmanager
     def up(self) -> "Iterator[Running]":
-        """Start the cluster, and stop it at the end of the block."""
+        """Start the cluster. Yield it as a Running object, and stop it at the end of the block."""
         self.home.mkdir(parents=True, exist_ok=True)
         answer = self.home / "up.json"
         settings = [word for prop in self.props for word in ("--prop", prop)]
@@ -149,7 +153,7 @@ class Side(NamedTuple):
 
 
 class Running(NamedTuple):
-    """A side that is up."""
+    """A Side whose cluster is up."""
 
     side: Side
     bootstrap: str
@@ -157,7 +161,10 @@ class Running(NamedTuple):
     leaders: list[tuple[str, int]]
 
     def cpu_us_a_request(self, seconds: float) -> float:
-        """Send requests as fast as the broker answers; return its CPU time for each."""
+        """Send requests as fast as the broker answers.
+
+        Return its CPU time for each request in µs.
+        """
         before = cpu_ns(self.pid)
         began = time.perf_counter()
         rate = request_rate(self.leaders, TOPIC, acks=1, seconds=seconds)
@@ -165,7 +172,10 @@ class Running(NamedTuple):
         return (cpu_ns(self.pid) - before) / 1000 / requests
 
     def cpu_us_a_record(self, seconds: float) -> float:
-        """Send RECORDS_PER_SECOND, one record a request; return the broker's CPU for each."""
+        """Send RECORDS_PER_SECOND records a second, one in each request.
+
+        Return the broker's CPU time for each record in µs.
+        """
         producer = Producer(
             {"bootstrap.servers": self.bootstrap, "acks": "1", "linger.ms": 0, "log_level": 0}
         )
@@ -184,7 +194,10 @@ class Running(NamedTuple):
 
 @contextlib.contextmanager
 def dashboard(running: Running) -> Iterator[int]:
-    """Run a dashboard in a terminal of 120 × 40 for the length of the block. Yields its pid."""
+    """Run a dashboard in a terminal of 120 × 40 characters during the block.
+
+    Yield its process id.
+    """
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(running.side.tree)
@@ -212,7 +225,10 @@ def dashboard(running: Running) -> Iterator[int]:
 
 
 def pairs_of(base: Running, case: Running, count: int) -> list[float]:
-    """Return the ratio of CPU times a request, less one, of each pair."""
+    """Measure `count` pairs.
+
+    Return the ratio of the CPU times for a request, minus 1, of each pair.
+    """
     for running in (base, case):
         running.cpu_us_a_request(WARM_UP_SECONDS)
     ratios = []
@@ -225,7 +241,10 @@ def pairs_of(base: Running, case: Running, count: int) -> list[float]:
 
 
 def dashboard_pairs(base: Running, case: Running, count: int) -> tuple[list[float], list[float]]:
-    """Return the ratios, and the dashboard's share of one core in each pair."""
+    """Measure `count` pairs with a dashboard attached to the case.
+
+    Return the ratios, and the share of one core that the dashboard used in each pair.
+    """
     ratios, shares = [], []
     with dashboard(case) as pid:
         for running in (base, case):

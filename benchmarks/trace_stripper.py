@@ -1,9 +1,10 @@
-"""Copy this checkout without its tracing: the base of `bench trace-cost`.
+"""Copy this checkout without its tracing. The copy is the base of `bench trace-cost`.
 
-A part emits by `if self._trace: self._trace(Event(...))`. The script rewrites the syntax tree of
-each module as if there were no tracer: tests of a tracer are decided, calls of it are cut out with
-the events that they make, and blocks `with trace.because(...)` become plain blocks. What only hands
-a tracer on stays, and so does the tracing package itself, so that processes start as always.
+Code emits an event by `if self._trace: self._trace(Event(...))`. The script rewrites the syntax
+tree of each module as if there were no tracer. Conditions that test for a tracer are replaced by
+their result. Calls of a tracer are removed together with the events that they make. Blocks
+`with trace.because(...)` become plain blocks. Code that only passes a tracer to other code is kept.
+The tracing package itself is kept too, so that processes start as usual.
 
     python -m benchmarks.trace_stripper FOLDER     # writes the copy there
 """
@@ -18,9 +19,9 @@ from typing import Final, TypeVar
 from kafka_edu.common.python_process import checkout
 
 NAMES: Final = frozenset({"trace", "_trace"})
-"""A variable or attribute with such a name is a tracer or None."""
+"""A variable or attribute with one of these names is a tracer or None."""
 NOT_STRIPPED: Final = frozenset({"trace", "instruments", "sim", "cli", "learner", "tools", "spark"})
-"""Packages of kafka_edu that no broker runs on a request's way."""
+"""Packages of kafka_edu whose code does not run when a broker handles a request."""
 COPIED: Final = (
     "kafka_edu",
     "tui",
@@ -37,7 +38,7 @@ N = TypeVar("N", bound=ast.AST)
 
 
 def is_tracer(node: ast.AST) -> bool:
-    """Return whether an expression is a tracer or None, by its name."""
+    """Return whether the name of an expression says that it is a tracer or None."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name in NAMES
@@ -45,7 +46,10 @@ def is_tracer(node: ast.AST) -> bool:
 
 
 def decided(test: ast.expr) -> bool | None:
-    """Return what a test is when there is no tracer; None if it does not depend on one."""
+    """Return the value of a condition if there is no tracer.
+
+    Return None if the condition does not depend on a tracer.
+    """
     match test:
         case ast.Name() | ast.Attribute() if is_tracer(test):
             return False
@@ -70,7 +74,7 @@ def decided(test: ast.expr) -> bool | None:
 
 
 class Stripper(ast.NodeTransformer):
-    """Rewrites one module as if no tracer existed."""
+    """Rewrite the syntax tree of one module as if there were no tracer."""
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
         outcome = decided(node.test)
@@ -136,20 +140,20 @@ def _is_because(context: ast.expr) -> bool:
 
 
 def _whole(node: ast.AST) -> ast.AST:
-    """Return a statement whose body is not empty."""
+    """Return a statement with a body. If its body is empty, `pass` is added."""
     if isinstance(node, ast.If | ast.For | ast.FunctionDef) and not node.body:
         node.body = [ast.Pass()]
     return node
 
 
 def strip_source(source: str) -> str:
-    """Return a module's source without tracing, and without its comments."""
+    """Return the source of a module without tracing. Its comments are lost too."""
     tree = Stripper().visit(ast.parse(source))
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
 def trace_calls(source: str) -> Iterator[int]:
-    """Yield the line of each place that emits an event, or sets the cause of one."""
+    """Yield the line number of each place that emits an event or sets the cause of an event."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(func=func, lineno=line) if is_tracer(func):
@@ -160,16 +164,17 @@ def trace_calls(source: str) -> Iterator[int]:
 
 
 def broker_modules(root: Path) -> Iterator[Path]:
-    """Yield each module that is stripped."""
+    """Yield the path of each module from which tracing is removed."""
     for path in sorted((root / "kafka_edu").rglob("*.py")):
         if path.relative_to(root).parts[1] not in NOT_STRIPPED:
             yield path
 
 
 def write_stripped(folder: Path) -> int:
-    """Copy the checkout to `folder` and strip the copy. Return how many trace calls went.
+    """Copy the checkout to `folder`, and remove tracing from the copy.
 
-    Raises FileNotFoundError if this is no checkout, ValueError if a trace call remains.
+    Return the number of trace calls that were removed. Raises FileNotFoundError if this is no
+    checkout, and ValueError if a trace call remains.
     """
     root = checkout()
     if root is None:

@@ -1,8 +1,8 @@
-"""Run a program of ours in a terminal, and see from outside when it answers a key.
+"""Run a kafka-edu program in a terminal, and measure from outside when it answers a key.
 
-Nothing here believes what the program says about itself. A key is answered when the terminal has
-got a text that only the new picture has. What happens inside the terminal, 10 ms or so, is left
-out.
+What the program says about itself is not used. A key is answered when the terminal has received a
+text that only the new picture contains. The time that a terminal needs to draw, about 10 ms, is not
+measured.
 """
 
 import contextlib
@@ -19,22 +19,23 @@ from pathlib import Path
 from typing import Final
 
 SIZE: Final = (45, 150)
-"""Rows and columns. The footer of each screen fits."""
+"""Rows and columns. The footer of each screen fits into this width."""
 _CONTROL: Final = re.compile(rb"\x1b(\[[0-9;?<>=]*[a-zA-Z]|[^\[])")
-#: As `kafka_edu.common.words.duration` says it: 1.4 s, 12 min 05 s, 2 h 07 min.
+#: A duration in the format of `kafka_edu.common.words.duration`: 1.4 s, 12 min 05 s, 2 h 07 min.
 _LATE: Final = re.compile(
     r"▶ (?:live|(?:(\d+) h )?(?:(\d+) min ?)?(?:([\d.]+) s ?)?(?:(\d+) ms ?)?late)"
 )
 
 
 def plain(data: bytes) -> str:
-    """Return what a terminal would show of these bytes, without places and colours."""
+    """Return the text that a terminal would show, without positions and colours."""
     return _CONTROL.sub(b"", data).decode("utf-8", "replace")
 
 
 def lateness_said(shown: str) -> float | None:
-    """Return how late the last status line in a text says that it is, in s; None without one. It
-    says "live" up to 2 s.
+    """Return the lateness in s that the last status line in the text says.
+
+    Return None if there is no status line. The line says "live" up to 2 s, which counts as 0.
     """
     said = list(_LATE.finditer(shown))
     if not said:
@@ -44,7 +45,7 @@ def lateness_said(shown: str) -> float | None:
 
 
 class WatchedTerminal:
-    """A program in a terminal of its own. `close` ends it."""
+    """A program in its own terminal. `close` ends the program."""
 
     def __init__(self, command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
         self.pid, self._descriptor = pty.fork()
@@ -76,19 +77,21 @@ class WatchedTerminal:
                 return
 
     def since(self, moment_s: float) -> str:
-        """Return what came after a moment."""
+        """Return the text that the program wrote after this moment."""
         with self._changed:
             return plain(b"".join(data for at, data in self._came if at >= moment_s))
 
     @property
     def last_s(self) -> float:
-        """When something came last, on the monotonic clock; 0 if nothing did."""
+        """Time of the program's last output, in s of the monotonic clock. 0 if there is none."""
         with self._changed:
             return self._came[-1][0] if self._came else 0.0
 
     def wait_for(self, text: str, since_s: float, patience_s: float) -> float | None:
-        """Return when `text` had come, on the monotonic clock. None: it did not come in that time,
-        or the program has ended.
+        """Wait for `text` in the output after `since_s`.
+
+        Return when it came, on the monotonic clock. Return None if it does not come within
+        `patience_s` seconds or the program ends before.
         """
         end_s = time.monotonic() + patience_s
         with self._changed:
@@ -102,19 +105,25 @@ class WatchedTerminal:
                 self._changed.wait(left_s)
 
     def press(self, key: str) -> float:
-        """Send a key, and return when that was."""
+        """Send a key to the program. Return the time, in s of the monotonic clock."""
         pressed_s = time.monotonic()
         os.write(self._descriptor, key.encode())
         return pressed_s
 
     def time_key(self, key: str, answer: str, patience_s: float) -> float | None:
-        """Return how long it took until `answer` came, in s; None if it did not."""
+        """Press a key.
+
+        Return the seconds until the text `answer` came, or None if it did not come.
+        """
         pressed_s = self.press(key)
         came_s = self.wait_for(answer, pressed_s, patience_s)
         return came_s - pressed_s if came_s is not None else None
 
     def wait_end(self, patience_s: float) -> int | None:
-        """Return the exit code; None if it has not ended by then."""
+        """Wait until the program ends, and return its exit code.
+
+        Return None if it does not end within `patience_s` seconds.
+        """
         end_s = time.monotonic() + patience_s
         while time.monotonic() < end_s:
             try:
@@ -128,7 +137,7 @@ class WatchedTerminal:
         return None
 
     def close(self) -> None:
-        """Kill it if it still runs."""
+        """Kill the program if it still runs."""
         if self.pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, 9)

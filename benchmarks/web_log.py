@@ -1,8 +1,8 @@
-"""`kafka-edu bench web-log`: the speed of the web log's generator, with its truth.
+"""`kafka-edu bench web-log`: how fast the generator makes a web log and counts its statistics.
 
-One core makes the lines in memory. The peer is Python's own formatting, which makes the text of the
-same lines one by one. Different lines are counted in a second pass, which is not timed. Each figure
-is the best of several runs, in CPU time.
+One core makes the lines in memory. The comparison is Python's own formatting, which makes the text
+of the same lines one by one. The number of different lines is counted in a second pass, which is
+not timed. Each figure is the best of several runs, in CPU time.
 """
 
 import argparse
@@ -29,7 +29,7 @@ DIFFERENT = 0.99
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it ran, whether or not the targets hold."""
+    """Run the benchmark. Return 0 when it has run, even if targets do not hold."""
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--lines", type=int, default=LINES, metavar="N")
@@ -55,7 +55,10 @@ def main(argv: list[str]) -> int:
 
 
 def _make(lines: int) -> tuple[float, int]:
-    """Return the CPU seconds, with the building of tables and all of the truth, and the bytes."""
+    """Make the lines. Return the CPU seconds and the number of bytes.
+
+    The time includes building the tables and counting all statistics.
+    """
     began = time.process_time()
     generator = LogGenerator(LogSettings(seed=1))
     size = 0
@@ -66,7 +69,7 @@ def _make(lines: int) -> tuple[float, int]:
 
 
 def _different(lines: int) -> int:
-    """Return how many lines are different. A digest of 8 bytes stands for each line."""
+    """Return the number of different lines. Lines are compared by a digest of 8 bytes."""
     generator = LogGenerator(LogSettings(seed=1))
     seen: set[bytes] = set()
     while (left := lines - generator.truth.lines) > 0:
@@ -78,7 +81,7 @@ def _different(lines: int) -> int:
 def _peer(lines: int) -> float:
     """Return the CPU seconds that Python's own formatting needs for the text of `lines` lines.
 
-    Raises AssertionError if it gives other bytes.
+    Raises AssertionError if its bytes differ from the generator's.
     """
     generator = LogGenerator(LogSettings(seed=1, has_bad_lines=False))
     block = generator.next_block(lines)

@@ -1,19 +1,21 @@
-"""`kafka-edu bench zk-pipeline`: the gain from many requests to ZooKeeper in flight, for a
-controller that reads and writes partition states.
+"""`kafka-edu bench zk-pipeline`: how much time is saved by many ZooKeeper requests in flight.
+
+The requests are those with which a controller reads and writes partition states. They are compared
+with requests that are sent one by one.
 
 One Apache ZooKeeper has the state znodes of 5,000 partitions. Our client reads and writes all of
 them with 1, 10, 100 and 1,000 requests in flight. Each write is a multi that checks
 /controller_epoch, as every write of the controller is. Plain kazoo does the same one by one, as its
-users would: `get`, and a transaction of `check` and `set_data`. Rounds are interleaved, and figures
-are medians.
+users would: `get`, and a transaction of `check` and `set_data`. The ways are measured in turn in
+each round, and figures are medians of the rounds.
 
-One by one, a request costs a round trip: four changes of thread, two of process, the server's work,
-and for a write the fsync of its log. Requests that are in flight together share these. What is left
-is CPU. So next to the wall time, the figures give the CPU time of the client and of the server for
-a request.
+One by one, a request costs a round trip: four changes of thread, two changes of process, the
+server's work, and for a write the fsync of its log. Requests that are in flight at the same time
+share these costs. What remains for each request is CPU time. So the figures give the CPU time of
+the client and of the server for a request, besides the wall time.
 
-FILE is written again after every round. When a round fails no target holds, whatever the rounds
-before it gave.
+After every round, FILE is written again. If a round fails, no target holds, even if the rounds
+before it were good.
 """
 
 import argparse
@@ -54,7 +56,7 @@ HELP = (
 PARTITIONS: Final = 5_000
 IN_FLIGHT: Final = (1, 10, 100, 1_000)
 OUR_DEFAULT: Final = 1_000
-"""zookeeper.max.in.flight.requests; Kafka's is 10."""
+"""The default of zookeeper.max.in.flight.requests in kafka-edu. Kafka's default is 10."""
 PLAIN: Final = "plain kazoo"
 TIMES_FASTER: Final = 3.0
 SESSION_MS: Final = 30_000
@@ -65,10 +67,10 @@ TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
 
 
 class Incomplete(Exception):
-    """Not all states were read or written, so the cost of all of them is not known."""
+    """Not all states were read or written, so their total cost is unknown."""
 
 
-#: What may go wrong in a round without being a bug of the benchmark.
+#: Exceptions that a round may end with although the benchmark has no bug.
 FAILURES: Final = (Incomplete, KazooException, KazooTimeoutError, ConnectionError, TimeoutError)
 
 
@@ -81,7 +83,7 @@ class Cost(NamedTuple):
 
 
 class Clock:
-    """Takes the three times around a measurement."""
+    """Measure three times of a block: wall time, and CPU time of the client and of the server."""
 
     def __init__(self, server_pid: int, requests: int) -> None:
         self._pid = server_pid
@@ -101,9 +103,7 @@ class Clock:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the user and system time of another process so far, or 0 where /proc does not
-    give it.
-    """
+    """Return another process's user and system time so far, in s. 0 if /proc does not have it."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -112,7 +112,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 Found = dict[str, dict[str, list[Cost]]]
-"""Read or write → way → a cost each round."""
+""""read" or "write" → way → one cost for each round."""
 
 
 def partitions_of(count: int) -> list[TopicPartition]:
@@ -120,7 +120,7 @@ def partitions_of(count: int) -> list[TopicPartition]:
 
 
 async def prepare(connect: str, count: int) -> None:
-    """Make /controller_epoch and the state znodes, all led by broker 1."""
+    """Create /controller_epoch and the state znodes. Broker 1 leads all partitions."""
     zk = KafkaZkClient(
         KazooZkClient(connect, SESSION_MS),
         SystemTime(),
@@ -137,7 +137,10 @@ async def prepare(connect: str, count: int) -> None:
 
 
 async def our_client(connect: str, in_flight: int, count: int, clock: Clock) -> tuple[Cost, Cost]:
-    """Return the costs (read, write) of all states with `in_flight` requests in flight."""
+    """Read and write all states with `in_flight` requests in flight.
+
+    Return the two costs of a request.
+    """
     zk = KafkaZkClient(
         KazooZkClient(connect, SESSION_MS),
         SystemTime(),
@@ -163,7 +166,10 @@ async def our_client(connect: str, in_flight: int, count: int, clock: Clock) -> 
 
 
 def plain_kazoo(connect: str, count: int, clock: Clock) -> tuple[Cost, Cost]:
-    """Return the costs (read, write) of all states, each awaited before the next."""
+    """Read and write all states with kazoo, one after the other.
+
+    Return the two costs of a request.
+    """
     client = KazooClient(connect)
     client.start()
     paths = [TopicPartitionStateZNode.path(tp) for tp in partitions_of(count)]
@@ -187,7 +193,7 @@ Way = Callable[[Clock], tuple[Cost, Cost]]
 
 
 def ways_to(connect: str, count: int) -> dict[str, Way]:
-    """Return all ways to read and write so many states, by name."""
+    """Return name → function, for all ways to read and write `count` states."""
     ways: dict[str, Way] = {PLAIN: lambda clock: plain_kazoo(connect, count, clock)}
     for n in IN_FLIGHT:
         ways[f"{n} in flight"] = lambda clock, n=n: asyncio.run(
@@ -197,8 +203,9 @@ def ways_to(connect: str, count: int) -> dict[str, Way]:
 
 
 def measure(ways: Mapping[str, Way], clock: Clock, rounds: int) -> Iterator[Found]:
-    """Measure all ways in turn, after one round that does not count. Yield the results so far after
-    each round.
+    """Measure all ways in turn. After each round, yield the results so far.
+
+    The first round does not count.
     """
     found: Found = {"read": {way: [] for way in ways}, "write": {way: [] for way in ways}}
     for i in range(rounds + 1):
@@ -211,8 +218,9 @@ def measure(ways: Mapping[str, Way], clock: Clock, rounds: int) -> Iterator[Foun
 
 
 def report_of(found: Found, failed: bool = False) -> Report:
-    """Report the curve: requests/s and the costs of each way, and how much faster it is than plain
-    kazoo one by one.
+    """Report requests/s and the costs of each way.
+
+    Also report how much faster each way is than plain kazoo, which works one by one.
     """
     report = Report(NAME)
     for kind in ("read", "write"):
@@ -242,8 +250,9 @@ def median_of(costs: Sequence[Cost]) -> Cost:
 
 
 def main(argv: list[str]) -> int:
-    """Run the benchmark. Return 0 when it ran, whether or not the targets hold, 1 when a round
-    failed, and 2 when it cannot run here.
+    """Run the benchmark. Return 0 when it has run, even if targets do not hold.
+
+    Return 1 if a round failed, and 2 if it cannot run on this machine.
     """
     parser = argparse.ArgumentParser(prog=command_line(f"bench {NAME}"), description=HELP)
     parser.add_argument("--json", metavar="FILE", help="written anew after every round")

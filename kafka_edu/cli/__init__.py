@@ -1,1 +1,1 @@
-"""The command line: the command table, demos, benchmarks, the soak and the doctor."""
+"""The command line: table of commands, demos, benchmarks, soak test and doctor."""

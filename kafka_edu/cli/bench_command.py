@@ -1,7 +1,7 @@
-"""Benchmarks, each compared with a named peer.
+"""Run a benchmark, which compares kafka-edu with another program such as Apache Kafka.
 
 A benchmark is a module of the package `benchmarks` with the constants NAME and HELP and a function
-`main(argv: list[str]) -> int`. The other modules there are its helpers.
+`main(argv: list[str]) -> int`. The other modules of that package are helpers.
 """
 
 import ast
@@ -17,7 +17,10 @@ from kafka_edu.cli.command_table import BENCHMARKS, read_group
 
 
 class Benchmark(NamedTuple):
-    """One benchmark. It is found by reading its source, not by importing it."""
+    """One benchmark.
+
+    It is found by reading the source of its module, without importing the module.
+    """
 
     name: str
     help: str
@@ -29,7 +32,7 @@ class Benchmark(NamedTuple):
 
 
 def find_benchmarks() -> dict[str, Benchmark]:
-    """Return name → benchmark, sorted by name."""
+    """Return all benchmarks by name. The names are sorted."""
     found = {}
     for entry in read_group(BENCHMARKS).values():
         if not entry.found():
@@ -48,7 +51,7 @@ def find_benchmarks() -> dict[str, Benchmark]:
 
 
 def _constants(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the named strings of a module's top level."""
+    """Yield the name and the value of each string constant at the top level of a module."""
     if not path.is_file():
         return
     for node in ast.parse(path.read_text(encoding="utf-8")).body:

@@ -45,9 +45,10 @@ def chain(
 ) -> None:
     """Show the causes of EVENT as a tree, and what followed from it.
 
-    EVENT is a process and a number, such as `b1#4711`, or a kind of event with words that it holds:
-    `LeaderElected web-1` is the last of its kind. Live, the events are those of the last minutes
-    that each process keeps; hops of fast requests are only in recordings of level hops.
+    EVENT is a process and a number, such as `b1#4711`. Or it is a kind of event and some words:
+    `LeaderElected web-1` means the last event of this kind that contains these words. In a live
+    cluster, each process keeps its events of the last minutes. The hops of fast requests are only
+    in recordings of level hops.
     """
     source = read_events(cluster, replay_files)
     try:
@@ -88,7 +89,7 @@ def _footer(source: EventSource) -> list[str]:
 
 
 def _line(line: ChainLine, first: Envelope, *, is_last: bool = False) -> list[str]:
-    """Return the line of one event, wrapped below itself where it is too long."""
+    """Return the printed lines of one event. A text that is too long goes on in the next line."""
     envelope = line.envelope
     since_ms = (envelope.mono_us - first.mono_us) / 1000
     name = event_name(envelope)

@@ -1,7 +1,7 @@
-"""The events of a client process of a cluster: a number of its own, and a server in its folder.
+"""Give a client process of a cluster its own number, and serve the events that it emits.
 
-`kafka-edu load` runs everything in one loop, and uses `client_number` alone. A process whose main
-thread belongs to something else, such as Spark, emits over `client_trace`.
+`kafka-edu load` runs everything in one event loop, and uses only `client_number`. A process whose
+main thread belongs to another library, such as Spark, emits its events with `client_trace`.
 """
 
 import asyncio
@@ -20,22 +20,24 @@ from kafka_edu.trace.socket_sink import EventServer
 from kafka_edu.trace.trace_ring import SMALL_BYTES
 from kafka_edu.trace.tracer import Tracer
 
-#: So many clients with events may run on one cluster at a time.
+#: The most client processes with events that can run on one cluster at the same time.
 MAX_CLIENTS: Final = 16
-#: The events of the end leave with the next tick of the server.
+#: Seconds to wait at the end, so that the server can still send the last events.
 LAST_EVENTS_S: Final = 0.15
 
 
 class NoClientNumber(Exception):
-    """All numbers are taken, or the cluster's folder cannot be written. The message says what to
-    do.
+    """No number is free, or the cluster's folder cannot be written.
+
+    The message says what the user can do.
     """
 
 
 @contextlib.contextmanager
 def client_number(folder: ClusterFolder) -> Iterator[int]:
-    """Take the first free number of a client of this cluster, and free it at the end. Raises
-    NoClientNumber.
+    """Reserve the first free client number of this cluster, and free it at the end of the block.
+
+    Raises NoClientNumber if no number can be reserved.
     """
     for number in range(1, MAX_CLIENTS + 1):
         path = folder.client(number)
@@ -64,8 +66,10 @@ def client_number(folder: ClusterFolder) -> Iterator[int]:
 
 @contextlib.contextmanager
 def client_trace(folder: ClusterFolder) -> Iterator[Callable[[Event], None]]:
-    """Serve events of this process from a thread. Yield the function that emits one; any thread
-    may call it. Raises NoClientNumber.
+    """Serve the events of this process from a thread during the block.
+
+    Yield the function `emit(event)`. Any thread may call that function. Raises NoClientNumber if no
+    client number is free.
     """
     with client_number(folder) as number:
         clock = SystemTime()

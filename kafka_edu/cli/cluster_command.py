@@ -56,7 +56,7 @@ def _cluster_option(command: _Command) -> _Command:
 
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
-    """Turn a ClusterError into a message to the user, without a traceback."""
+    """Show a ClusterError of the block as a message to the user, without a traceback."""
     try:
         yield
     except ClusterError as error:
@@ -64,14 +64,20 @@ def _told() -> Iterator[None]:
 
 
 def _progress(text: str) -> contextlib.AbstractContextManager[object]:
-    """Show a spinner. rich is imported here because the brokers start while `up` imports it."""
+    """Show a spinner with this text during the block.
+
+    rich is imported only in this function, so `up` imports it while the brokers start.
+    """
     from rich.console import Console
 
     return Console(stderr=True).status(text)
 
 
 def parse_setting(text: str) -> tuple[str, str]:
-    """Parse `key=value`. Raises click's BadParameter."""
+    """Split the text `key=value` into key and value.
+
+    Raises click's BadParameter if it has no `=`.
+    """
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise click.BadParameter(f"'{text}' is not KEY=VALUE")
@@ -79,7 +85,10 @@ def parse_setting(text: str) -> tuple[str, str]:
 
 
 def parse_broker_setting(text: str) -> tuple[int, str, str]:
-    """Parse `id:key=value`. Raises click's BadParameter."""
+    """Split the text `id:key=value` into broker id, key and value.
+
+    Raises click's BadParameter if the text has another form.
+    """
     broker, colon, rest = text.partition(":")
     if not colon or not broker.strip().isdigit():
         raise click.BadParameter(f"'{text}' is not ID:KEY=VALUE")
@@ -178,9 +187,9 @@ def up(
     with_relays: bool | None,
     json_file: Path | None,
 ) -> None:
-    """Start a cluster and return when it is ready; it stays up until `down`.
+    """Start a cluster and return when it is ready. It stays up until `down`.
 
-    Without options it starts as it was when it was last up, with its topics and records.
+    Without options, the cluster starts with the same settings, topics and records as last time.
     """
     began = time.monotonic()
     wish = _wish(brokers, port, zookeeper, zookeepers, api_level, props, broker_props, with_relays)
@@ -217,7 +226,7 @@ def up(
 @_cluster_option
 @_json_option
 def status(name: str, json_file: Path | None) -> None:
-    """Show the state of a cluster, and the names of the others.
+    """Show the state of a cluster, and the names of the other clusters.
 
     ♛ marks the controller, according to the Metadata of the running brokers.
     """
@@ -255,7 +264,7 @@ def status(name: str, json_file: Path | None) -> None:
 )
 @click.option("--all", "all_", is_flag=True, help="Every cluster of this user.")
 def down(name: str, delete: bool, all_: bool) -> None:
-    """Stop a cluster, brokers by controlled shutdown; `up` starts it again."""
+    """Stop a cluster. Its brokers end by controlled shutdown. `up` starts the cluster again."""
     for each in cluster_names() if all_ else [name]:
         with _told():
             folder = _folder(each)
@@ -273,10 +282,10 @@ def down(name: str, delete: bool, all_: bool) -> None:
 @cluster.command()
 @_cluster_option
 def fresh(name: str) -> None:
-    """Put a good cluster in the place of a broken one.
+    """Replace a broken cluster with a new one.
 
-    Its topics, records and settings are removed; its ports and its number of brokers stay. Nothing
-    else is touched: not other clusters, and not your work in the exercises.
+    The topics, records and settings of the cluster are removed. Its ports and its number of brokers
+    stay. Other clusters and your work in the exercises are not changed.
     """
     with _told():
         folder = _folder(name)
@@ -294,7 +303,7 @@ def fresh(name: str) -> None:
 
 
 def _clear(folder: ClusterFolder) -> None:
-    """Stop the cluster and remove everything of it but what is remembered of its ports."""
+    """Stop the cluster and delete its folder, except for the file that holds its ports."""
     try:
         remembered = ClusterSpec.load(folder)
     except ClusterSpecError:
@@ -332,7 +341,7 @@ def _act_command(action: str, help_: str) -> Callable[[str, str], None]:
 
 
 def _show_repairs(name: str, brokers: Sequence[int]) -> None:
-    """Show a line for each of these brokers that has repaired damaged logs at its start."""
+    """Print a line for each of these brokers that repaired damaged logs when it started."""
     lines = repair_lines(_folder(name), brokers)
     for line in lines:
         click.echo(f"⚠ {line}")
@@ -347,7 +356,7 @@ def _show_repairs(name: str, brokers: Sequence[int]) -> None:
 def act(name: str, action: str | None, words: tuple[str, ...]) -> None:
     """Do something to a cluster: expire a session, cut a link, move a partition …
 
-    Without an act it lists all of them, with the values that each takes.
+    Without an ACT, the command lists all acts with the values that each act takes.
     """
     if action is None:
         for each in ACTS.values():
@@ -370,11 +379,12 @@ def act(name: str, action: str | None, words: tuple[str, ...]) -> None:
 
 
 def _wait_for_start(found: Cluster, target: Source) -> str:
-    """Wait until a broker is ready, or a server of an ensemble, or the cluster after the start of
-    its one ZooKeeper server. Return in words what is not well yet, such as brokers that do not list
-    the new one; mostly this is empty.
+    """Wait until the process `target` is ready after its start.
 
-    While a process is paused that nobody can wait for, return when the process has started.
+    For a broker, wait until the other brokers list it. For a ZooKeeper server of an ensemble, wait
+    until it serves. For a single ZooKeeper server, wait until the whole cluster is ready. If a
+    paused process makes this impossible, do not wait. Return "", or a warning, for example about
+    brokers that do not list the new one.
     """
     paused = [p.source for p in found.status().processes if p.state == "paused"]
     if target.broker is not None:
@@ -410,16 +420,22 @@ def _remembered(folder: ClusterFolder) -> ClusterSpec | None:
 
 
 class Known(NamedTuple):
-    """The other brokers, as the running ones know them."""
+    """What the running brokers of a cluster know about its controller and its other brokers."""
 
     controller: int | None
-    """None if no broker answers, or if that broker has stopped and the others do not know yet."""
+    """Id of the controller.
+
+    None if no broker answers, or if they name a broker that has stopped.
+    """
     guests: Mapping[int, int]
-    """Id → port of the brokers that are registered, and that the supervisor did not start."""
+    """Id → port of the registered brokers that the supervisor did not start."""
 
 
 def _known(status: ClusterStatus) -> Known:
-    """Ask the running brokers."""
+    """Ask the running brokers for the controller and for guests.
+
+    A guest is a broker that the supervisor did not start.
+    """
     from kafka_edu.common.socket_transport import SocketTransport
     from kafka_edu.supervisor.readiness import answers_of
 
@@ -434,7 +450,7 @@ def _known(status: ClusterStatus) -> Known:
 
 
 def controller_mark(ascii_only: bool) -> str:
-    """Return the mark after the controller's name."""
+    """Return the text that marks the controller in a list of brokers: ♛, or a word in ASCII."""
     return " (controller)" if ascii_only else " ♛"
 
 

@@ -1,9 +1,10 @@
 """The table of commands: the entry-point group `kafka_edu.commands` of pyproject.toml.
 
-After an installation Python's package metadata holds the table, and other packages can add to it. A
-checkout has no metadata, so the same table is read from pyproject.toml itself. kafka_edu therefore
-imports none of the packages that bring commands (dashboard, chapters, exercises). A command costs
-nothing until it is called: even for its line of help, its module is found and not imported.
+After an installation, Python's package metadata holds this table, and other packages can add
+commands to it. A checkout has no metadata, so the same table is read from pyproject.toml. Therefore
+kafka_edu imports none of the packages that contain commands (dashboard, chapters, exercises). A
+module with a command is imported only when the command is called. For the list of commands, the
+module's docstring is read from its source file.
 """
 
 import ast
@@ -23,19 +24,22 @@ DEMOS: Final = "kafka_edu.demos"
 
 
 class CommandEntry(NamedTuple):
-    """The place of a command."""
+    """One row of the table: the module and the attribute of a command."""
 
     name: str
     module: str
     attribute: str
-    """The click command in that module. Empty if the entry names only a package."""
+    """Name of the click command in the module. Empty if the row names only a package."""
 
     def found(self) -> bool:
-        """Return whether the module is installed. Imports only its parent packages."""
+        """Return whether the module is installed.
+
+        This imports only the packages above the module.
+        """
         return _find(self.module) is not None
 
     def help_line(self) -> str:
-        """Return the first paragraph of the module's docstring, or what is wrong."""
+        """Return the first paragraph of the module's docstring, or a note if it is missing."""
         spec = _find(self.module)
         if spec is None or spec.origin is None:
             return "(not in this installation)"
@@ -43,8 +47,9 @@ class CommandEntry(NamedTuple):
         return " ".join(docstring.partition("\n\n")[0].split()) if docstring else ""
 
     def load(self) -> object:
-        """Import the module and return the command. Raises ImportError if the module or the
-        attribute is missing.
+        """Import the module, and return the command.
+
+        Raises ImportError if the module or the attribute is missing.
         """
         module = importlib.import_module(self.module)
         if not self.attribute:
@@ -63,7 +68,10 @@ def _find(module: str) -> ModuleSpec | None:
 
 
 def read_group(group: str) -> dict[str, CommandEntry]:
-    """Return name → entry, in the table's order in a checkout, by name otherwise."""
+    """Return the commands or demos of an entry-point group by name.
+
+    In a checkout they have the order of pyproject.toml. Otherwise they are sorted by name.
+    """
     folder = checkout()
     rows = (
         _from_pyproject(folder / "pyproject.toml", group)
@@ -88,8 +96,9 @@ def _from_metadata(group: str) -> dict[str, str]:
 
 
 def _from_pyproject(path: Path, group: str) -> dict[str, str]:
-    """Read the table, and turn the package names of the wheel back into the folders of the
-    checkout.
+    """Read an entry-point group from pyproject.toml.
+
+    The installed package names are replaced by the folders that hold these packages in a checkout.
     """
     with path.open("rb") as file:
         document = tomllib.load(file)

@@ -1,7 +1,7 @@
-"""Watch a cluster through one of its hard moments: a leader killed, a disk lost, and more.
+"""Watch a cluster in a difficult moment: a leader is killed, a disk is lost, and more.
 
-Each demo belongs to a chapter and lies in that chapter's folder. The entry-point group
-`kafka_edu.demos` of pyproject.toml names them. So this package imports none of them before one is
+Each demo belongs to a chapter and is a file in that chapter's folder. The entry-point group
+`kafka_edu.demos` of pyproject.toml lists the demos. So this package imports a demo only when it is
 called.
 """
 
@@ -11,12 +11,15 @@ import click
 
 from kafka_edu.cli.command_table import DEMOS, read_group
 
-#: The demo that runs without a name. It is the first command of the README.
+#: The demo that runs if no name is given. The README starts with this command.
 FIRST: Final = "web-log"
 
 
 class DemoGroup(click.Group):
-    """The demos of the table `kafka_edu.demos`. Options without a name go to the first demo."""
+    """The command group of the demos in `kafka_edu.demos`.
+
+    Options without a name go to `web-log`.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or (args[0].startswith("-") and args[0] not in self.get_help_option_names(ctx)):
@@ -36,8 +39,8 @@ class DemoGroup(click.Group):
 
 @click.group(cls=DemoGroup)
 def demo() -> None:
-    """Run the demo COMMAND, or web-log without a name.
+    """Run the demo COMMAND. Without a name, run web-log.
 
-    web-log streams a web log through three brokers, kills a leader with -9, and shows that no acked
-    record is lost. `demo web-log --help` shows its options.
+    web-log streams a web log through three brokers, kills a leader with SIGKILL, and shows that no
+    acked record is lost. `demo web-log --help` shows its options.
     """

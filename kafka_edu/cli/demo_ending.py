@@ -1,8 +1,8 @@
-"""The end of a demo that cannot go on: what happened, why, and what to do.
+"""Explain the end of a demo that cannot go on: what happened, why, and what the user can do.
 
-`ends_in_sentences` is the one boundary for the errors that the world causes: a cluster that does
-not come up, a client that gives up, a full disk, Ctrl-C. An error of another kind is a bug of the
-demo. It passes, and its traceback shows where it is.
+`ends_in_sentences` handles the errors that do not come from a bug: a cluster that does not start, a
+client that gives up, a full disk, Ctrl-C. Every other error is a bug of the demo. It is not caught,
+and its traceback shows where the bug is.
 """
 
 import contextlib
@@ -32,14 +32,17 @@ _TOO_MANY_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 class Failure(NamedTuple):
-    """Why a demo could not go on."""
+    """The reason why a demo could not go on, and what the user can do about it."""
 
     why: str
     what_to_do: str
 
 
 def _known_errors() -> tuple[type[BaseException], ...]:
-    """Return the errors that the world causes. Clients that were not imported raised none."""
+    """Return the exception classes that are not bugs of the demo.
+
+    Classes of client libraries are included only if the library has been imported.
+    """
     found: list[type[BaseException]] = [
         ClusterError,
         AdminTimeoutError,
@@ -66,7 +69,10 @@ def _known_errors() -> tuple[type[BaseException], ...]:
 
 
 def failure_of(error: BaseException, name: str) -> Failure:
-    """Return why an error of `_known_errors` ended the demo `name`, and what to do."""
+    """Return why the demo `name` ended with this error, and what the user can do.
+
+    The error has one of the types that `_known_errors` returns.
+    """
     again = command_line(f"demo {name}")
     match error:
         case Standstill(full_disk=folder) if folder:
@@ -122,9 +128,10 @@ def _no_space(place: str, again: str) -> Failure:
 
 @contextlib.contextmanager
 def ends_in_sentences(name: str) -> Iterator[None]:
-    """End the demo `name` with three sentences and the exit code 1 if it cannot go on.
+    """If the block cannot go on, end the demo `name` with three sentences and exit code 1.
 
-    Ctrl-C gets its sentences too and passes, because the command line ends with its own exit code.
+    After Ctrl-C the sentences are printed too, and KeyboardInterrupt goes on to the command line,
+    which has its own exit code for it.
     """
     try:
         yield

@@ -1,6 +1,4 @@
-"""The common part of demos that run on their own clusters: options, the final report, the exit
-code, the pace.
-"""
+"""Common parts of demos that start their own cluster: options, report, exit code, waiting."""
 
 import functools
 import time
@@ -34,19 +32,23 @@ json_option: Final = click.option(
 
 
 def rate_option(most: int, meaning: str = "Records a second.") -> Callable[[Option], Option]:
-    """Return the option `--rate` of a command that sends records steadily."""
+    """Return the option `--rate` of a command that sends records at a steady rate.
+
+    `most` is the highest rate in records a second. `meaning` is the option's help text.
+    """
     return click.option(
         "--rate", type=click.IntRange(1, most), default=500, show_default=True, help=meaning
     )
 
 
 def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], click.Command]:
-    """Turn `work(console, **options) -> Report` into the demo NAME.
+    """Turn the function `work(console, **options) -> Report` into the command of the demo `name`.
 
-    The command has the options of `work` and --json FILE. It shows the report, writes it, and exits
-    with 1 if a target does not hold. With `figures` false it shows only the targets, because the
-    demo has shown the figures in a better form. The report must have an ending, which is printed
-    last. A demo that cannot go on ends in sentences too: see `ends_in_sentences`.
+    The command has the options of `work` and --json FILE. It prints the report, writes it to FILE,
+    and exits with 1 if a target does not hold. If `figures` is false, it prints only the targets,
+    because the demo has already shown the figures itself. The report must have an ending, which is
+    printed last. A demo that cannot go on prints its reason in three sentences: see
+    `ends_in_sentences`.
     """
 
     def command_of(work: Work[P]) -> click.Command:
@@ -71,8 +73,8 @@ def demo_command(name: str, *, figures: bool = True) -> Callable[[Work[P]], clic
 
 
 def wait_until(moment: float) -> None:
-    """Wait until that moment of time.monotonic(). Return at once if it has passed.
+    """Wait until time.monotonic() reaches `moment`. Return at once if that time has passed.
 
-    A story has its acts at given times, and the clients work as usual between them.
+    A demo does each of its steps at a fixed time, and the clients work on between the steps.
     """
     time.sleep(max(0.0, moment - time.monotonic()))

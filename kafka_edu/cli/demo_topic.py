@@ -1,6 +1,4 @@
-"""The topic of a demo: a replica on each of three brokers, two of which must have a record before
-it is acked.
-"""
+"""Create the topic of a demo, with three replicas and min.insync.replicas=2."""
 
 import time
 from collections.abc import Mapping
@@ -21,7 +19,7 @@ _LOOK_EVERY_S: Final = 0.1
 
 
 def admin_client(bootstrap_servers: str) -> AdminClient:
-    """Return an admin client that prints no errors, because brokers die here on purpose."""
+    """Return an admin client that prints no errors, because a demo kills brokers on purpose."""
     return AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
 
 
@@ -31,8 +29,9 @@ def create_topic(
     partitions: int,
     props: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[int, int]:
-    """Create the topic, with `props` too, and wait until it is in sync. Return partition → leader.
-    Raises ClusterError.
+    """Create the topic, and wait until all its replicas are in sync. Return partition → leader.
+
+    `props` are settings of the topic. Raises ClusterError if the topic cannot be created.
     """
     settings = {"min.insync.replicas": "2", **props}
     try:
@@ -45,9 +44,10 @@ def create_topic(
 def wait_until_in_sync(
     admin: AdminClient, topic: str, partitions: int, replicas: int = BROKERS
 ) -> dict[int, int]:
-    """Return partition → leader when every partition has a leader and all replicas in its ISR.
+    """Wait until every partition has a leader and all replicas in its ISR.
 
-    Raises Standstill, which is a ClusterError, when leaders and ISRs change no more.
+    Return partition → leader. Raises Standstill, which is a ClusterError, if the leaders and ISRs
+    stop changing before that.
     """
     progress = Progress(f"the replicas of {topic} to be in sync")
     isrs: dict[int, list[int]] = {}

@@ -1,6 +1,4 @@
-"""Look at this machine: Python, Java, ports, memory, disk, file handles, locale; each line says
-what to do.
-"""
+"""Check this machine: Python, Java, ports, memory, disk and more. Each line says what to do."""
 
 import json
 import locale
@@ -28,26 +26,26 @@ from kafka_edu.common.ports import BROKER_PORT, ZOOKEEPER_PORT
 from kafka_edu.common.python_process import command_line
 from kafka_edu.common.user_files import state_folder
 
-#: The memory of three brokers with their ZooKeeper and two clients, with room to spare.
+#: Memory in MB that three brokers, their ZooKeeper and two clients need, with some reserve.
 NEEDED_MEMORY_MB: Final = 600
 NEEDED_DISK_MB: Final = 1024
-#: A partition replica keeps three files open. This is enough for 1,000 partitions on each broker,
-#: and connections.
+#: A recommended number of open files for each process. Each partition replica keeps three files
+#: open, so this is enough for 1,000 partitions on each broker and for its connections.
 GOOD_FILE_HANDLES: Final = 4096
 LEAST_FILE_HANDLES: Final = 256
-#: The ports of the cluster `default`: ZooKeeper and three brokers.
+#: The ports of the cluster `default`: those of ZooKeeper and of three brokers.
 USUAL_PORTS: Final = (ZOOKEEPER_PORT, *range(BROKER_PORT, BROKER_PORT + 3))
 
 
 class Verdict(StrEnum):
     OK = "ok"
     NOTE = "note"
-    """It works, but something is slower, or something optional is missing."""
+    """The machine works, but something is slower, or something optional is missing."""
     BAD = "bad"
 
 
 class Finding(NamedTuple):
-    """One line of the doctor."""
+    """The result of one check. The doctor prints it as one line."""
 
     what: str
     verdict: Verdict
@@ -164,7 +162,7 @@ def check_loopback() -> Iterator[Finding]:
 
 
 def available_memory_mb() -> int | None:
-    """Return the memory available without swapping, in MB, or None if the system does not say."""
+    """Return the memory in MB that is available without swapping, or None if it is unknown."""
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():
         for line in meminfo.read_text(encoding="ascii").splitlines():
@@ -293,7 +291,7 @@ CHECKS: Final[tuple[Callable[[], Iterator[Finding]], ...]] = (
 
 
 def examine() -> list[Finding]:
-    """Return every finding, in a fixed order."""
+    """Run all checks, and return their results in a fixed order."""
     return [finding for check in CHECKS for finding in check()]
 
 
@@ -308,7 +306,7 @@ _MARKS: Final = {Verdict.OK: "[green]✓[/]", Verdict.NOTE: "[yellow]●[/]", Ve
     help="Write the findings here too.",
 )
 def doctor(json_file: Path | None) -> None:
-    """Look at this machine; each line says what to do.
+    """Check this machine. Each line of the output says what to do.
 
     Exits with 1 if a cluster cannot run here.
     """

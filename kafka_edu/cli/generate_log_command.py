@@ -1,4 +1,4 @@
-"""Write a web log whose right answers are known, to a file, to standard output or to a topic."""
+"""Write a web log whose statistics are known, to a file, to standard output or to a topic."""
 
 import sys
 import time
@@ -81,11 +81,12 @@ def generate_log(
     too_late: int,
     json_file: str | None,
 ) -> None:
-    """Write a web log whose right answers are known.
+    """Write a web log whose statistics are known.
 
-    Lines have Apache's Combined Log Format and the request time in µs. They come with sessions,
-    bots, late lines, bad lines and bursts of 5xx. --truth FILE has the answers that a job on these
-    lines must find: counts by status, error rate and p99 by window, sessions, top paths.
+    Lines have Apache's Combined Log Format and the request time in µs. The log contains sessions,
+    bots, late lines, bad lines and bursts of 5xx. --truth FILE writes the results that a correct
+    job must find in these lines: counts by status, error rate and p99 by window, sessions, top
+    paths.
     """
     if (output is None) == (topic is None):
         raise click.UsageError("say where to write to: --output FILE, or --topic NAME")
@@ -128,7 +129,7 @@ def generate_log(
 
 
 def _write(generator: "LogGenerator", lines: int, write: Write) -> float:
-    """Write that many lines. Return the seconds that it took."""
+    """Generate `lines` lines and pass them to `write`. Return the seconds that this took."""
     begin = time.monotonic()
     while (left := lines - generator.truth.lines) > 0:
         block = generator.next_block(left)

@@ -1,4 +1,4 @@
-"""Put a steady load on a cluster: `load`. The dashboard's key `l` runs this command too."""
+"""Put a steady load on a cluster. The dashboard's key `l` runs this command too."""
 
 import asyncio
 import contextlib
@@ -81,9 +81,9 @@ def load(
 ) -> None:
     """Send and read records at a steady rate, and count what is sent, acked, lost and read.
 
-    The clients are unmodified ones (librdkafka). Watch the cluster meanwhile, in the dashboard for
-    example, and kill a broker. Dashboards of the cluster show the counts. Ctrl-C stops the load; it
-    then waits for the last answers, and says what came of it.
+    The clients are unmodified ones (librdkafka). While they run, you can watch the cluster, for
+    example in the dashboard, and kill a broker. Dashboards of the cluster show the counts. Ctrl-C
+    stops the load. The command then waits for the last answers and prints a summary.
     """
     from kafka_edu.clients.load.load import LoadSpec
 
@@ -107,11 +107,14 @@ def load(
 
 
 class _Failed(Exception):
-    """The load cannot start; the message says why and what to do."""
+    """The load cannot start. The message says why, and what the user can do."""
 
 
 def _bootstrap_of(folder: ClusterFolder) -> str:
-    """Return the brokers of the cluster. Raises click's exception if it is not up."""
+    """Return the bootstrap servers of the cluster as HOST:PORT, separated by commas.
+
+    Raises click's exception if the cluster is not up.
+    """
     from kafka_edu.supervisor.action_client import (
         ActionAddress,
         ActionClient,
@@ -134,8 +137,9 @@ def _bootstrap_of(folder: ClusterFolder) -> str:
 
 
 def _create_topic(bootstrap: str, topic: str) -> bool:
-    """Create the topic if it is not there, with up to three replicas. Return whether it is
-    compacted. Raises _Failed.
+    """Create the topic if it does not exist, with up to three replicas.
+
+    Return whether it is compacted. Raises _Failed if the topic cannot be created.
     """
     from confluent_kafka import KafkaException as ClientError
     from confluent_kafka.admin import AdminClient
@@ -175,8 +179,10 @@ async def _run(
     owned: bool,
     compacted: bool,
 ) -> "tuple[LoadState, int, float]":
-    """Run the load until a signal, its time, or its owner's end. Return the last counts, how many
-    acked records were not read, and the seconds that it ran.
+    """Run the load until a signal arrives, its time is over, or the process that owns it ends.
+
+    Return the last counts, the number of acked records that were not read, and the seconds that the
+    load ran.
     """
     from kafka_edu.clients.load.load import Load, unmodified_clients
     from kafka_edu.common.socket_transport import SocketTransport
@@ -223,7 +229,10 @@ async def _run(
 
 
 def _wait_for_owner(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    """End with the process that holds the other end of standard input."""
+    """Read standard input until its other end is closed, then set `stop`.
+
+    The process that started this load holds the other end, so the load ends together with it.
+    """
     while sys.stdin.buffer.read(4096):
         continue
     with contextlib.suppress(RuntimeError):  # the loop has ended by itself
@@ -247,7 +256,7 @@ async def _watch(
 
 
 def _show(running: "Load", ran_s: float, hint: str) -> None:
-    """Show the counts: on a terminal always in the same line."""
+    """Print the counts. On a terminal they always replace the line before."""
     state = running.state()
     line = (
         f"{ran_s:,.0f} s · sent {state.sent:,} · acked {state.acked:,} · waiting {state.waiting:,}"
@@ -268,7 +277,10 @@ def _report(
     json_file: Path | None,
     compacted: bool,
 ) -> None:
-    """Print three sentences, and write the figures."""
+    """Print three sentences about the load, and write its figures to the JSON file.
+
+    Raises SystemExit(1) if an acked record was lost.
+    """
     from kafka_edu.cli.report import Report
 
     report = Report("load")

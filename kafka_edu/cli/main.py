@@ -21,7 +21,10 @@ VERSION = "0.1.0"
 
 
 class LazyGroup(click.Group):
-    """A group whose commands stand in a table and are imported when they are called."""
+    """A click group that knows its commands from a table.
+
+    It imports a command when the user calls it.
+    """
 
     def __init__(self, entries: Mapping[str, CommandEntry], **settings: str) -> None:
         super().__init__(name="kafka-edu", help=settings.get("help"))
@@ -54,7 +57,7 @@ class LazyGroup(click.Group):
 
 
 def build() -> click.Group:
-    """Return the command line with all commands of this installation."""
+    """Return the click group with all commands of this installation."""
     group = LazyGroup(
         read_group(COMMANDS),
         help=(
@@ -69,8 +72,8 @@ def build() -> click.Group:
 def main() -> NoReturn:
     """Run the command line and exit with its code.
 
-    Ctrl-C exits with 130 and one line. If the reader of our output has gone, it exits with 141 and
-    prints nothing. Shells expect both.
+    After Ctrl-C it prints one line and exits with 130. If the program that reads our output has
+    ended, it prints nothing and exits with 141. Shells expect these two codes.
     """
     signal.signal(signal.SIGTERM, _terminated)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
@@ -87,8 +90,9 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
-    """Run the command, print its errors, and return its exit code. Raises SystemExit where Click
-    ends the program itself, as after --help.
+    """Run the command, print its errors, and return its exit code.
+
+    Raises SystemExit where Click itself ends the program, for example after --help.
     """
     try:
         group = build()
@@ -124,7 +128,7 @@ def _not_utf8() -> list[str]:
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Return whether Ctrl-C is the cause, or the cause of the cause.
+    """Return whether Ctrl-C caused this error, directly or through a chain of causes.
 
     C code may return normally while KeyboardInterrupt is still set. Python then reports a
     SystemError. Some libraries also wrap the exception.
@@ -147,16 +151,16 @@ def _stopped() -> NoReturn:
 
 
 def _end_now(code: int) -> NoReturn:
-    """End without the interpreter's final steps.
+    """End the process at once, without Python's exit steps.
 
-    Everything that the command started is stopped, and nobody reads what the libraries' atexit
-    functions would print.
+    Everything that the command started has already been stopped. The atexit functions of libraries
+    do not run, because nobody needs their output.
     """
     os._exit(code)
 
 
 def _exit_code(ended: SystemExit) -> int:
-    """Return the exit code as Python does: None is 0, and a text is an error to print."""
+    """Return the exit code that Python would use: 0 for None, 1 for a text, which is printed."""
     if isinstance(ended.code, str):
         click.echo(ended.code, err=True)
         return 1
@@ -164,5 +168,5 @@ def _exit_code(ended: SystemExit) -> int:
 
 
 def _terminated(signum: int, frame: object) -> NoReturn:
-    """Unwind at SIGTERM as at Ctrl-C, so that everything the command started is stopped."""
+    """Handle SIGTERM: raise SystemExit, so that everything the command started is stopped."""
     raise SystemExit(128 + signum)

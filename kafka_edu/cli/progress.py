@@ -1,8 +1,8 @@
-"""Wait as long as something moves.
+"""Wait for a condition as long as the observed state still changes.
 
-On a busy machine nobody can say how long a step may take. So a wait of a demo gives up only when
-what it looks at has not changed for STANDSTILL_S. The time does not count in which this process
-itself waited for a core.
+On a busy machine the duration of a step is unknown. So a demo stops waiting only when the observed
+state has not changed for STANDSTILL_S seconds. Time in which this process had to wait for a
+processor core does not count.
 """
 
 import os
@@ -17,18 +17,21 @@ from kafka_edu.supervisor.patience import Patience
 
 Seen = TypeVar("Seen")
 
-#: Longer than any single step takes: a session must expire, a broker must start, a client tries
-#: again.
+#: Seconds without a change before a wait gives up. The longest steps are shorter: a session
+#: expires, a broker starts, a client tries again.
 STANDSTILL_S: Final = 180.0
 _LOOK_EVERY_S: Final = 0.05
 _FULL_BYTES: Final = 64 * 1024
 
 
 class Standstill(ClusterError):
-    """Nothing moved any more. The message says what was waited for, and what was seen last."""
+    """The observed state has stopped changing.
+
+    The message says what was awaited and what was seen last.
+    """
 
     def __init__(self, message: str, full_disk: str = "") -> None:
-        """`full_disk` is a folder on a disk that was full at that moment, or empty."""
+        """`full_disk` is a folder on a disk that was full at that moment, or ""."""
         super().__init__(message)
         self.full_disk = full_disk
 
@@ -38,7 +41,7 @@ def _patience(limit_s: float) -> Patience:
 
 
 class Progress:
-    """The value that one wait watches. A change begins the time again."""
+    """The state that one wait observes. Each change starts the time limit again."""
 
     def __init__(
         self,
@@ -46,7 +49,7 @@ class Progress:
         standstill_s: float = STANDSTILL_S,
         patience: Callable[[float], Patience] = _patience,
     ) -> None:
-        """`what` follows "waited for": `the replicas of web to be in sync`."""
+        """`what` stands after "waited for" in the message: `the replicas of web to be in sync`."""
         self._what = what
         self._standstill_s = standstill_s
         self._new_patience = patience
@@ -54,8 +57,9 @@ class Progress:
         self._state: object = None
 
     def note(self, state: object) -> None:
-        """Note what is seen now; states are compared with ==. Raises Standstill if it has not
-        changed for too long.
+        """Record the state that is seen now. States are compared with ==.
+
+        Raises Standstill if the state has not changed for too long.
         """
         if state != self._state:
             self._state = state
@@ -69,8 +73,10 @@ class Progress:
 
 
 def full_disk() -> str:
-    """Return the folder of temporary files, where a demo's cluster lives, if its disk is full; ""
-    if it is not. The folder of a cluster that has ended is removed, so ask before.
+    """Return the folder of temporary files if its disk is full, else "".
+
+    The cluster of a demo is in this folder and is removed when it ends, so call this function
+    before.
     """
     folder = tempfile.gettempdir()
     try:
@@ -85,7 +91,10 @@ def wait_while_moving(
     what: str,
     look_every_s: float = _LOOK_EVERY_S,
 ) -> Seen:
-    """Look again and again until what is seen is `done`, and return it. Raises Standstill."""
+    """Call `look` again and again until `done` accepts its result, and return the result.
+
+    Raises Standstill if the result has not changed for too long.
+    """
     progress = Progress(what)
     while not done(seen := look()):
         progress.note(seen)

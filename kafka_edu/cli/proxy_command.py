@@ -1,7 +1,7 @@
 """A metadata proxy: a bootstrap server for clients that is not a broker (docs/metadata-proxy.md).
 
-It answers ApiVersions and Metadata with a copy of another cluster's metadata. So it shows what
-bootstrap.servers means.
+The proxy answers ApiVersions and Metadata requests with a copy of another cluster's metadata. It
+shows that clients use bootstrap.servers only to find the brokers.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _MAX_PORT: Final = 65535
 
 
 class AddressType(click.ParamType[Address]):
-    """HOST:PORT, with an IPv6 address in brackets."""
+    """Click type of an option value HOST:PORT. An IPv6 address is written in brackets."""
 
     name = "HOST:PORT"
 
@@ -53,9 +53,10 @@ ADDRESS: Final = AddressType()
 
 
 class Named(click.ParamType[tuple[str, str]]):
-    """[NAME=]TEXT. The name is empty if none is given.
+    """Click type of an option value [NAME=]TEXT. NAME is "" if it is not given.
 
-    NAME consists of letters, digits, - and _. Everything else belongs to TEXT.
+    NAME consists of letters, digits, - and _. If the text before = has other characters, the whole
+    value is TEXT.
     """
 
     def __init__(self, name: str) -> None:
@@ -79,9 +80,10 @@ def make_targets(
     down_after: int = DOWN_AFTER,
     up_after: int = UP_AFTER,
 ) -> list[Target]:
-    """Return the clusters to represent: those to ask, then those played back from files.
+    """Return the targets of the proxy: the clusters to ask, then the recordings to play back.
 
-    A cluster without a name is cluster-1, cluster-2 … Raises click.ClickException.
+    `given` and `replayed` are pairs of a name and addresses or a file. A target without a name is
+    called cluster-1, cluster-2 and so on. Raises click.ClickException.
     """
     targets: dict[str, Target] = {}
     for number, (name, text) in enumerate([*given, *replayed], 1):
@@ -110,7 +112,10 @@ def _read(path: Path) -> MetadataCopy:
 
 
 def make_routes(rules: Sequence[str], file: Path | None, targets: Sequence[Target]) -> Routes:
-    """Return the rules of the options, then those of the file. Raises click.ClickException."""
+    """Return the rules of the options and then the rules of the file.
+
+    Raises click.ClickException.
+    """
     lines = [(f"--route {number}", rule) for number, rule in enumerate(rules, 1)]
     try:
         if file is not None:
@@ -130,7 +135,7 @@ def make_routes(rules: Sequence[str], file: Path | None, targets: Sequence[Targe
 
 
 def health_of(target: Target) -> str:
-    """Describe the target in one line."""
+    """Describe the state of the target in one line."""
     copy = target.copy
     if copy is None:
         return f"{target.name}  {target.state}  {target.last_error}"
@@ -152,9 +157,9 @@ def _counts(copy: MetadataCopy) -> str:
 
 
 def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -> Target:
-    """Copy the one target's metadata into the file. Return a target that plays the copy back.
+    """Copy the metadata of the only target into the file.
 
-    Raises click.ClickException.
+    Return a target that plays this copy back. Raises click.ClickException.
     """
     if len(targets) != 1:
         raise click.UsageError("--record copies one cluster: give exactly one --target")
@@ -182,7 +187,10 @@ def record(targets: Sequence[Target], path: Path, timeout_ms: float, say: Say) -
 
 
 def _installed(learner: str) -> list[LearnerCode]:
-    """Put a learner's code at its seams. Raises click.ClickException."""
+    """Use a learner's code in place of parts of the proxy.
+
+    Return the learner's parts. Raises click.ClickException if they cannot be used.
+    """
     try:
         return install(learner, PROXY) if learner else []
     except (ValueError, LearnerError) as error:
@@ -301,9 +309,9 @@ def proxy(
 ) -> None:
     """Serve a copy of a cluster's metadata: a bootstrap server that is not a broker.
 
-    With --record alone, the copy is only written to the file. With --listen too, it is served as
-    recorded. Otherwise each target is asked again every few seconds, and left out while none of its
-    brokers answers. Without a rule, clients are spread over all clusters.
+    With --record alone, the copy is only written to the file. With --record and --listen, the
+    recorded copy is served. Otherwise each target is asked again every few seconds, and a target
+    without an answering broker is left out. Without a rule, clients are spread over all clusters.
     """
     if not given and not replayed:
         raise click.UsageError("no cluster is named: give --target HOST:PORT, or --replay FILE")

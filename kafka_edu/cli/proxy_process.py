@@ -1,5 +1,6 @@
-"""A metadata proxy in a real process: clocks, sockets, signals, and its events as terminal lines
-and a recording.
+"""Run a metadata proxy as a real process, with real clock, sockets and signals.
+
+It prints its events as lines and can also write them to a recording.
 """
 
 import asyncio
@@ -37,7 +38,7 @@ Say = Callable[[str], None]
 
 
 class TerminalSink:
-    """Prints the proxy's events as lines."""
+    """Print the proxy's events as lines of text."""
 
     level = Level.STATE
 
@@ -72,7 +73,10 @@ class TerminalSink:
 
 
 async def take_copies(targets: Sequence[Target], timeout_ms: float) -> None:
-    """Ask each target once, all at the same time. The target keeps the result."""
+    """Copy the metadata of all targets once, in parallel.
+
+    Each target keeps its copy or its error.
+    """
     transport, time = SocketTransport(), SystemTime()
     copiers = [TargetCopier(target, transport, time, timeout_ms) for target in targets]
     await asyncio.gather(*(copier.copy() for copier in copiers))
@@ -81,12 +85,15 @@ async def take_copies(targets: Sequence[Target], timeout_ms: float) -> None:
 
 
 class ProxyProcess:
-    """Runs one proxy until SIGTERM or SIGINT arrives, or it fails."""
+    """Run one proxy until SIGTERM or SIGINT arrives, or until it fails."""
 
     def __init__(
         self, say: Say, events_file: Path | None, learners: Sequence[LearnerCode] = ()
     ) -> None:
-        """`learners` serve in this process; they end with it."""
+        """`learners` are the parts of the proxy that a learner wrote.
+
+        They are closed when the proxy ends.
+        """
         self._say = say
         self._events_file = events_file
         self._time = SystemTime()
@@ -144,7 +151,10 @@ class ProxyProcess:
 
     @contextlib.contextmanager
     def _serving(self) -> Iterator[None]:
-        """Tell of the learners' code, at its begin and at its end, and end its processes."""
+        """Emit events about the learners' code at the start and end of the block.
+
+        Then close the code.
+        """
         ended = trace_learner(self._learners, self.tracer)
         try:
             yield
@@ -155,7 +165,10 @@ class ProxyProcess:
 
     @contextlib.contextmanager
     def _recording(self, file: io.BufferedIOBase | None) -> Iterator[None]:
-        """Also write all events of the block to the file, and close it at the end."""
+        """Also write all events of the block to the file.
+
+        Close the file at the end of the block.
+        """
         if file is None:
             yield
             return

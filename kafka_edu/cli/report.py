@@ -1,6 +1,6 @@
-"""The common report of demos and benchmarks: figures, and targets that hold or not.
+"""The common report of demos and benchmarks. It has figures, and targets that hold or do not hold.
 
-It is shown as a table, and written as JSON for `--json FILE`.
+It is shown as a table. `--json FILE` writes it as JSON.
 """
 
 import json
@@ -25,11 +25,11 @@ MISSED: Final = "Not everything went as it should. The targets above say what di
 
 
 class Target(NamedTuple):
-    """The wanted value of a figure."""
+    """A measured value, and the limit that it should keep."""
 
     name: str
     value: float | None
-    """None: not measured, or not yet. Such a target does not hold."""
+    """The measured value. None if it was not measured; then the target does not hold."""
     relation: str
     target: float
 
@@ -39,7 +39,7 @@ class Target(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """The three sentences that end a demo."""
+    """The three sentences that a demo prints at its end."""
 
     happened: str
     why: str
@@ -54,24 +54,28 @@ class Report:
         self.figures: dict[str, object] = {}
         self.targets: list[Target] = []
         self.ending: Ending | None = None
-        """The last lines of a demo. Benchmarks have none."""
+        """The last sentences of a demo. None for a benchmark."""
 
     def figure(self, name: str, value: object) -> None:
-        """Keep one number or other JSON value. The name contains its unit."""
+        """Add one number or other JSON value to the report. The name contains the unit."""
         if name in self.figures:
             raise ValueError(f"two figures are called {name}")
         self.figures[name] = value
 
     def target(self, name: str, value: float | None, relation: str, target: float) -> None:
-        """Keep one number that should be `relation` (>=, <=, >, <, ==) `target`. None if it was not
-        measured.
+        """Add a target: `value` should be `relation` (>=, <=, >, <, ==) `target`.
+
+        `value` is None if it was not measured.
         """
         if relation not in RELATIONS:
             raise ValueError(f"{relation} is none of {', '.join(RELATIONS)}")
         self.targets.append(Target(name, value, relation, target))
 
     def end(self, *, happened: str, why: str, look_next: str) -> None:
-        """Set the three sentences that end a demo. `happened` assumes that all targets hold."""
+        """Set the three sentences that end a demo.
+
+        `happened` says what happened if all targets hold.
+        """
         self.ending = Ending(happened, why, look_next)
 
     @property
@@ -80,7 +84,10 @@ class Report:
         return all(target.holds for target in self.targets)
 
     def show(self, console: Console | None = None, figures: bool = True) -> None:
-        """Print the targets, and the figures unless the benchmark has shown them already."""
+        """Print the targets, and the figures if `figures` is true.
+
+        `figures` is false if the command has already shown them.
+        """
         console = console or Console()
         if figures and self.figures:
             table = Table("figure", title=self.name, title_justify="left")
@@ -105,7 +112,10 @@ class Report:
         self.show_ending(console)
 
     def show_ending(self, console: Console) -> None:
-        """Print the ending, if any. If a target does not hold, its first sentence says so."""
+        """Print the ending if there is one.
+
+        If a target does not hold, the first sentence says so.
+        """
         if self.ending is None:
             return
         happened = self.ending.happened if self.holds else MISSED
@@ -113,8 +123,10 @@ class Report:
             console.print(f"[bold]{heading}:[/] {escape(text)}", soft_wrap=True, highlight=False)
 
     def write(self, path: str | Path) -> None:
-        """Write {"name", "figures": {name: value}, "targets": [{"name", "value", "relation",
-        "target", "holds"}]}.
+        """Write the report as JSON, with the keys "name", "figures" and "targets".
+
+        "figures" is {name: value}. "targets" is a list. Each target has the keys "name", "value",
+        "relation", "target" and "holds".
         """
         document = {
             "name": self.name,
@@ -127,9 +139,9 @@ class Report:
 
 
 def number(value: object) -> str:
-    """Format a number: three significant figures below 100, no fraction above, grouped thousands.
+    """Format a number with three significant digits below 100, and with no decimals from 100 on.
 
-    Other values are shown as they are, None as a dash.
+    Thousands are grouped. Other values are shown as they are. None is shown as a dash.
     """
     if value is None:
         return "-"

@@ -55,12 +55,12 @@ def requests(
     replay_files: tuple[Path, ...],
     json_file: Path | None,
 ) -> None:
-    """Show where the time of requests goes, as percentiles by broker and API, since each broker's
-    start.
+    """Show where the time of requests goes, as percentiles by broker and API.
 
-    The parts are Kafka's: waiting for a handler, the handler's own work, the purgatory, a quota,
-    the response queue, the socket. Below stand the slowest requests of the last minutes: those that
-    took longer than 100 ms, without the time for which the client wanted to wait.
+    The times are counted since each broker's start, in Kafka's parts: waiting for a handler, the
+    handler's own work, the purgatory, a quota, the response queue, the socket. Below are the
+    slowest requests of the last minutes: those that took longer than 100 ms. The time that the
+    client itself allowed the request to wait does not count.
     """
     source = read_events(cluster, replay_files)
     view = RequestTimesView()

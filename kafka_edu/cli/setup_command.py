@@ -1,4 +1,4 @@
-"""Fetch packages now that some command needs later."""
+"""Download now the packages that some commands will need later."""
 
 import click
 
@@ -9,7 +9,7 @@ from kafka_edu.common.package_group import PackageGroupError, install
 @click.command()
 @click.argument("groups", nargs=-1, metavar="[GROUP]...", type=click.Choice(GROUPS))
 def setup(groups: tuple[str, ...]) -> None:
-    """Fetch the packages of each GROUP: test, dev, docs, quiz, spark or apache-zookeeper.
+    """Download the packages of each GROUP: test, dev, docs, quiz, spark or apache-zookeeper.
 
     Without a GROUP there is nothing to do: the packages that most commands need are there already.
     """

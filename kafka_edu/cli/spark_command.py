@@ -1,4 +1,4 @@
-"""Spark jobs on the cluster's topics, through a Python data source of our own."""
+"""Spark jobs that read topics of the cluster through kafka-edu's own data source in Python."""
 
 import contextlib
 import sys
@@ -16,7 +16,7 @@ from kafka_edu.spark.connectors import Connector
 
 @click.group()
 def spark() -> None:
-    """Spark jobs on the cluster's topics, through a Python data source of our own."""
+    """Spark jobs that read topics of the cluster through kafka-edu's own data source in Python."""
 
 
 spark.add_command(generate_log)
@@ -57,9 +57,9 @@ def status_codes(
     connector: Connector,
     json_file: str | None,
 ) -> None:
-    """Write a web log to a topic, count its HTTP status codes with Spark, and check the answer.
+    """Write a web log to a topic, count its HTTP status codes with Spark, and check the result.
 
-    The answer is compared with the true counts of the web log's generator.
+    The result is compared with the true counts, which the log's generator knows.
     """
     require_spark()
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""Options and errors that all commands of Spark jobs share."""
+"""Options and error messages that all commands with Spark jobs share."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ def _connector(context: click.Context, parameter: click.Parameter, value: str) -
     return Connector(value)
 
 
-#: `--connector`: gives the command a Connector.
+#: The option `--connector`. Its value is a Connector.
 connector_option = click.option(
     "--connector",
     type=click.Choice([connector.value for connector in Connector]),
@@ -27,8 +27,9 @@ connector_option = click.option(
 
 
 def require_spark(*modules: str) -> None:
-    """Fetch PySpark, and these further modules of its group, if one is missing. `./kafka-edu`
-    prints the size first.
+    """Download PySpark and the other given modules if one of them is not installed.
+
+    `./kafka-edu` prints the size of the download first.
     """
     try:
         ensure_group("spark", "pyspark", "pyarrow", "numpy", *modules)
@@ -38,9 +39,9 @@ def require_spark(*modules: str) -> None:
 
 @contextmanager
 def spark_errors() -> Iterator[None]:
-    """Turn the errors of a Spark job that a user can do something about into one line.
+    """Turn errors of a Spark job that the user can correct into one line of text.
 
-    Raises click.ClickException for those. Any other error goes on as it is.
+    Raises click.ClickException for such an error. Other errors pass unchanged.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""`spark shell`: Python with a Spark session, and helpers for the topics of a cluster."""
+"""`spark shell`: a Python console with a Spark session and functions to read a cluster's topics."""
 
 import ast
 import code
@@ -27,7 +27,7 @@ Ctrl-C stops a job, Ctrl-D leaves."""
 
 
 class Topics:
-    """The topics of one cluster, as the helpers of the shell read them."""
+    """The functions with which the console reads the topics of one cluster."""
 
     def __init__(self, spark: "SparkSession", servers: str, connector: Connector) -> None:
         self._spark = spark
@@ -35,7 +35,7 @@ class Topics:
         self._format = format_of(connector)
 
     def topics(self) -> list[str]:
-        """Return the names of the topics. Raises SourceError."""
+        """Return the names of the topics. Raises SourceError if the cluster does not answer."""
         from kafka_edu.spark.fetch_client import FetchClient
         from kafka_edu.spark.source_options import parse_options
 
@@ -45,32 +45,32 @@ class Topics:
             return sorted({tp.topic for tp in client.layout(options.topics).partitions})
 
     def topic(self, name: str, **options: str) -> "DataFrame":
-        """Return the records of a topic as they are now."""
+        """Return the records that the topic holds now, as a DataFrame."""
         reader = self._spark.read.format(self._format)
         return reader.options(**self._options, subscribe=name, **options).load()
 
     def lines(self, name: str, **options: str) -> "DataFrame":
-        """Return the values of a topic as text."""
+        """Return the values of the records of a topic as text."""
         rows = self.topic(name, **options)
         return rows.selectExpr("partition", "offset", "timestamp", "cast(value as string) as line")
 
     def follow(self, name: str, **options: str) -> "DataFrame":
-        """Return the records of a topic as a stream."""
+        """Return the records of a topic as a streaming DataFrame, which also gets new records."""
         reader = self._spark.readStream.format(self._format)
         return reader.options(**self._options, subscribe=name, **options).load()
 
 
 class SparkConsole(code.InteractiveConsole):
-    """A Python console in which a mistake in a Spark job is one line."""
+    """A Python console that prints an error of a Spark job as one line."""
 
     def __init__(self, names: dict[str, Any], cancel: Callable[[], None]) -> None:
         super().__init__(names, filename="<shell>")
         self._cancel = cancel
         self.failed = False
-        """Whether a statement raised an error."""
+        """Whether a statement has raised an error."""
 
     def showtraceback(self) -> None:
-        """Show the exception that is being handled."""
+        """Print the exception that is being handled."""
         error = sys.exception() if sys.version_info >= (3, 12) else sys.exc_info()[1]
         self.failed = True
         if isinstance(error, KeyboardInterrupt):
@@ -84,13 +84,15 @@ class SparkConsole(code.InteractiveConsole):
             super().showtraceback()
 
     def showsyntaxerror(self, *arguments: Any, **options: Any) -> None:
-        """Show a syntax error."""
+        """Print a syntax error."""
         self.failed = True
         super().showsyntaxerror(*arguments, **options)
 
     def run_piped(self, text: str) -> None:
-        """Run statements that do not come from a terminal, without prompts. The first error ends
-        it. Values are shown, as at a terminal.
+        """Run the statements of `text` without prompts, and print their values.
+
+        Stop at the first error. It is used when the statements are piped in and do not come from a
+        terminal.
         """
         try:
             statements = ast.parse(text, "<stdin>").body
@@ -114,10 +116,10 @@ class SparkConsole(code.InteractiveConsole):
 @click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
 @connector_option
 def shell(bootstrap_server: str, master: str, connector: Connector) -> None:
-    """Python with a Spark session, and helpers for the topics of a cluster.
+    """Start a Python console with a Spark session, and functions to read a cluster's topics.
 
-    Statements can be piped in. Then the exit code is 1 if one of them fails, and the rest is not
-    run.
+    Statements can be piped in. If one of them fails, the statements after it are not run, and the
+    exit code is 1.
     """
     from rich.console import Console
 
@@ -157,7 +159,7 @@ def shell(bootstrap_server: str, master: str, connector: Connector) -> None:
 
 
 def _talk(console: SparkConsole, servers: str) -> None:
-    """Read statements from a terminal until Ctrl-D."""
+    """Read and run statements from a terminal until Ctrl-D."""
     import readline
     import rlcompleter
 

@@ -26,8 +26,8 @@ from kafka_edu.common.python_process import command_line
 def standalone(workers: int, cores: int, memory_mb: int) -> None:
     """Run a standalone cluster of Spark on this machine, until Ctrl-C.
 
-    It has a master and some workers, each a process of its own, on loopback. It needs a full Java
-    17 or newer.
+    It has a master and some workers. Each is a separate process and uses only the loopback network.
+    They need a full Java 17 or newer.
     """
     try:
         ensure_group("spark", "pyspark", "pyarrow", "numpy")

@@ -56,9 +56,9 @@ def story(
 ) -> None:
     """Tell one record's life, such as that of web-0@1234.
 
-    Where it is comes from the logs' files. Its hops come from the rings of the live processes, or
-    from recordings; with both --cluster and --replay, from both. Hops of fast requests are only in
-    recordings of level hops. A hop that was not recorded is named as such.
+    The place of the record is read from the logs' files. Its hops come from the live processes, or
+    from recordings. With both --cluster and --replay they come from both. Hops of fast requests are
+    only in recordings of level hops. A hop that was not recorded is marked as not recorded.
     """
     if (record is None) == (produce is None):
         raise click.UsageError(
@@ -92,7 +92,7 @@ def _request(text: str) -> tuple[str, int]:
 
 
 def _source(cluster: str, replay_files: tuple[Path, ...], both: bool) -> EventSource:
-    """Return the events of the recordings, of the live cluster, or of both."""
+    """Return the events of the recordings, of the live cluster, or of both if `both` is true."""
     if not (replay_files and both):
         return read_events(cluster, replay_files)
     recorded, live = read_events(cluster, replay_files), read_events(cluster, ())
@@ -103,7 +103,7 @@ def _source(cluster: str, replay_files: tuple[Path, ...], both: bool) -> EventSo
 
 
 def _story(place: Place, history: History, source: EventSource) -> Story:
-    """Tell the story. Raises NoStoryError, in one line."""
+    """Return the story of the record at `place`. Raises NoStoryError with a message of one line."""
     known = known_of(source.envelopes, place)
     _check(place, known)
     stored = {
@@ -133,7 +133,7 @@ def _story(place: Place, history: History, source: EventSource) -> Story:
 
 
 def _check(place: Place, known: Known) -> None:
-    """Raise NoStoryError if there is no such topic or partition."""
+    """Raise NoStoryError if the topic or partition of `place` does not exist."""
     if place.topic not in known.topics:
         names = ", ".join(sorted(known.topics)[:8]) or "none"
         raise NoStoryError(f"there is no topic '{place.topic}'; known: {names}")
@@ -194,7 +194,10 @@ def _place_text(one: Stored | Absent) -> str:
 
 
 def _step_lines(step: Step, since_us: int | None) -> Iterator[str]:
-    """Yield a hop with its time after the first one; a stage without a hop with a dash."""
+    """Yield the printed lines of one step, with its time after the first step.
+
+    A dash replaces the time if no hop of this step was recorded.
+    """
     if step.envelope is None or since_us is None:
         clock, who, name = "–", "", ""
     else:

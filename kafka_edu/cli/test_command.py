@@ -1,9 +1,9 @@
 """Run the test suite: the fast part, or with --full all of it.
 
-The fast part needs only this installation and ends in five minutes on two cores. `--full` adds what
-takes longer or needs other programs: clusters of real processes, faults, other people's clients and
-tools, dashboard, Spark, the wrong answers to the exercises. A test whose program is missing is
-skipped and says what to install.
+The fast part needs only this installation and takes about five minutes on two cores. `--full` adds
+the tests that take longer or need other programs: clusters of real processes, faults, other clients
+and tools, the dashboard, Spark, and the wrong answers to the exercises. If a test's program is
+missing, the test is skipped and says what to install.
 """
 
 from enum import StrEnum
@@ -20,9 +20,10 @@ from kafka_edu.common.python_process import (
     run_to_its_end,
 )
 
-#: The markers of suites that the fast part leaves out; pyproject.toml says what each one needs.
+#: Markers of the test suites that the fast part leaves out. pyproject.toml says what each one
+#: needs.
 SLOW_SUITES: Final = ("cluster", "faults", "interop", "tools", "tui", "spark", "labs")
-#: The marker of tests that take minutes of processor time. Only `-m long` runs them.
+#: Marker of tests that take minutes of processor time. They run only with `-m long`.
 LONG: Final = "long"
 
 
@@ -33,9 +34,9 @@ class Part(StrEnum):
 
 
 def pytest_arguments(root: Path, part: Part, extra: tuple[str, ...]) -> list[str]:
-    """Return pytest's arguments for a part of the suite. A path in `extra` replaces the part.
+    """Return pytest's arguments for a part of the suite.
 
-    `-m MARKERS` in `extra` replaces the part's markers.
+    A path in `extra` replaces the paths of the part. `-m MARKERS` in `extra` replaces its markers.
     """
     arguments = [f"--rootdir={root}", "-c", str(root / "pyproject.toml")]
     if any(
@@ -65,7 +66,7 @@ def pytest_arguments(root: Path, part: Part, extra: tuple[str, ...]) -> list[str
 @click.option("--slow", "part", flag_value=Part.SLOW, help="Only what --full adds.")
 @click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
 def test(part: Part | None, pytest_options: tuple[str, ...]) -> None:
-    """Run the test suite; PYTEST_OPTIONS (-k, -x, a path …) go to pytest."""
+    """Run the test suite. PYTEST_OPTIONS (-k, -x, a path …) are passed to pytest."""
     root = checkout()
     if root is None:
         raise click.ClickException(

@@ -1,4 +1,7 @@
-"""Record a cluster's events, follow them, or show a recording: one coloured column a process."""
+"""Record a cluster's events, follow them, or show a recording.
+
+Each process has a coloured column.
+"""
 
 import asyncio
 import json
@@ -36,7 +39,7 @@ _ROW: Final = "{:<12} {:<9} "
 
 
 class Filter(NamedTuple):
-    """The events that a reader wants to see."""
+    """The options that choose which events are shown."""
 
     level: Level
     names: tuple[str, ...]
@@ -59,7 +62,7 @@ class Filter(NamedTuple):
 
 
 def _is_about(value: object, topic: str) -> bool:
-    """Return whether an event, or a value in it, names the topic or a partition of it."""
+    """Return whether an event, or a value inside it, names this topic or one of its partitions."""
     if isinstance(value, tuple):
         return any(_is_about(one, topic) for one in value)
     if not isinstance(value, str):
@@ -68,7 +71,7 @@ def _is_about(value: object, topic: str) -> bool:
 
 
 def _names(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Check the names of events. Case does not matter."""
+    """Check that events with these names exist. Upper and lower case do not matter."""
     known = {name.lower(): name for name in EVENT_TYPES}
     for name in names:
         if name.lower() not in known:
@@ -77,7 +80,7 @@ def _names(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tup
 
 
 def _seconds(_: click.Context, __: click.Parameter, text: str | None) -> float | None:
-    """Parse `90`, `90s`, `5m` or `1h`."""
+    """Turn a text such as `90`, `90s`, `5m` or `1h` into seconds."""
     if text is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h|)", text)
@@ -124,7 +127,7 @@ def _filtered(command: Callable[..., object]) -> Callable[..., object]:
 
 
 class Columns:
-    """Draws events as lines: time, number, one column for each process, and the sentence."""
+    """Format events as lines: time, event number, one column for each process, and a sentence."""
 
     def __init__(self, sources: Iterable[Source]) -> None:
         self._sources: list[Source] = []
@@ -132,14 +135,17 @@ class Columns:
             self.add(source)
 
     def add(self, source: Source) -> None:
-        """Add a column: ZooKeeper and the supervisor first, then the brokers by id."""
+        """Add a column for a process.
+
+        The brokers are sorted by id and come after the other processes.
+        """
         if source not in self._sources:
             self._sources.append(source)
             self._sources.sort(key=lambda one: (one.broker is not None, one.kind, one.id))
 
     @property
     def _lane(self) -> int:
-        """The width of a column: the longest name and a space."""
+        """Width of a column in characters: the longest name and a space."""
         return 1 + max([3, *(len(teller(source)) for source in self._sources)])
 
     def heading(self) -> str:
@@ -173,10 +179,16 @@ class Columns:
 
 
 class Printer:
-    """Prints events as columns, and writes them as lines of JSON if a file is named."""
+    """Print events in columns.
+
+    If a JSON file is given, also write them there, one object a line.
+    """
 
     def __init__(self, columns: Columns, json_file: Path | None) -> None:
-        """Print the heading. Raises click's exception if the file cannot be written."""
+        """Print the heading of the columns.
+
+        Raises click's exception if the file cannot be written.
+        """
         self._columns = columns
         self._with_text = json_file is None or str(json_file) != "-"
         self._json: IO[str] | None = None
@@ -188,7 +200,7 @@ class Printer:
         self.say(columns.heading())
 
     def say(self, line: str) -> None:
-        """Print a line of text, unless standard output is for JSON."""
+        """Print a line of text, except if standard output is used for JSON."""
         if self._with_text:
             click.echo(line)
 
@@ -201,7 +213,7 @@ class Printer:
             self._json.write(json.dumps(_as_json(envelope), ensure_ascii=False) + "\n")
 
     def flush(self) -> None:
-        """Hand on what was written, so that a reader of a live cluster's events has them now."""
+        """Write the buffered JSON to the file now, so that other programs can read it at once."""
         if self._json is not None:
             self._json.flush()
 
@@ -250,9 +262,9 @@ def show(
     since_s: float | None,
     json_file: Path | None,
 ) -> None:
-    """Show recordings, merged by time, one line an event.
+    """Show one or more recordings, merged by time, one line for each event.
 
-    What could not be read, and how often a broker left out its hops, is said at the end.
+    At the end it says what could not be read, and how often a broker left out its hops.
     """
     source = read_files(files)
     envelopes = source.envelopes
@@ -301,7 +313,10 @@ def tail(
     for_s: float | None,
     json_file: Path | None,
 ) -> None:
-    """Show a live cluster's events as they happen, after those of the last seconds."""
+    """Show a live cluster's events as they happen.
+
+    It begins with the events of the last seconds.
+    """
     folder = _running(cluster)
     since_us = now_us() - int(since_s * 1e6)
     wanted = Filter(Level(level), names, topic, since_us)
@@ -340,7 +355,7 @@ def tail(
 def record(
     file: Path, cluster: str, level: str, since_s: float | None, for_s: float | None
 ) -> None:
-    """Record a live cluster's events in FILE; a name that ends in .gz packs it."""
+    """Record a live cluster's events in FILE. If the name ends in .gz, the file is compressed."""
     folder = _running(cluster)
     try:
         recorder = Recorder(file, cluster)
@@ -377,7 +392,10 @@ def _is_fact(envelope: Envelope) -> bool:
 
 
 def _running(cluster: str) -> ClusterFolder:
-    """Return the folder of a cluster of which a process serves events."""
+    """Return the cluster's folder.
+
+    Raises click's exception if no process of the cluster serves events.
+    """
     folder = cluster_folder(cluster)
     if not any(path.exists() for path in event_files(folder).values()):
         raise click.ClickException(
@@ -395,8 +413,9 @@ async def _follow(
     take: Callable[[list[Envelope]], None],
     begun: Callable[[], None] = lambda: None,
 ) -> None:
-    """Hand on all events in order, until the time is over or Ctrl-C ends it. `begun` is called once
-    all processes are connected.
+    """Call `take` with all events in order, until `for_s` seconds are over or Ctrl-C is pressed.
+
+    `begun` is called once, when all processes are connected.
     """
     told = False
     feed = TraceFeed(folder, level, since_us)

@@ -40,12 +40,13 @@ def why(
     replay_files: tuple[Path, ...],
     json_file: Path | None,
 ) -> None:
-    """Say for each waiting operation why it still waits, and what ended the last ones.
+    """Say for each waiting operation why it still waits, and what ended the operations before.
 
-    Also what brokers found damaged in their logs, and followers that cannot follow.
+    It also lists damage that brokers found in their logs, and followers that cannot follow.
 
-    On a recording: what waits at its end. Live, the operations that ended are those that had waited
-    longer than 100 ms; a recording of level hops knows them all.
+    With a recording, the command shows what waits at the end of the recording. In a live cluster,
+    the ended operations are those that had waited longer than 100 ms. A recording of level hops
+    contains all of them.
     """
     source = read_events(cluster, replay_files, gauges=True)
     view = Why()
@@ -75,7 +76,7 @@ def why(
 
 
 def _check(view: Why, wanted: Wanted, source: EventSource) -> None:
-    """Raise click's exception if the question names a broker or topic that nothing tells of."""
+    """Raise click's exception if the wanted broker or topic does not occur in any event."""
     if wanted.broker is not None and wanted.broker not in view.brokers:
         known = ", ".join(map(str, sorted(view.brokers))) or "none"
         raise click.ClickException(f"broker {wanted.broker} sent no events; known: {known}")
@@ -86,7 +87,7 @@ def _check(view: Why, wanted: Wanted, source: EventSource) -> None:
 
 
 def topics_of(source: EventSource) -> set[str]:
-    """Return the topics that the events name."""
+    """Return the names of all topics that occur in the events."""
     return {
         topic
         for envelope in source.envelopes
@@ -159,7 +160,7 @@ def _ended_lines(ended: list[HasEnded]) -> Iterator[str]:
 
 
 def _damage_lines(damage: Mapping[int, RepairsFound]) -> Iterator[str]:
-    """Yield what each broker has found damaged in its logs, and what it cannot repair."""
+    """Yield lines about damage that brokers found in their logs, repaired or not."""
     for broker, found in damage.items():
         lines = [*found.stuck, *found.last]
         if not lines:

@@ -46,8 +46,8 @@ def why_rebalance(
 ) -> None:
     """Say why GROUP rebalanced, for whom it waited, and which partitions moved.
 
-    Live, the answer covers the last minutes: each broker keeps its facts for so long. The group's
-    present members, assignment and offsets are those of this moment.
+    In a live cluster, the answer covers the last minutes, because each broker keeps its events only
+    for this time. The group's members, assignment and offsets are the present ones.
     """
     source = read_events(cluster, replay_files)
     rebalances = Rebalances()
@@ -85,7 +85,7 @@ def _lines(rebalances: Rebalances, story: GroupStory, last: int, source: EventSo
 
 
 def head_words(story: GroupStory, now_us: int) -> str:
-    """Return the group in one line: its state, its generation, its coordinator."""
+    """Return one line about the group: its state, its generation, and its coordinator."""
     parts = [f"group {story.group}", story.state or "state not known"]
     if story.state_since_us:
         parts[-1] += f" for {duration((now_us - story.state_since_us) / 1000)}"

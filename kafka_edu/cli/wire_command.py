@@ -35,7 +35,7 @@ from kafka_edu.supervisor.action_client import (
     NoSupervisorError,
 )
 
-#: The largest frame that `decode` reads from a file.
+#: Size limit in bytes of a frame that `decode` reads from a file.
 _MAX_INPUT: Final = 128 * 1024 * 1024
 _POLL_S: Final = 0.2
 
@@ -81,10 +81,11 @@ def decode(
     docs: bool,
     json_file: Path | None,
 ) -> None:
-    """Show what each byte of one frame means, up to the first wrong one.
+    """Show what each byte of one frame means, up to the first wrong byte.
 
     The frame is given as hex (blanks and colons do not matter), as a file of bytes or of hex, or on
-    standard input (-). A response names neither its API nor its version: give --api and --version.
+    standard input (-). A response names neither its API nor its version. Give them by --api and
+    --version.
     """
     data = _bytes_of(" ".join(frame))
     with_size = not no_size and begins_with_size(data, is_response=response)
@@ -112,7 +113,10 @@ def _style(line: TextLine) -> str:
 
 
 def _bytes_of(text: str) -> bytes:
-    """Return the bytes that the argument means. Raises click's exception."""
+    """Return the bytes of the argument: hex digits, a file, or standard input.
+
+    Raises click's exception if it is none of them.
+    """
     if text == "-":
         raw = sys.stdin.buffer.read(_MAX_INPUT)
     elif os.path.exists(text):
@@ -170,10 +174,11 @@ def show(
     docs: bool,
     json_file: Path | None,
 ) -> None:
-    """List the captured frames of FILE, or those of a cluster's brokers, or take them apart.
+    """List captured frames, or show the meaning of their bytes.
 
-    Brokers capture frames while `edu.capture.clients` names clients: see `wire capture`. --live
-    shows frames as they come, until Ctrl-C.
+    The frames come from each FILE, or without a FILE from a cluster's brokers. Brokers capture
+    frames while `edu.capture.clients` names clients: see `wire capture`. --live shows frames as
+    they are captured, until Ctrl-C.
     """
     key = _key(api) if api is not None else None
     if live and files:
@@ -308,10 +313,10 @@ def _follow(
 @click.argument("clients", metavar="CLIENTS")
 @_cluster_option
 def capture(clients: str, cluster: str) -> None:
-    """Let all brokers capture the frames of CLIENTS: client ids with commas, * for all, `off`.
+    """Make all brokers capture the frames of CLIENTS: client ids with commas, * for all, `off`.
 
-    A name that ends with * stands for all that begin so, and one that begins with - is left out:
-    '*,-broker-*' leaves out what followers fetch.
+    A name that ends with * means all client ids with this beginning. A name that begins with - is
+    left out: '*,-broker-*' captures everything except the fetches of followers.
     """
     folder = cluster_folder(cluster)
     try:
@@ -328,7 +333,7 @@ def capture(clients: str, cluster: str) -> None:
 @click.argument("api", required=False)
 @_json_option
 def versions(api: str | None, json_file: Path | None) -> None:
-    """Say what each version of API added, or name all APIs and their versions."""
+    """Say what each version of API added. Without API, list all APIs and their versions."""
     if api is not None:
         key = _key(api)
         write_answer(history_json(key), json_file, history_lines(key))

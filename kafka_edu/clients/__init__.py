@@ -1,1 +1,1 @@
-"""Our own clients, and the load that demos and labs put on a cluster."""
+"""kafka-edu's own clients, and the load that demos and labs put on a cluster."""

@@ -1,12 +1,12 @@
 """Check that a broker answers every request in time, or closes the connection.
 
-"In time" means within the request's time-out and a grace, usually one second. A broker works on one
-request of a connection at a time. The clock of a request therefore starts when it is sent, or when
-the request before it was answered, whichever is later. The time while the broker was paused does
-not count, because a paused process cannot answer.
+"In time" means within the request's time-out plus a grace period, usually one second. A broker
+works on one request of a connection at a time. Therefore the time of a request is measured from the
+moment when it is sent, or when the request before it was answered, whichever is later. Time in
+which the broker was paused does not count, because a paused process cannot answer.
 
-The soak checks this on a real cluster, and the search by seeds checks it in virtual time. Both hand
-in the clock.
+The soak uses this check on a real cluster, and the search by seeds uses it in virtual time.
+Therefore the caller passes the time to each method.
 """
 
 from collections import Counter, deque
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 GRACE_MS: Final = 1000
-"""How much later than its time-out an answer may come, unless the run says otherwise."""
+"""Default grace period: an answer may come this many ms after the request's time-out."""
 
 
 @dataclass(slots=True)
@@ -27,11 +27,14 @@ class Overdue:
     kind: str
     sent_ms: float
     waited_ms: float
-    """Without the time while the broker was paused."""
+    """How long the request has waited, in ms.
+
+    Time in which the broker was paused does not count.
+    """
     allowed_ms: float
     grace_ms: float
     end: str = ""
-    """How the request ended later, in words. Empty while it still waits."""
+    """Text that says how the request ended after all. Empty while it still waits."""
 
     def __str__(self) -> str:
         return (
@@ -42,7 +45,7 @@ class Overdue:
 
 
 class Pauses:
-    """The times when each broker was paused. Owned by the code that pauses brokers."""
+    """The times at which each broker was paused. The code that pauses brokers fills this object."""
 
     def __init__(self) -> None:
         self._times: dict[int, list[tuple[float, float | None]]] = {}
@@ -56,8 +59,9 @@ class Pauses:
             times[-1] = (times[-1][0], now_ms)
 
     def within(self, broker: int, begin_ms: float, end_ms: float) -> float:
-        """Return how many ms between `begin_ms` and `end_ms` the broker was paused. O(pauses of
-        that broker).
+        """Return for how many ms between `begin_ms` and `end_ms` the broker was paused.
+
+        O(pauses of that broker).
         """
         total = 0.0
         for paused_ms, resumed_ms in self._times.get(broker, ()):
@@ -80,23 +84,24 @@ class _Waiting:
 
 
 class Answers:
-    """The results of all requests of a run, shared by all connections of one client."""
+    """The results of all requests of a run. All connections of one client share this object."""
 
     def __init__(self, grace_ms: float = GRACE_MS) -> None:
         self.grace_ms = grace_ms
         self.sent = 0
         self.answered = 0
         self.closed = 0
-        """Requests whose connection closed before the answer. This is allowed: the client sends
-        them again.
+        """Number of requests whose connection was closed before the answer.
+
+        This is allowed, because the client sends them again.
         """
         self.late = 0
-        """Overdue requests that were answered in the end."""
+        """Number of overdue requests that were answered after all."""
         self.overdue: list[Overdue] = []
         self.by_kind: Counter[str] = Counter()
-        """How many requests of each kind were answered."""
+        """Kind of request → number of answered requests."""
         self.longest_ms: dict[str, float] = {}
-        """The longest wait of each kind, without pauses."""
+        """Kind of request → its longest wait in ms, without the time of pauses."""
 
     @property
     def longest(self) -> float:
@@ -104,7 +109,7 @@ class Answers:
 
 
 class AnswerDeadlines:
-    """The requests in flight on one connection, in the order in which they were sent."""
+    """The requests on one connection that wait for answers. The oldest is first."""
 
     def __init__(self, connection: str, broker: int, answers: Answers, pauses: Pauses) -> None:
         self.connection = connection
@@ -115,14 +120,16 @@ class AnswerDeadlines:
         self._last_answer_ms = 0.0
 
     def sent(self, kind: str, allowed_ms: float, now_ms: float) -> None:
-        """Note that a request was sent. `allowed_ms` is its own time-out, or the client's if it has
+        """Note that a request was sent at `now_ms`.
+
+        `allowed_ms` is the request's own time-out, or the client's time-out if the request has
         none.
         """
         self._answers.sent += 1
         self._waiting.append(_Waiting(kind, now_ms, allowed_ms))
 
     def answered(self, now_ms: float) -> None:
-        """Note that the first request in flight was answered."""
+        """Note that the oldest request on the connection was answered at `now_ms`."""
         waiting = self._waiting[0]
         self._look_at(waiting, now_ms)
         self._waiting.popleft()
@@ -138,7 +145,7 @@ class AnswerDeadlines:
         self._last_answer_ms = now_ms
 
     def closed(self, now_ms: float) -> None:
-        """Note that the connection closed, with all requests in flight."""
+        """Note that the connection was closed. All requests that wait for answers end with it."""
         if self._waiting:
             first = self._waiting[0]
             self._look_at(first, now_ms)
@@ -148,9 +155,9 @@ class AnswerDeadlines:
         self._waiting.clear()
 
     def look(self, now_ms: float) -> None:
-        """Note the first request in flight if it is overdue.
+        """Check whether the oldest request on the connection is overdue, and note it if so.
 
-        The others wait behind it, so their clocks have not started.
+        The other requests wait for the oldest one, so their time does not count yet.
         """
         if self._waiting:
             self._look_at(self._waiting[0], now_ms)
@@ -177,9 +184,9 @@ class AnswerDeadlines:
 
 
 def look_at_all(connections: Iterable[AnswerDeadlines], now_ms: float) -> None:
-    """Look at every connection.
+    """Check every connection for an overdue request.
 
-    Call this several times a second, so that a request without an answer is found while it waits.
+    Call this several times a second, so that an unanswered request is found while it waits.
     """
     for connection in connections:
         connection.look(now_ms)

@@ -1,7 +1,7 @@
-"""A producer on librdkafka that sends at a steady rate, in a thread of its own.
+"""A producer on librdkafka that sends at a steady rate, in its own thread.
 
-The load, the soak and the demos each say how one record is sent and count the answers. Pace, thread
-and end are the same for all of them.
+The load, the soak and the demos each define how one record is sent, and count the answers. They all
+use this class for the rate, the thread and the end.
 """
 
 import threading
@@ -15,10 +15,11 @@ _STEP_S: Final = 0.005
 
 
 class PacedProducer:
-    """Calls `send` with the numbers 0, 1, 2 … at a steady rate.
+    """Call `send` with the numbers 0, 1, 2 and so on, at a steady rate.
 
-    `send` returns False if it could not hand its record over, because librdkafka's queue is full
-    while no leader accepts records. The same number is then tried again a few ms later.
+    `send` returns False if it could not give its record to librdkafka, because librdkafka's queue
+    is full while no leader accepts records. Then `send` is called with the same number again a few
+    ms later.
     """
 
     def __init__(
@@ -29,8 +30,10 @@ class PacedProducer:
         name: str,
         most_behind_s: float | None = None,
     ) -> None:
-        """With `most_behind_s`, records that are later than this are given up: it does not make
-        up for a time in which it could not send.
+        """`most_behind_s` limits the records that are sent late, after a time without sending.
+
+        If the producer is further behind than this many seconds, it does not send the missed
+        records.
         """
         self.sent = 0
         self._client = client
@@ -51,7 +54,7 @@ class PacedProducer:
             self._client.poll(_STEP_S)
 
     def turn(self, now: float) -> None:
-        """Send what is due at this time of the monotonic clock, in seconds."""
+        """Send the records that are due at `now` (seconds of the monotonic clock)."""
         if self._began is None:
             self._began = now
         due = (now - self._began - self._given_up_s) * self._rate - self.sent
@@ -64,18 +67,21 @@ class PacedProducer:
             self.sent += 1
 
     def finish(self, timeout_s: float) -> int:
-        """Stop sending, and wait for the answers. Return how many records have none."""
+        """Stop sending, and wait for the answers.
+
+        Return the number of records without an answer.
+        """
         self._end()
         left: int = self._client.flush(timeout_s)
         return left
 
     def abandon(self) -> None:
-        """Stop at once, and drop the records that have no answer."""
+        """Stop sending at once. Drop the records that have no answer."""
         self._end()
         self.drop()
 
     def drop(self) -> None:
-        """Drop the records that have no answer: each is reported as an error."""
+        """Drop the records that have no answer. Each of them is reported as an error."""
         self._client.purge()
         self._client.poll(0)
 

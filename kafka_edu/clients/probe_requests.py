@@ -1,7 +1,7 @@
-"""Make requests of every kind a client sends, with the time-out within which each must be answered.
+"""Make requests of every kind that a client sends, and say how soon each must be answered.
 
-The soak and the search by seeds send these to every broker, whether it leads the partition or not.
-An error is an answer. They look for a request that gets none.
+The soak and the search by seeds send these requests to every broker, also to brokers that do not
+lead the partition. An error counts as an answer. The aim is to find a request that gets no answer.
 """
 
 import random
@@ -63,21 +63,22 @@ from kafka_edu.record.record import Record
 from kafka_edu.record.record_batch import build_batch
 
 CLIENT_TIMEOUT_MS: Final = 10_000
-"""For requests without a time-out of their own. They may wait behind requests that wait for
-ZooKeeper or the controller.
+"""Time limit in ms for requests without their own time-out.
+
+They may wait behind requests that wait for ZooKeeper or the controller.
 """
 GROUP: Final = "probe"
 FETCH_MAX_BYTES: Final = 1 << 16
 
 
 class Probe(NamedTuple):
-    """One request to send."""
+    """One request, and the time within which it must be answered."""
 
     kind: str
     request: Message
     version: int
     allowed_ms: int
-    """The broker must answer within this time and the grace period."""
+    """Time-out in ms. The broker must answer within this time plus the grace period."""
 
 
 def produce(
@@ -89,9 +90,9 @@ def produce(
     timeout_ms: int | None = None,
     batch: bytes | None = None,
 ) -> Probe:
-    """Return a request with one batch for one partition, as librdkafka sends them.
+    """Return a Produce request with one batch for one partition, like those that librdkafka sends.
 
-    Without `batch` it is one record of a random size.
+    Without `batch`, the batch has one record of random size.
     """
     timeout_ms = chance.choice((500, 1500, 5000)) if timeout_ms is None else timeout_ms
     if batch is None:
@@ -115,8 +116,9 @@ def fetch(
     max_wait_ms: int | None = None,
     min_bytes: int | None = None,
 ) -> Probe:
-    """Return a consumer's fetch without a session. It waits at the partition's end for up to
-    `max_wait_ms`.
+    """Return a consumer's Fetch request without a fetch session.
+
+    At the end of the partition, the broker holds it for up to `max_wait_ms`.
     """
     max_wait_ms = chance.choice((0, 100, 500, 2000)) if max_wait_ms is None else max_wait_ms
     partition = FetchPartition(
@@ -134,7 +136,7 @@ def fetch(
 
 
 class ProbeRequests:
-    """Draws requests of all kinds. Every random choice comes from the given `chance`."""
+    """Make random requests of all kinds. `chance` makes every random choice."""
 
     def __init__(
         self,
@@ -195,9 +197,7 @@ class ProbeRequests:
         }
 
     def draw(self) -> Probe:
-        """Return the next request: half of them Produce, a quarter Fetch, the rest of all other
-        kinds.
-        """
+        """Return a random request: ½ are Produce, ¼ are Fetch, the others are of any kind."""
         dice = self._chance.random()
         if dice < 0.5:
             return self.produce()
@@ -212,7 +212,10 @@ class ProbeRequests:
         return Probe(kind, request, version, CLIENT_TIMEOUT_MS)
 
     def produce(self) -> Probe:
-        """Return a Produce request, mostly with acks=all."""
+        """Return a Produce request for a random partition.
+
+        In three of four cases it has acks=all.
+        """
         return produce(
             self._chance,
             self._partition(),
@@ -277,8 +280,8 @@ class ProbeRequests:
             protocol_type="consumer",
             protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
         )
-        # The group's rebalance time-out is the longest of its members'. It may start again once,
-        # for a member that joins late.
+        # The longest rebalance time-out of the members counts for the group. It may start once more
+        # when a member joins late.
         return Probe("JoinGroup", request, 2, CLIENT_TIMEOUT_MS)
 
     def _describe_configs(self) -> Probe:

@@ -1,1 +1,1 @@
-"""A broker's knowledge of its cluster: brokers, leaders, replica assignments, metadata."""
+"""What a broker knows about its cluster: brokers, leaders, replica assignments, metadata."""

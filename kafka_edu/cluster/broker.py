@@ -1,12 +1,12 @@
-"""A broker as ZooKeeper and the clients see it (Kafka: Broker.scala, EndPoint.scala)."""
+"""A broker as ZooKeeper and clients know it (Kafka: Broker.scala, EndPoint.scala)."""
 
 from typing import NamedTuple
 
 
 class EndPoint(NamedTuple):
-    """One listener, for example `PLAINTEXT://127.0.0.1:9092`.
+    """The address of one listener, for example `PLAINTEXT://127.0.0.1:9092`.
 
-    In that text an IPv6 address has brackets. In `host` it has none.
+    An IPv6 address has brackets in this text form, but not in `host`.
     """
 
     host: str
@@ -32,5 +32,5 @@ class Broker(NamedTuple):
     epoch: int = -1
 
     def end_point(self, listener_name: str) -> EndPoint | None:
-        """Return the address of the listener with that name, or None."""
+        """Return the address of the listener with this name, or None if there is none."""
         return next((e for e in self.end_points if e.listener_name == listener_name), None)

@@ -1,5 +1,6 @@
-"""The leader of a partition and its in-sync replicas (Kafka: LeaderAndIsr.scala,
-LeaderIsrAndControllerEpoch.scala).
+"""The leader of a partition and its in-sync replicas.
+
+Kafka: LeaderAndIsr.scala, LeaderIsrAndControllerEpoch.scala.
 """
 
 from typing import Final, NamedTuple
@@ -13,7 +14,7 @@ INITIAL_ZK_VERSION: Final = 0
 
 
 class LeaderAndIsr(NamedTuple):
-    """The contents of a partition's state znode, and the znode's version.
+    """The contents of a partition's state znode, and the version of the znode.
 
     Every change is a compare-and-set on that version. KIP-101 explains the leader epoch.
     """
@@ -24,7 +25,10 @@ class LeaderAndIsr(NamedTuple):
     zk_version: int
 
     def with_leader(self, leader: int, isr: tuple[int, ...]) -> "LeaderAndIsr":
-        """Return the state under a new leader. The leader epoch rises by one."""
+        """Return a copy of this state with another leader and ISR.
+
+        Its leader epoch is higher by one.
+        """
         return LeaderAndIsr(leader, self.leader_epoch + 1, isr, self.zk_version)
 
 

@@ -1,12 +1,13 @@
-"""One broker's knowledge of the whole cluster, from which it answers Metadata requests (Kafka:
-MetadataCache.scala, ZkMetadataCache in 2.8).
+"""What one broker knows about the whole cluster. It answers Metadata requests from this cache.
 
-Only the controller changes the cache, with UpdateMetadata. Each such request names all live brokers
-and the partitions that changed. So every broker can answer a Metadata request by itself. Each
-broker's cache is a little out of date, some more than others, and clients must cope with that.
+Kafka: MetadataCache.scala, ZkMetadataCache in 2.8.
 
-The broker's loop owns the cache. A read is O(partitions in the question). An update is O(partitions
-in the request).
+Only the controller changes the cache, with UpdateMetadata requests. Each request names all live
+brokers and the partitions that changed. So every broker can answer a Metadata request by itself.
+Each broker's cache is a little out of date, and clients must cope with that.
+
+The cache is used only in the broker's event loop. A read is O(partitions in the question). An
+update is O(partitions in the request).
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -32,7 +33,7 @@ from kafka_edu.trace.events.server import (
 )
 from kafka_edu.trace.tracer import Tracer
 
-#: Number on the wire → security protocol (SecurityProtocol.java).
+#: Security protocols by their number in requests (SecurityProtocol.java).
 SECURITY_PROTOCOLS: Final[Mapping[int, str]] = {
     0: "PLAINTEXT",
     1: "SSL",
@@ -42,7 +43,7 @@ SECURITY_PROTOCOLS: Final[Mapping[int, str]] = {
 
 
 class PartitionState(NamedTuple):
-    """One partition's state in the controller's latest update."""
+    """The state of one partition in the controller's latest update."""
 
     controller_epoch: int
     leader: int
@@ -54,27 +55,30 @@ class PartitionState(NamedTuple):
 
 
 class MetadataCache:
-    """The cluster after the latest UpdateMetadata."""
+    """What the latest UpdateMetadata requests said about the cluster."""
 
     def __init__(self, broker_id: int, trace: Tracer | None = None) -> None:
         self.broker_id = broker_id
         self.controller_id: int | None = None
-        """The controller that sent the latest update, or None before the first one."""
+        """Id of the controller that sent the latest update, or None before the first update."""
         self._brokers: dict[int, Broker] = {}
         self._topics: dict[str, dict[int, PartitionState]] = {}
         self._topic_ids: dict[str, UUID] = {}
         self._trace = trace
         self.updated_told = 0
-        """The number of the latest MetadataUpdated event. It causes what waited for the update."""
+        """The number of the latest MetadataUpdated event.
+
+        Operations that waited for it name it as cause.
+        """
         if trace:
             trace.on_snapshot(self._snapshot)
 
     def update(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
         """Apply the controller's update, and return the partitions that it deletes.
 
-        The list of brokers is replaced as a whole. Partitions are merged into the known ones. A
+        The list of brokers is replaced as a whole. Partitions are added or replaced one by one. A
         partition whose leader is LEADER_DURING_DELETE (-2) is removed. The caller has checked the
-        controller's epoch (ControllerOrders owns the latest one).
+        controller's epoch (ControllerOrders keeps the latest epoch).
         """
         self.controller_id = request.controller_id if request.controller_id >= 0 else None
         self._brokers = {broker.id: broker for broker in sorted(map(_broker, request.live_brokers))}
@@ -138,11 +142,11 @@ class MetadataCache:
         return sorted(self._topics)
 
     def topic_id(self, topic: str) -> UUID:
-        """Return the topic's id (KIP-516), or zeros if the controller sent none."""
+        """Return the topic's id (KIP-516), or the id of zeros if the controller sent none."""
         return self._topic_ids.get(topic, ZERO_UUID)
 
     def topic_name(self, topic_id: UUID) -> str | None:
-        """Return the name of the topic with that id, or None. O(topics)."""
+        """Return the name of the topic with this id, or None if it is unknown. O(topics)."""
         return next((name for name, known in self._topic_ids.items() if known == topic_id), None)
 
     def partitions_of(self, topic: str) -> Mapping[int, PartitionState]:
@@ -166,27 +170,27 @@ class MetadataCache:
         return broker_id in self._brokers
 
     def get_alive_end_point(self, broker_id: int, listener_name: str) -> EndPoint | None:
-        """Return the address of that broker's listener. None: the broker is not alive, or has no
-        such listener.
+        """Return the address of a broker's listener.
+
+        Return None if the broker is not alive or has no listener with this name.
         """
         broker = self._brokers.get(broker_id)
         return broker.end_point(listener_name) if broker else None
 
     def get_leader_end_point(self, tp: TopicPartition, listener_name: str) -> EndPoint | None:
-        """Return the address of the partition's leader, or None if it is not known."""
+        """Return the address of the partition's leader, or None if it is unknown."""
         state = self.get_partition_state(tp)
         return self.get_alive_end_point(state.leader, listener_name) if state else None
 
     def get_topic_metadata(
         self, topic: str, listener_name: str, api_version: int
     ) -> list[MetadataResponsePartition]:
-        """Return the topic's partitions by number, as a Metadata response of that version shows
-        them.
+        """Return the topic's partitions, sorted by number, for a Metadata response of that version.
 
         A partition without a reachable leader gets LEADER_NOT_AVAILABLE. From v6 on, it gets
         LISTENER_NOT_FOUND if the leader is alive but has no such listener. A v0 client treats each
-        listed replica as alive. So v0 leaves out the replicas that are not reachable, and then
-        sets REPLICA_NOT_AVAILABLE.
+        listed replica as alive. Therefore v0 lists only the reachable replicas, and sets
+        REPLICA_NOT_AVAILABLE if some are missing.
         """
         reachable = {
             broker.id
@@ -243,7 +247,7 @@ class MetadataCache:
 
 
 def _broker(live: UpdateMetadataBroker) -> Broker:
-    """Read one live broker from any version of the request.
+    """Turn one live broker of an UpdateMetadata request of any version into a Broker.
 
     v0 has a single host and port. v1 and v2 do not name the listener.
     """

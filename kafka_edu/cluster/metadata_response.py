@@ -1,4 +1,4 @@
-"""The common parts of every answer to Metadata (Kafka: MetadataRequest.java, KafkaApis.scala).
+"""Functions for Metadata responses (Kafka: MetadataRequest.java, KafkaApis.scala).
 
 A broker answers from its cache, and a proxy from its own copy. Both use these functions.
 """
@@ -15,14 +15,14 @@ from kafka_edu.protocol.messages.metadata import (
 from kafka_edu.protocol.types import ZERO_UUID
 
 NOT_ASKED: Final = -0x80000000
-"""Value of the authorized operations for a client that did not ask for them (KIP-430)."""
+"""The value of the field for authorized operations if the client did not ask for it (KIP-430)."""
 
 
 def topics_asked_for(request: MetadataRequest, version: int) -> list[str] | None:
-    """Return the requested names, each once, in the order of the request. None means all topics.
+    """Return the requested topic names in the order of the request. None means all topics.
 
-    A request means all topics by null, or in v0 by an empty list. Raises
-    KafkaException(INVALID_REQUEST) if it names a topic by its id.
+    A name that is requested twice is returned once. A request means all topics by null, or in v0 by
+    an empty list. Raises KafkaException(INVALID_REQUEST) if the request names a topic by its id.
     """
     if request.topics is None or (version == 0 and not request.topics):
         return None
@@ -46,10 +46,10 @@ def error_of_missing(name: str) -> Errors:
 
 
 def metadata_error(request: MetadataRequest, error: Errors) -> MetadataResponse:
-    """Return a response in which every requested topic has `error`.
+    """Return a response in which every requested topic has the error `error`.
 
-    It has no brokers, no cluster id and no controller. Each topic keeps the id from the request. A
-    null name becomes an empty one.
+    The response has no brokers, no cluster id and no controller. Each topic keeps the id from the
+    request. A null name becomes an empty name.
     """
     return MetadataResponse(
         topics=[

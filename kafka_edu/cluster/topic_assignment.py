@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 
 class ReplicaAssignment(NamedTuple):
-    """The replicas of one partition. During a reassignment: also which are added and removed."""
+    """The replicas of one partition, and during a reassignment those that are added and removed."""
 
     replicas: tuple[int, ...]
     adding_replicas: tuple[int, ...] = ()
@@ -45,9 +45,9 @@ class ReplicaAssignment(NamedTuple):
         return bool(self.adding_replicas or self.removing_replicas)
 
     def reassign_to(self, target: Sequence[int]) -> "ReplicaAssignment":
-        """Return the assignment on the way to `target`.
+        """Return the assignment during a reassignment to the brokers `target`.
 
-        The way begins at the origin, even if another reassignment is running now.
+        If another reassignment is running, the new one replaces it. The origin stays the same.
         """
         origin = self.origin_replicas
         replicas = (*target, *(r for r in origin if r not in target))
@@ -71,7 +71,10 @@ class TopicAssignment(NamedTuple):
     def of(
         cls, replicas: Mapping[int, Sequence[int]], topic_id: uuid.UUID | None = None
     ) -> "TopicAssignment":
-        """Return a new topic's assignment from partition → brokers. No reassignment is running."""
+        """Return the assignment of a new topic. `replicas` is partition → brokers.
+
+        No reassignment is running in it.
+        """
         return cls(
             topic_id,
             {

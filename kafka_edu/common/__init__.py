@@ -1,3 +1,4 @@
-"""The base of all other packages: errors, clocks, files, wires and names. It imports nothing of
-ours.
+"""The base of all other packages: errors, clocks, files, connections and names.
+
+It imports no other package of kafka-edu.
 """

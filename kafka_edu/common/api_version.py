@@ -1,5 +1,6 @@
-"""Kafka releases as they stand in configuration, and the message format of each release (Kafka:
-ApiVersion.scala).
+"""Kafka releases as they are written in configurations, and the message format of each release.
+
+Kafka: ApiVersion.scala.
 """
 
 from typing import Final
@@ -12,7 +13,7 @@ _FIRST_WITH_V2: Final = (0, 11)
 
 
 class ProtocolVersion:
-    """A release from 0.8.0 to 2.8, written as `2.0`, `2.0.1` or `2.0-IV1`."""
+    """Accept a release from 0.8.0 to 2.8, written as `2.0`, `2.0.1` or `2.0-IV1`."""
 
     def refusal(self, value: ConfigValue) -> str:
         allowed = isinstance(value, str) and release_of(value) is not None
@@ -24,8 +25,9 @@ class ProtocolVersion:
 
 
 def release_of(version: str) -> tuple[int, int] | None:
-    """Parse a release: `2.0-IV1` → (2, 0), `0.10.2` → (0, 10). Return None if it is not a release
-    up to 2.8.
+    """Turn the name of a release into two numbers: `2.0-IV1` → (2, 0), `0.10.2` → (0, 10).
+
+    Return None if the text is not a release up to 2.8.
     """
     numbers = version.partition("-IV")[0].split(".")
     if not 2 <= len(numbers) <= 4 or not all(n.isascii() and n.isdigit() for n in numbers):
@@ -35,10 +37,10 @@ def release_of(version: str) -> tuple[int, int] | None:
 
 
 def record_version(version: str) -> int:
-    """Return the message format of a release that the validator accepted (Kafka:
-    RecordVersion.java).
+    """Return the message format of a release (Kafka: RecordVersion.java).
 
-    Releases up to 0.9 write v0, 0.10 writes v1, and 0.11 and later write v2.
+    The validator must have accepted the release. Releases up to 0.9 write v0, 0.10 writes v1, and
+    0.11 and later write v2.
     """
     release = release_of(version)
     if release is None:

@@ -1,4 +1,4 @@
-"""Names for the types of numpy's arrays."""
+"""Names for types of numpy arrays, which type annotations use."""
 
 from typing import TypeAlias
 
@@ -10,5 +10,5 @@ Int32s: TypeAlias = npt.NDArray[np.int32]
 Numbers: TypeAlias = Int32s | Int64s
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
-#: Texts of equal width, or rows of a structured type.
+#: An array of texts of equal width, or of rows of a structured type.
 Texts: TypeAlias = npt.NDArray[np.void]

@@ -1,18 +1,19 @@
-"""Measure and judge on a machine that other work keeps busy.
+"""Measure and judge programs on a machine that other work keeps busy.
 
-A class has weak laptops, and a grader runs many jobs at once. There the clock says little about a
-program: most of the time it waits for a core. So a limit counts what the program itself spends:
+Laptops in a class are slow, and a grader runs many jobs at once. On such machines the clock says
+little about a program, because most of the time it waits for a core. So limits apply to what the
+program itself uses:
 
-* *processor time*: an endless loop spends it, on any machine, and a right answer hardly any. The
-  limit is the larger of 1 s and 20 times what the reference solution used in the same run;
+* *processor time*: an endless loop uses much of it on any machine. A right answer uses very little.
+  The limit is the larger of 1 s and 20 times what the reference solution used in the same run;
 * *idle time*: the clock, minus the processor time, minus the time that the program waited for a
-  core (the second number of Linux's `/proc/PID/schedstat`). A right answer has next to none, and
-  code that sleeps or waits for itself has nothing else. The limit is 5 s;
-* *the clock*, only where the system has no /proc: 20 times that of the reference solution.
+  core (the second number of Linux's `/proc/PID/schedstat`). A right answer has almost none. Code
+  that sleeps, or that waits for an event that never comes, has much. The limit is 5 s;
+* *the clock*, only on systems without /proc: 20 times the time of the reference solution.
 
 An `Allowance` holds these limits, a `Meter` measures a process with all its descendants, and
-`overdrawn` compares them. Nobody is judged while the reference solution fails as well: that is a
-`NotJudgedError`. `Hogs` make a machine busy, for tests, benchmarks and the soak.
+`overdrawn` compares the two. If the reference solution fails as well, no answer is judged:
+`NotJudgedError` is raised. `Hogs` keep a machine busy, for tests, benchmarks and the soak.
 """
 
 import contextlib
@@ -27,17 +28,20 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 REFERENCES_SHARE: Final = 20
-"""How many times the reference solution's time a learner's code may take."""
+"""A learner's code may take this many times as long as the reference solution."""
 LOOK_EVERY_S: Final = 0.25
 LONG_S: Final = 1.0
-"""A time between two looks that is long: whoever looks had no core."""
+"""Seconds between two measurements from which the gap counts as long.
+
+The measuring process itself had no core meanwhile.
+"""
 TRY_LATER: Final = "try later, when nothing else runs on this machine"
 _PROC: Final = Path("/proc")
 _TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
 
 
 class NotJudgedError(Exception):
-    """The reference solution fails here at this moment, so nobody's work can be judged."""
+    """The reference solution fails on this machine now, so no learner's code can be judged."""
 
     def __init__(self, reference_failed: str) -> None:
         self.reference_failed = reference_failed
@@ -48,22 +52,25 @@ class NotJudgedError(Exception):
 
 
 class Usage(NamedTuple):
-    """The state of a process and its descendants at one moment; times in s, since they began."""
+    """What a process and its descendants have used up to one moment. Times are in s."""
 
     clock_s: float
-    """The time of a monotonic clock, when reading the numbers began."""
+    """The time of a monotonic clock when the measurement began."""
     processor_s: float | None = None
-    """None: this system does not say."""
+    """Processor time in s. None if this system does not provide it."""
     waited_s: Mapping[int, float] = MappingProxyType({})
-    """Thread → how long it could have run, but had no core."""
+    """Id of a thread → how long it was ready to run, but had no core."""
     ready: bool = False
-    """Whether one of them runs now, waits for a core, or waits for the disk."""
+    """Whether one of the threads runs now, waits for a core, or waits for the disk."""
     read_s: float = 0.0
-    """How long reading the numbers took. Whoever reads them may have to wait for a core too."""
+    """How long the measurement itself took.
+
+    The measuring process may have to wait for a core too.
+    """
 
 
 class Spent(NamedTuple):
-    """The spending of a process since a meter began, in s."""
+    """What a process has used since a meter began. Times are in s."""
 
     clock_s: float
     processor_s: float | None
@@ -71,15 +78,15 @@ class Spent(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """The limits for one call, or for one run; in s."""
+    """The limits for one call or for one run, in s."""
 
     processor_s: float = 1.0
     idle_s: float = 5.0
     clock_s: float = 5.0
-    """It counts only where the system has no /proc."""
+    """Limit for the time on the clock. It is used only on systems without /proc."""
 
     def widened(self, processor_s: float, clock_s: float) -> "Allowance":
-        """Return these limits, or 20 times what the reference solution used, if that is more."""
+        """Return these limits, or 20 times what the reference solution used if that is more."""
         return self._replace(
             processor_s=max(self.processor_s, REFERENCES_SHARE * processor_s),
             clock_s=max(self.clock_s, REFERENCES_SHARE * clock_s),
@@ -87,7 +94,7 @@ class Allowance(NamedTuple):
 
 
 def overdrawn(spent: Spent, allowance: Allowance) -> str:
-    """Return which limit is exceeded, for a sentence that ends so; empty if none is."""
+    """Return the end of a sentence that names the limit that was exceeded, or "" if none was."""
     if spent.processor_s is None:
         if spent.clock_s <= allowance.clock_s:
             return ""
@@ -106,23 +113,24 @@ def overdrawn(spent: Spent, allowance: Allowance) -> str:
 
 
 class Meter:
-    """Measures what a process and its descendants spend, from the first look on.
+    """Measure what a process and its descendants use, from the creation of this object on.
 
-    Idle time is a lower bound. Between two looks it counts only if nobody is ready to run at the
-    second one: a process that a cgroup holds back is ready all the time, and no number of the
-    kernel says so. If a thread has ended meanwhile, nobody knows how long it had waited, so a long
-    time between two looks does not count either.
+    The measured idle time is never too high, but it may be too low. The time between two
+    measurements counts as idle only if no thread is ready to run at the second one. The reason: a
+    process that a cgroup holds back is ready all the time, and the kernel has no number for that.
+    If a thread has ended between two measurements, its waiting time is unknown. So a long time
+    between these measurements does not count as idle either.
     """
 
     def __init__(self, pid: int, usage_of: Callable[[int], Usage] | None = None) -> None:
-        """`usage_of` is another measure than this system's."""
+        """`usage_of` is the function that measures. The default is `family_usage`."""
         self._pid = pid
         self._usage_of = usage_of or family_usage
         self._first = self._last = self._usage_of(pid)
         self._idle_s = 0.0
 
     def look(self) -> Spent:
-        """Return what was spent until now."""
+        """Measure now, and return what was used since the meter began."""
         now, last = self._usage_of(self._pid), self._last
         self._last = now
         clock_s = now.clock_s - self._first.clock_s
@@ -142,8 +150,7 @@ class Meter:
 def family_usage(pid: int) -> Usage:
     """Return what a process and its descendants have used until now.
 
-    Children that have ended count too, with their processor time, once their parent has waited for
-    them.
+    The processor time of a child that has ended counts too, if its parent has waited for it.
     """
     clock_s = time.monotonic()
     if not (_PROC / "self" / "schedstat").exists():
@@ -161,8 +168,9 @@ def family_usage(pid: int) -> Usage:
 
 
 def waited_for_a_core_s(pid: int) -> float:
-    """Return how long the main thread of a process has been ready to run without a core, in s; 0 if
-    unknown. It is the thread of the loop in our processes.
+    """Return how many seconds the main thread of a process was ready to run but had no core.
+
+    The main thread of our processes runs the event loop. The result is 0 if the time is unknown.
     """
     return _waited_s(f"{_PROC}/{pid}")
 
@@ -173,8 +181,9 @@ def _waited_s(folder: str) -> float:
 
 
 def family_of(pid: int) -> dict[int, list[str]]:
-    """Return a process and all its descendants, each with its fields of `/proc/PID/stat` from the
-    state on.
+    """Return the process and all its descendants: process id → fields of `/proc/PID/stat`.
+
+    The first field in each list is the state of the process.
     """
     stats: dict[int, list[str]] = {}
     children: defaultdict[int, list[int]] = defaultdict(list)
@@ -193,7 +202,7 @@ def family_of(pid: int) -> dict[int, list[str]]:
 
 
 def _read(path: str) -> str:
-    """Return the text of a file in /proc; empty if its process has gone."""
+    """Return the text of a file in /proc, or "" if its process has ended."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -201,7 +210,7 @@ def _read(path: str) -> str:
         return ""
 
 
-#: It ends when the process that started it is not its parent any more. No signal is needed then.
+#: The program ends by itself when its parent has ended, so it needs no signal.
 _HOG: Final = """
 import os, sys
 parent = int(sys.argv[1])
@@ -214,13 +223,17 @@ while os.getppid() == parent:
 class Hogs:
     """Processes that do nothing but use the processor, until the end of a `with` block.
 
-    Each has a session of its own. Linux with autogroups (`kernel.sched_autogroup_enabled`, the
-    default of many systems) shares the cores among sessions first. Eight hogs in one session would
-    take no more from a cluster, which has its own, than one hog does.
+    Each process has its own session. Linux with autogroups (`kernel.sched_autogroup_enabled`, the
+    default of many systems) first divides the cores among the sessions. Eight hogs in one session
+    would therefore take no more time from a cluster, which is in another session, than one hog
+    does.
     """
 
     def __init__(self, count: int, cores: Iterable[int] | None = None) -> None:
-        """With `cores`, they use these only, where the system can do that."""
+        """`count` is the number of processes.
+
+        With `cores`, they run only on these cores, if the system allows it.
+        """
         self._cores = set(cores) if cores is not None else None
         self._processes: list[subprocess.Popen[bytes]] = []
         self.add(count)
@@ -235,7 +248,7 @@ class Hogs:
         return len(self._processes)
 
     def add(self, count: int = 1) -> None:
-        """Start more of them."""
+        """Start `count` more hogs."""
         for _ in range(count):
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _HOG, str(os.getpid())],
@@ -247,7 +260,7 @@ class Hogs:
                 os.sched_setaffinity(process.pid, self._cores)
 
     def close(self) -> None:
-        """End all of them."""
+        """End all hogs."""
         for process in self._processes:
             process.kill()
         for process in self._processes:

@@ -13,11 +13,14 @@ from enum import Enum, StrEnum
 from typing import Final, NamedTuple, Protocol
 
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
-"""A parsed value. Lists are tuples, because a parsed configuration does not change."""
+"""The value of a key after parsing. A list is a tuple, because a parsed value never changes."""
 
 
 class ConfigException(Exception):
-    """A key is missing, or a value is not allowed. `key` leads the caller to the file and line."""
+    """A key is missing, or a value is not allowed.
+
+    `key` helps the caller to find the file and line.
+    """
 
     def __init__(self, key: str, message: str) -> None:
         super().__init__(message)
@@ -25,7 +28,7 @@ class ConfigException(Exception):
 
 
 class ConfigType(StrEnum):
-    """How to read the text of a value. The names are Kafka's."""
+    """The type of a key, which says how the text of a value is read. The names are Kafka's."""
 
     BOOLEAN = "boolean"
     STRING = "string"
@@ -34,12 +37,14 @@ class ConfigType(StrEnum):
     LONG = "long"
     DOUBLE = "double"
     LIST = "list"
-    """Items separated by commas. Spaces around an item are ignored. Empty text is the empty list.
+    """Items separated by commas.
+
+    Spaces around an item are ignored. An empty text is an empty list.
     """
     CLASS = "class"
     """The name of a Java class."""
     PASSWORD = "password"
-    """A string that `ConfigDef.shown` hides."""
+    """A text that `ConfigDef.shown` hides."""
 
 
 class _Required(Enum):
@@ -47,7 +52,7 @@ class _Required(Enum):
 
 
 REQUIRED: Final = _Required.REQUIRED
-"""Stands in place of a default: the key must be given."""
+"""This object replaces the default of a key that must be given."""
 
 MAX_INT: Final = 2**31 - 1
 MAX_LONG: Final = 2**63 - 1
@@ -59,13 +64,13 @@ _INTEGER_BOUNDS: Final = {
 
 
 class Validator(Protocol):
-    """Explains in Kafka's words why a parsed value is not allowed. Returns "" if it is allowed."""
+    """Check a parsed value. `refusal` returns why it is not allowed, in Kafka's words, or ""."""
 
     def refusal(self, value: ConfigValue) -> str: ...
 
 
 class Range(NamedTuple):
-    """A number from `least` to `most`, both included. None means no bound."""
+    """Accept numbers from `least` to `most`, both included. None means no limit."""
 
     least: float | None = None
     most: float | None = None
@@ -83,7 +88,7 @@ class Range(NamedTuple):
 
 
 class OneOf(NamedTuple):
-    """One text of a fixed set."""
+    """Accept a text that is in a fixed set."""
 
     values: tuple[str, ...]
 
@@ -92,7 +97,7 @@ class OneOf(NamedTuple):
 
 
 class ListOf(NamedTuple):
-    """A list of texts from a fixed set. It may be empty only if `empty` is true."""
+    """Accept a list of texts from a fixed set. The list may be empty only if `empty` is true."""
 
     values: tuple[str, ...]
     empty: bool = False
@@ -106,12 +111,12 @@ class ListOf(NamedTuple):
         return "" if allowed else "String must be one of: " + ", ".join(self.values)
 
     def first_wrong(self, value: tuple[str, ...]) -> str:
-        """Return the first item that is not allowed, as Kafka's message names it."""
+        """Return the first item that is not allowed. Kafka's error message names this item."""
         return next((item for item in value if item not in self.values), "")
 
 
 class NonEmpty(NamedTuple):
-    """A text or a list that is not empty."""
+    """Accept a text or a list that is not empty."""
 
     def refusal(self, value: ConfigValue) -> str:
         return (
@@ -120,9 +125,9 @@ class NonEmpty(NamedTuple):
 
 
 def double_text(value: float) -> str:
-    """Format a number as Java's Double.toString does: 0.5, 100.0, 1.7976931348623157E308.
+    """Format a number like Java's Double.toString: 0.5, 100.0, 1.7976931348623157E308.
 
-    ZooKeeper and responses hold numbers in this form.
+    ZooKeeper and Kafka's responses contain numbers in this form.
     """
     if value == 0 or 1e-3 <= abs(value) < 1e7 or value != value or abs(value) == math.inf:
         return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(
@@ -138,20 +143,26 @@ class Effect(StrEnum):
 
     WORKS = "works"
     NONE = "no effect yet"
-    """The value is accepted and does nothing. The broker says so where the key is set."""
+    """The value is accepted but changes nothing. The broker logs a line about each such setting."""
     REFUSED = "refused"
-    """The value asks for protection that does not exist here. The broker does not start."""
+    """The value asks for a protection that this project does not have.
+
+    The broker does not start.
+    """
 
 
 class Gap(NamedTuple):
-    """A feature that a key asks for and that this project does not have."""
+    """A feature that a key of Kafka's configuration needs and that this project does not have."""
 
     missing: str
-    """A clause without a full stop, as in "there are no quotas"."""
+    """What is missing, as a clause without a full stop, for example "there are no quotas"."""
     honoured: tuple[ConfigValue, ...] = ()
-    """Values that ask for nothing that is missing."""
+    """Values that work, because they do not need the missing feature."""
     refuses: bool = False
-    """Every other value refuses the start, because ignoring it would leave the cluster open."""
+    """Whether the broker refuses to start with any other value.
+
+    True if ignoring the value would leave the cluster open to anyone.
+    """
 
     @property
     def effect(self) -> Effect:
@@ -159,8 +170,10 @@ class Gap(NamedTuple):
 
 
 class ConfigKey(NamedTuple):
-    """One key. `default` is a parsed value or REQUIRED. A default of None means "not set" and
-    allows None.
+    """One key of a configuration.
+
+    `default` is a parsed value or REQUIRED. If it is None, the key may be unset, and None is
+    allowed.
     """
 
     name: str
@@ -169,7 +182,7 @@ class ConfigKey(NamedTuple):
     validator: Validator | None
     doc: str
     gap: Gap | None = None
-    """The feature that is missing before this key works completely. None if it works."""
+    """The feature that is missing before this key works completely. None if the key works."""
 
     @property
     def effect(self) -> Effect:
@@ -177,12 +190,13 @@ class ConfigKey(NamedTuple):
         return Effect.WORKS if self.gap is None else self.gap.effect
 
     def gap_of(self, value: ConfigValue) -> Gap | None:
-        """Return the gap that this parsed value meets, or None if the value works."""
+        """Return the missing feature that this parsed value needs, or None if the value works."""
         return None if self.gap is None or value is None or value in self.gap.honoured else self.gap
 
     def parse(self, raw: ConfigValue) -> ConfigValue:
-        """Parse and check `raw`, which is mostly text, as a value of this key's type. Raises
-        ConfigException.
+        """Turn `raw`, which is usually text, into a value of this key's type, and check the value.
+
+        Raises ConfigException if the value is not allowed.
         """
         value = self._typed(raw)
         if (
@@ -197,7 +211,7 @@ class ConfigKey(NamedTuple):
         return value
 
     def _shown(self, raw: ConfigValue, value: ConfigValue) -> ConfigValue:
-        """Return a refused value as Kafka's message shows it."""
+        """Return the part of a refused value that Kafka's error message shows."""
         match value:
             case float():
                 return double_text(value)
@@ -244,8 +258,9 @@ class ConfigKey(NamedTuple):
 
 
 class ConfigValues(dict[str, ConfigValue]):
-    """Parsed values by key, with getters that state the type. A getter of the wrong type is a bug
-    and raises TypeError.
+    """The parsed values by key. It has one getter for each type.
+
+    A getter of the wrong type raises TypeError, because that is a bug of the program.
     """
 
     def get_int(self, key: str) -> int:
@@ -286,11 +301,14 @@ class ConfigValues(dict[str, ConfigValue]):
 
 
 class SettingGap(NamedTuple):
-    """A setting that meets a gap. `str()` gives one clause for a log line or a terminal."""
+    """A setting whose value needs a missing feature.
+
+    `str()` describes it for a log line or a terminal.
+    """
 
     name: str
     shown: str
-    """The value, hidden if it is a password."""
+    """The value as text. It is hidden if it is a password."""
     gap: Gap
 
     def __str__(self) -> str:
@@ -316,10 +334,10 @@ class ConfigDef:
         return name in self.keys
 
     def parse(self, given: Mapping[str, ConfigValue]) -> ConfigValues:
-        """Return a value for every key: the given one or the default.
+        """Return a value for every defined key: the given value, or the default.
 
-        Undefined keys are left out; `unknown` lists them. Raises ConfigException on the first wrong
-        value or missing key. O(keys).
+        Given keys that are not defined are left out (`unknown` lists them). Raises ConfigException
+        for the first wrong value or missing key. O(keys).
         """
         values = ConfigValues()
         for name, key in self.keys.items():
@@ -334,9 +352,10 @@ class ConfigDef:
         return values
 
     def problems(self, given: Mapping[str, ConfigValue]) -> list[ConfigException]:
-        """Return every wrong value and missing key: all errors that `parse` would raise one by one.
+        """Return one error for every wrong value and every missing key.
 
-        Wrong values come in the order of `given`, missing keys last.
+        `parse` raises only the first one. Wrong values are in the order of `given`. Missing keys
+        are at the end.
         """
         found: list[ConfigException] = []
         missing = [
@@ -352,12 +371,13 @@ class ConfigDef:
         return found
 
     def unknown(self, given: Iterable[str]) -> list[str]:
-        """Return the given names that are not defined, in their order."""
+        """Return those of the given names that are not defined, in the given order."""
         return [name for name in given if name not in self.keys]
 
     def gaps(self, given: Mapping[str, str]) -> "list[SettingGap]":
-        """Return the gaps that the given settings meet, in their order. Unknown keys and wrong
-        values are skipped.
+        """Return the given settings that need a missing feature, in the given order.
+
+        Keys that are not defined and wrong values are skipped.
         """
         found = []
         for name, text in given.items():
@@ -373,12 +393,12 @@ class ConfigDef:
         return found
 
     def default_text(self, name: str) -> str:
-        """Return a key's default as it would stand in a file, or "" if it has none."""
+        """Return the default of a key as it would be written in a file, or "" if it has none."""
         default = self.keys[name].default
         return "" if isinstance(default, _Required) else self.shown(name, default)
 
     def shown(self, name: str, value: ConfigValue) -> str:
-        """Return a value as text, as it would stand in a file. A password is hidden."""
+        """Return a value as it would be written in a file. A password is hidden."""
         key = self.keys.get(name)
         if key is not None and key.type is ConfigType.PASSWORD and value is not None:
             return "[hidden]"

@@ -1,17 +1,17 @@
 """Install the packages that requirements/*.txt lists into the environment of a checkout.
 
 The script `kafka-edu` calls `set_up` when its environment is missing or old. At that time no
-package is installed, so this module imports the standard library alone. The command `setup` and
-`kafka_edu.common.package_group` call `install_groups` for the groups that are fetched later.
+package is installed, so this module imports only the standard library. The command `setup` and
+`kafka_edu.common.package_group` call `install_groups` for the groups that are installed later.
 
-After a group is installed, a copy of its lock is kept in the environment, in the folder
-`.kafka-edu`. A group is complete when that copy equals the lock.
+After a group is installed, a copy of its requirements file is kept in the environment, in the
+folder `.kafka-edu`. A group is complete when this copy equals the requirements file.
 
 The first installer that works is used:
 
 1. uv, if it is on the PATH;
 2. the pip of the Python that made the environment (22.3 or newer can install into another one);
-3. the pip that Python carries in its module ensurepip;
+3. the pip that Python contains in its module ensurepip;
 4. Debian's pip: Debian and Ubuntu ship Python without ensurepip. Their archive has pip as a wheel,
    which runs without being installed and without root.
 """
@@ -31,13 +31,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NoReturn
 
-#: Groups beyond `main`: the optional dependencies in pyproject.toml.
+#: Groups besides `main`. They are the optional dependencies in pyproject.toml.
 GROUPS: Final = ("test", "dev", "spark", "apache-zookeeper", "docs", "quiz")
 STAMPS: Final = ".kafka-edu"
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _LOCKS: Final = _ROOT / "requirements"
 _WHEELS: Final = _ROOT / "wheels"
-"""The packages of `main`, in a copy that `lab export --offline` made."""
+"""A folder with the packages of `main`. It exists only in copies from `lab export --offline`."""
 _PIP_OPTIONS: Final = ("--quiet", "--disable-pip-version-check")
 
 ADVICE_NO_INSTALLER: Final = """\
@@ -52,22 +52,25 @@ If the package index cannot be reached, set HTTPS_PROXY for a proxy, or PIP_INDE
 Packages that were fetched whole are kept. Start again to continue."""
 
 SAY_EVERY_S: Final = 1.0
-"""How often a terminal sees how much was fetched."""
+"""Seconds between two reports of the download's progress on a terminal."""
 WRITE_EVERY_S: Final = 30.0
-"""How often a file does, such as the log of a CI run."""
+"""Seconds between two such reports in a file, for example the log of a CI run."""
 
 
 class SetupError(Exception):
-    """The packages cannot be installed. The message says what to do."""
+    """The packages cannot be installed. The message says what the user can do."""
 
 
 def say(words: str) -> None:
-    """Print a line about the progress."""
+    """Print a line about the progress of the installation."""
     print(f"kafka-edu: {words}", file=sys.stderr, flush=True)
 
 
 def download_size_mb(group: str) -> int:
-    """Return how much a group fetches at most. The table in requirements/README.md says it."""
+    """Return how many MB a group downloads at most.
+
+    The table in requirements/README.md has the number.
+    """
     table = (_LOCKS / "README.md").read_text(encoding="utf-8")
     found = re.search(rf"^\| `{re.escape(group)}\.txt` \| (\d+) MB \|", table, re.MULTILINE)
     if found is None:
@@ -76,9 +79,10 @@ def download_size_mb(group: str) -> int:
 
 
 def set_up(venv: str) -> NoReturn:
-    """Make the environment if it is missing, install `main`, and exit with 0, or 1 if that fails.
+    """Make the environment if it is missing, and install `main`.
 
-    This is the first thing that a user sees, so Ctrl-C prints one line.
+    Exit with 0, or with 1 after a failure. This is the first output that a user sees, so Ctrl-C
+    prints one line and no traceback.
     """
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -100,7 +104,10 @@ def _terminated(signum: int, frame: object) -> NoReturn:
 
 
 def install_groups(venv: Path, groups: Sequence[str]) -> None:
-    """Install the groups that are not complete in `venv`. Raise SetupError if that fails."""
+    """Install those of the groups that are not complete in `venv`.
+
+    Raise SetupError if that fails.
+    """
     with _locked(venv):
         missing = [group for group in groups if not _is_complete(venv, group)]
         if not missing:
@@ -123,7 +130,8 @@ def install_groups(venv: Path, groups: Sequence[str]) -> None:
             shutil.copyfile(_LOCKS / f"{group}.txt", partial)
             partial.rename(venv / STAMPS / f"{group}.txt")
             unfinished.unlink()
-        # Brokers that start at the same time should not each compile the same modules.
+        # Compile now, so that brokers that start at the same time do not all compile the same
+        # modules.
         package = _ROOT / "kafka_edu"
         _run([str(_python(venv)), "-m", "compileall", "-q", str(package)], subprocess.DEVNULL)
 
@@ -134,7 +142,7 @@ def _python(venv: Path) -> Path:
 
 @contextlib.contextmanager
 def _locked(venv: Path) -> Iterator[None]:
-    """Let one set-up work at a time. The system drops the lock when its owner dies."""
+    """Allow only one set-up at a time. The system releases the lock when the process ends."""
     try:
         venv.mkdir(parents=True, exist_ok=True)
         folder = os.open(venv, os.O_RDONLY | os.O_DIRECTORY)
@@ -164,7 +172,7 @@ def _is_complete(venv: Path, group: str) -> bool:
 
 
 def _make_environment(venv: Path) -> None:
-    """Make a Python environment in the folder, unless there is one whose Python still runs."""
+    """Make a Python environment in the folder, except if one with a working Python is there."""
     if _runs(str(_python(venv)), "-c", "import sys; assert sys.version_info >= (3, 11)"):
         return
     if any(venv.iterdir()) and not (venv / "pyvenv.cfg").is_file():
@@ -184,10 +192,10 @@ def _make_environment(venv: Path) -> None:
 
 
 def _install(venv: Path, group: str, again: bool) -> None:
-    """Install one group by uv, or else by the first pip that is there.
+    """Install one group with uv, or else with the first pip that works.
 
-    `again`: an earlier set-up was stopped, perhaps in the middle of a package. So packages that
-    seem to be installed are installed again.
+    `again` says that an earlier set-up was stopped, perhaps in the middle of a package. Then
+    packages that seem to be installed are installed again.
     """
     lock = ["--require-hashes", "--requirement", str(_LOCKS / f"{group}.txt")]
     if group == "main" and _WHEELS.is_dir():
@@ -211,7 +219,10 @@ def _install(venv: Path, group: str, again: bool) -> None:
 
 
 def _uv(venv: Path) -> list[str] | None:
-    """Return the beginning of uv's command, with the mirror and the certificates that pip uses."""
+    """Return the first words of uv's command, with the mirror and certificates that pip would use.
+
+    Return None if there is no uv.
+    """
     if not _runs("uv", "--version"):
         return None
     settings = {"UV_SYSTEM_CERTS": "true", "UV_NATIVE_TLS": "true", "UV_PYTHON_DOWNLOADS": "never"}
@@ -224,14 +235,17 @@ def _uv(venv: Path) -> list[str] | None:
 
 
 def _own_pip(venv: Path) -> list[str] | None:
-    """Return the command of the pip that belongs to the Python below the environment."""
+    """Return the command of the pip of the Python that made the environment, or None."""
     base = Path(sys.base_prefix, "bin", f"python3.{sys.version_info.minor}")
     command = [str(base), "-m", "pip", "--python", str(_python(venv))]
     return [*command, "install", *_PIP_OPTIONS] if _runs(*command, "--version") else None
 
 
 def _ensured_pip(venv: Path) -> list[str] | None:
-    """Install Python's own copy of pip into the environment, and return its command."""
+    """Install pip from Python's module ensurepip into the environment.
+
+    Return its command, or None.
+    """
     python = str(_python(venv))
     if not _runs(python, "-m", "pip", "--version") and not _runs(python, "-m", "ensurepip"):
         return None
@@ -239,7 +253,7 @@ def _ensured_pip(venv: Path) -> list[str] | None:
 
 
 def _debian_pip(venv: Path) -> list[str] | None:
-    """Return the command of Debian's wheel of pip, which is fetched if it is not there."""
+    """Return the command of Debian's pip, or None. Its wheel is downloaded if it is missing."""
     fetched = venv / STAMPS / "debian-pip"
     if not (wheels := _pip_wheels(fetched)) and _runs("apt-get", "--version"):
         say("neither uv nor pip is here: getting pip from the distribution's archive, about 12 MB")
@@ -254,7 +268,10 @@ def _pip_wheels(fetched: Path) -> list[Path]:
 
 
 def _fetch_debian_pip(target: Path) -> None:
-    """Unpack the package python3-pip-whl into `target`, with lists and a cache of its own."""
+    """Download the Debian package python3-pip-whl, and unpack it into `target`.
+
+    apt's own lists and cache are not changed.
+    """
     with tempfile.TemporaryDirectory() as work:
         for folder in ("state/lists/partial", "cache/archives/partial"):
             Path(work, folder).mkdir(parents=True)
@@ -275,7 +292,10 @@ def _fetch_debian_pip(target: Path) -> None:
 
 
 def _runs(*command: str) -> bool:
-    """Return whether the command exists and succeeds. A name on the PATH may be a stand-in."""
+    """Return whether the command exists and succeeds.
+
+    A name on the PATH may be a program that only fails.
+    """
     try:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
     except OSError:
@@ -283,9 +303,9 @@ def _runs(*command: str) -> bool:
 
 
 def _run_pip(command: list[str], most_mb: int) -> int:
-    """Run pip, say meanwhile how much it has fetched, and return its exit code.
+    """Run pip, print the progress of its downloads, and return its exit code.
 
-    pip keeps what it fetches below its temporary folder until it ends, in `pip-unpack-*`.
+    Until it ends, pip keeps its downloads in `pip-unpack-*` in its temporary folder.
     """
     with tempfile.TemporaryDirectory(prefix="kafka-edu-fetch-") as folder:
         fetched = _Fetched(Path(folder), most_mb)
@@ -297,7 +317,7 @@ def _run_pip(command: list[str], most_mb: int) -> int:
 
 
 class _Fetched:
-    """Says how much pip has fetched: on one line of a terminal, or now and then in a file."""
+    """Print how many MB pip has downloaded: in one line of a terminal, or sometimes in a file."""
 
     def __init__(self, folder: Path, most_mb: int) -> None:
         self._folder = folder
@@ -308,7 +328,7 @@ class _Fetched:
         self._most_seen = 0
 
     def look(self) -> None:
-        """Say it, if it is time to."""
+        """Print the size of the downloads if the last report is old enough."""
         now_s = time.monotonic()
         if now_s - self._said_s < (SAY_EVERY_S if self._on_terminal else WRITE_EVERY_S):
             return
@@ -328,7 +348,7 @@ class _Fetched:
             say(words)
 
     def end(self) -> None:
-        """End the line on a terminal."""
+        """End the progress line on a terminal."""
         if self._shown:
             print(file=sys.stderr, flush=True)
 
@@ -341,11 +361,11 @@ def _run(
     environment: Mapping[str, str] = MappingProxyType({}),
     meanwhile: Callable[[], None] = lambda: None,
 ) -> int:
-    """Run a command with its output on standard error, and return its exit code. `meanwhile` is
-    called ten times a second.
+    """Run a command with its output on standard error, and return its exit code.
 
-    It runs in a process group of its own, so a Ctrl-C at the terminal does not reach it and it
-    prints nothing. When this process is stopped, it stops the command.
+    `meanwhile` is called ten times a second while the command runs. The command runs in its own
+    process group, so a Ctrl-C at the terminal does not reach it and it prints nothing. When this
+    process is stopped, it stops the command.
     """
     environment = os.environ | {"PIP_ROOT_USER_ACTION": "ignore"} | dict(environment)
     with subprocess.Popen(

@@ -1,8 +1,9 @@
-"""The file system, as an object that is handed in.
+"""The file system as an object that is passed to the code which uses it.
 
-A simulated disk can therefore tear a write, fill up, or forget what was not flushed. `OsFileSystem`
-is the machine's. The simulator's lives in memory (`kafka_edu.sim`). All calls are synchronous,
-because the log is the one part of the core that writes for itself.
+So a test can use a simulated disk that writes only a part of the data, becomes full, or loses data
+that was not flushed. `OsFileSystem` is the file system of the machine. The simulator's file system
+is in memory (`kafka_edu.sim`). All calls are synchronous: the log writes directly and awaits
+nothing.
 """
 
 import contextlib
@@ -16,20 +17,21 @@ import sys
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-#: The largest number of parts that one system call accepts.
+#: The most buffers that one system call accepts.
 _IOV_MAX: Final = os.sysconf("SC_IOV_MAX")
 
 Buffer = bytes | bytearray | memoryview
 
 
 class File(Protocol):
-    """One open file. Data is appended at its end and read anywhere."""
+    """One open file. Data is appended at its end, and can be read at any position."""
 
     path: str
 
     def fileno(self) -> int | None:
-        """Return the descriptor for sendfile, or None for a file in memory, which is read by
-        `pread`.
+        """Return the file descriptor for sendfile, or None for a file in memory.
+
+        A file in memory is read with `pread`.
         """
         ...
 
@@ -40,12 +42,13 @@ class File(Protocol):
     def append(self, parts: Sequence[Buffer]) -> int:
         """Write all `parts` in order at the end. Return the position of the first byte.
 
-        Raises OSError. The file may then hold a part of the data, and the caller truncates it.
+        Raises OSError. In this case the file may hold a part of the data, and the caller truncates
+        it.
         """
         ...
 
     def pread(self, count: int, position: int) -> bytes:
-        """Return up to `count` bytes from `position`, fewer only at the end of the file."""
+        """Return `count` bytes from `position` on. At the end of the file there may be fewer."""
         ...
 
     def pwrite(self, data: Buffer, position: int) -> None:
@@ -55,23 +58,29 @@ class File(Protocol):
     def truncate(self, size: int) -> None: ...
 
     def flush(self) -> None:
-        """Force written data to the disk (fsync). This may block, so call it from a worker."""
+        """Force written data to the disk (fsync).
+
+        This may block, so call it from a worker thread.
+        """
         ...
 
     def close(self) -> None: ...
 
     def map(self, size: int) -> memoryview | mmap.mmap:
-        """Return a writable view of the first `size` bytes, shared with the file.
+        """Return a writable view of the first `size` bytes. Changes in the view change the file.
 
-        The file must be that long. The view is read at scattered places and not from end to end.
-        The kernel must therefore not read ahead around the first page that is touched. Where
+        The file must have at least `size` bytes. The view is read at scattered positions, not from
+        start to end. So the kernel must not read ahead around the first page that is used. Where
         read-ahead is set to 8 MiB, that would cost 1.5 ms for a file full of holes.
         """
         ...
 
 
 class FileLockedError(Exception):
-    """Another process holds the lock of a file. `pid` is that process, or None if it is unknown."""
+    """Another process holds the lock of a file.
+
+    `pid` is the id of that process, or None if it is unknown.
+    """
 
     def __init__(self, path: str, pid: int | None) -> None:
         super().__init__(
@@ -82,17 +91,17 @@ class FileLockedError(Exception):
 
 
 class FileLock(Protocol):
-    """The lock of one file, from `FileSystem.lock` until `release` or the end of the process."""
+    """The lock of one file. It is held until `release` is called or the process ends."""
 
     def release(self) -> None:
-        """Release the lock. Safe to call twice."""
+        """Release the lock. A second call does nothing."""
         ...
 
 
 class FileSystem(Protocol):
-    """The operations that the log, the checkpoints and the embedded ZooKeeper need from a disk.
+    """The file operations that the log, the checkpoints and the embedded ZooKeeper need.
 
-    Paths are strings. Errors are OSError.
+    Paths are strings. Every method may raise OSError.
     """
 
     def open(self, path: str, *, create: bool = True) -> File: ...
@@ -100,27 +109,27 @@ class FileSystem(Protocol):
     def read(self, path: str) -> bytes: ...
 
     def write_atomically(self, path: str, data: bytes, *, sync: bool = True) -> None:
-        """Replace `path` by `data`: after a crash the file holds the old or the new content, never
-        a part.
+        """Replace the contents of `path` by `data`.
 
-        The data is written to a temporary file, forced to the disk (fsync), and renamed. Without
-        `sync` the fsync is left out. That does not block, and protects against the death of the
-        process but not of the machine.
+        After a crash the file is either old or new, never mixed. The data is written to a temporary
+        file, forced to the disk (fsync), and renamed. If `sync` is false, there is no fsync. Then
+        the call does not block, and the file is safe if the process dies, but not if the machine
+        crashes.
         """
         ...
 
     def exists(self, path: str) -> bool: ...
 
     def modified_ms(self, path: str) -> int:
-        """Return when the file was last written, in ms since 1970. Raises OSError."""
+        """Return the time of the last change to the file, in ms since 1970. Raises OSError."""
         ...
 
     def set_modified_ms(self, path: str, modified_ms: int) -> None:
-        """Say when the file was last written. Raises OSError."""
+        """Set the time of the last change to the file, in ms since 1970. Raises OSError."""
         ...
 
     def list(self, path: str) -> list[str]:
-        """Return the names in a folder, sorted."""
+        """Return the sorted names of the files and folders in a folder."""
         ...
 
     def is_dir(self, path: str) -> bool: ...
@@ -130,21 +139,24 @@ class FileSystem(Protocol):
     def rename(self, old: str, new: str) -> None: ...
 
     def remove(self, path: str) -> None:
-        """Remove a file. It is no error if the file does not exist."""
+        """Remove a file. Do nothing if the file does not exist."""
         ...
 
     def remove_tree(self, path: str) -> None: ...
 
     def lock(self, path: str) -> FileLock:
-        """Lock the file without waiting; create it if it does not exist.
+        """Lock the file without waiting. The file is created if it does not exist.
 
-        Raises FileLockedError if it is already locked, and OSError.
+        Raises FileLockedError if the file is already locked, and OSError for other errors.
         """
         ...
 
 
 class OsFile:
-    """A file of the operating system. It remembers its size, because it has one writer."""
+    """A file of the operating system.
+
+    Its size is kept in memory. That is safe, because only this object writes to the file.
+    """
 
     def __init__(self, path: str, create: bool) -> None:
         self.path = path
@@ -200,21 +212,19 @@ class OsFile:
         return mapping
 
 
-#: struct flock on 64-bit Linux: type, whence, start, length (0: to the end of the file, however
-#: long it grows), pid.
+#: struct flock on 64-bit Linux: type, whence, start, length, pid. The length 0 means to the end of
+#: the file, even if the file grows.
 _FLOCK: Final = struct.Struct("hhqqi0q")
 
 
 class OsFileLock:
-    """A record lock of the kernel, as Java's FileChannel.tryLock takes it.
+    """A file lock of the kernel that also excludes Apache Kafka, which uses FileChannel.tryLock.
 
-    This program and Apache Kafka therefore exclude each other.
-
-    A traditional record lock belongs to the process. It does not exclude a second broker in the
-    same process, and it is lost when the process closes any descriptor of the file. On Linux this
-    is therefore an open file description lock (F_OFD_SETLK), which belongs to the descriptor and
-    conflicts with traditional locks. The kernel does not say who holds such a lock, so the holder
-    writes its pid into the file.
+    A traditional record lock, as Java takes it, belongs to the process. It does not exclude a
+    second broker in the same process, and it is lost when the process closes any descriptor of the
+    file. Therefore this class uses an open file description lock (F_OFD_SETLK) on Linux. This lock
+    belongs to the descriptor, and it conflicts with traditional locks. The kernel does not say
+    which process holds it, so the holder writes its pid into the file.
     """
 
     def __init__(self, path: str) -> None:
@@ -242,7 +252,9 @@ class OsFileLock:
             fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _holder(self) -> int | None:
-        """Return the holder's pid: from the kernel for a traditional lock (Java's), else from the
+        """Return the pid of the process that holds the lock, or None if it is unknown.
+
+        For a traditional lock (Java's) the kernel knows the pid. Otherwise it is read from the
         file.
         """
         with contextlib.suppress(OSError, ValueError):
@@ -263,7 +275,7 @@ class OsFileLock:
 
 
 class OsFileSystem:
-    """The machine's file system."""
+    """The file system of the machine."""
 
     def open(self, path: str, *, create: bool = True) -> OsFile:
         return OsFile(path, create)

@@ -1,17 +1,17 @@
-"""Keep the memory of a process that lives for a long time flat.
+"""Keep the memory of a long-running process from growing.
 
-Two kinds of free memory stay with a process if nobody asks for them.
+There are two kinds of free memory that a process does not give back by itself.
 
-Cycles. Python frees an object when the last reference to it goes. Objects that refer to each other
-in a cycle wait for the garbage collector, which a broker starts rarely (`GC_THRESHOLDS`). Typical
-cycles are an error and the frame that keeps it, and the two halves of a connection. A process grows
-while they wait. It stays large afterwards, because Python gives an arena of 1 MiB back only when
-nothing in it is in use. docs/soak.md has the figures.
+Cycles. Python frees an object when the last reference to it is removed. Objects that refer to each
+other in a cycle must wait for the garbage collector, which a broker starts rarely
+(`GC_THRESHOLDS`). Typical cycles are an error and the frame that keeps it, and the two halves of a
+connection. While such objects wait, the process grows. It stays large afterwards, because Python
+gives back an arena of 1 MiB only when no object in it is in use. docs/soak.md has the figures.
 
-Gaps. Python asks the C library for every object of more than 512 bytes. glibc keeps the gaps
-between blocks in use, for later: under a load of ever different sizes the gaps grow for hours,
-though the blocks in use do not. `malloc_trim` gives back all whole pages in the gaps (man
-malloc_trim).
+Gaps. Python gets the memory for every object of more than 512 bytes from the C library. glibc keeps
+the gaps between such blocks for later blocks. If the sizes of the blocks always change, the gaps
+grow for hours, although the blocks in use do not grow. `malloc_trim` gives back all whole pages in
+the gaps (man malloc_trim).
 """
 
 import ctypes
@@ -21,21 +21,21 @@ from collections.abc import Callable
 from typing import Final
 
 LARGE_BLOCK_BYTES: Final = 4 << 20
-"""A block of this size gets pages of its own, which go back to the system with the block."""
+"""A block of at least this many bytes gets separate pages, which are given back with the block."""
 FREE_TOP_BYTES: Final = 8 << 20
-"""The free memory that the C library keeps at the end of its heap."""
-#: The numbers of these settings in glibc's malloc.h.
+"""Free bytes that the C library may keep at the end of its heap."""
+#: The numbers of these two settings in glibc's malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
 
 def collect_garbage() -> float:
-    """Free all cycles that nothing refers to any more. Return the ms of processor time that the
-    search took.
+    """Run the garbage collector. Return the ms of processor time that it took.
 
-    No other thread of Python runs meanwhile. Call it in the loop's thread, because what is freed
-    may belong to the loop. The search takes 0.1 ms for each 1,000 objects that can be in a cycle
-    and are not frozen: 6 to 12 ms in a broker of the soak, with 56 partitions, and 53 ms in one
-    with 3,000, on two busy cores.
+    It frees all cycles of objects to which no other object refers. No other Python thread runs in
+    this time. Call this function in the thread of the event loop, because the freed objects may
+    belong to the loop. It takes 0.1 ms for each 1,000 objects that can be in a cycle and are not
+    frozen. On two busy cores this is 6 to 12 ms in a broker of the soak, with 56 partitions, and 53
+    ms in a broker with 3,000.
     """
     began_ns = time.thread_time_ns()
     gc.collect()
@@ -43,11 +43,10 @@ def collect_garbage() -> float:
 
 
 def heap_trimmer() -> Callable[[], None] | None:
-    """Return a function that gives free pages back to the system, or None where the C library has
-    none: only glibc has one.
+    """Return a function that gives free pages back to the system. Return None if this is not glibc.
 
-    It takes 0.2 ms for a heap of 14 MB, and about 0.3 ms for each MB that is given back. Other
-    threads run meanwhile, until they need memory.
+    The function takes 0.2 ms for a heap of 14 MB, and about 0.3 ms for each MB that is given back.
+    Other threads run during this time, until they need memory.
     """
     try:
         malloc_trim = ctypes.CDLL(None).malloc_trim
@@ -61,11 +60,12 @@ def heap_trimmer() -> Callable[[], None] | None:
 
 
 def keep_large_blocks_apart() -> None:
-    """Let each block of `LARGE_BLOCK_BYTES` and more give its memory back as soon as it is freed.
+    """Make glibc give back each block of LARGE_BLOCK_BYTES or more as soon as it is freed.
 
-    glibc does that at first. But each such block that is freed raises its limit, up to 32 MiB. Then
-    requests of 30 MB lie in the heap, and their memory stays with the process. Setting the limit
-    fixes it (man mallopt). This does nothing where the C library has no mallopt.
+    At first glibc does this by itself. But with each such block that is freed, it raises its limit
+    for large blocks, up to 32 MiB. Then requests of 30 MB are put into the heap, and their memory
+    stays with the process. A limit that the program sets is not raised (man mallopt). If the C
+    library has no mallopt, this function does nothing.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

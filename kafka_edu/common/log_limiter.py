@@ -1,4 +1,4 @@
-"""A limit for repeated log lines, which keeps the log readable."""
+"""Limit the number of repeated log lines, so that the log stays readable."""
 
 import logging
 from collections.abc import Callable
@@ -11,8 +11,9 @@ MINUTE_MS: Final = 60_000
 
 
 class LogLimiter:
-    """Allows `lines` log lines a minute, then logs how many were held back. Owned by one loop;
-    O(1).
+    """Allow `lines` log lines a minute. Then log how many lines were suppressed.
+
+    Only one event loop may use it. Each call is O(1).
     """
 
     def __init__(self, now_ms: Callable[[], int], lines: int = LINES_A_MINUTE) -> None:
@@ -21,10 +22,10 @@ class LogLimiter:
         self._minute_ends_ms = 0
         self._allowed = 0
         self.held_back = 0
-        """Lines that were not written in the present minute."""
+        """Number of lines that were suppressed in the present minute."""
 
     def allows(self) -> bool:
-        """Return whether one more line may be written now."""
+        """Return whether one more line may be written now. Count the line."""
         now_ms = self._now_ms()
         if now_ms >= self._minute_ends_ms:
             if self.held_back:

@@ -1,10 +1,11 @@
-"""Standard output and standard error that end the program quietly when their reader has gone.
+"""End the program quietly when the program that reads its output has ended.
 
 `kafka-edu topics --list | head -1` closes the pipe while the command still writes. Unix tools then
-die of SIGPIPE, silently, and the shell shows 141. A Python program cannot leave SIGPIPE at its
-default, because a write to a closed socket raises the same signal. And a BrokenPipeError would be
-mistaken for a broken connection, or be printed by the interpreter when it flushes at its end. So
-the two streams raise OutputClosed, which is a SystemExit: clean-up runs, and nothing is printed.
+end silently by SIGPIPE, and the shell shows 141. A Python program cannot use SIGPIPE's default,
+because a write to a closed socket raises the same signal. BrokenPipeError is no solution either: it
+would look like a broken connection, or Python would print it when it flushes its output at the end.
+So standard output and standard error raise OutputClosed, which is a SystemExit: clean-up code runs,
+and nothing is printed.
 """
 
 import io
@@ -17,21 +18,22 @@ if sys.version_info >= (3, 12):
 else:
     from typing import Any as Buffer
 
-#: The exit code that a shell shows for a program that died of SIGPIPE.
+#: The exit code that a shell shows for a program that SIGPIPE has ended.
 EXIT_OUTPUT_CLOSED: Final = 141
 
 
 class OutputClosed(SystemExit):
-    """The program that read our output has gone."""
+    """The program that read our output has ended."""
 
     def __init__(self) -> None:
         super().__init__(EXIT_OUTPUT_CLOSED)
 
 
 class _ClosableOutput(io.FileIO):
-    """A file descriptor. The first write of the main thread without a reader raises OutputClosed.
+    """Output to a file descriptor.
 
-    Later writes, which clean-up may make, and writes of other threads go nowhere.
+    If nobody reads it, the main thread's first write raises OutputClosed. Later writes, for example
+    of clean-up code, and writes of other threads do nothing.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -49,7 +51,7 @@ class _ClosableOutput(io.FileIO):
 
 
 def _closable(stream: TextIO) -> TextIO:
-    """Return the same stream over a _ClosableOutput."""
+    """Return a stream that writes to the same file descriptor through _ClosableOutput."""
     if not isinstance(stream, io.TextIOWrapper):  # captured, in a test
         return stream
     try:
@@ -67,11 +69,10 @@ def _closable(stream: TextIO) -> TextIO:
 
 
 def _errors(stream: TextIO) -> str:
-    """Return the treatment of characters that the terminal cannot show, so that no
-    UnicodeEncodeError ends the program.
+    """Return Python's `errors` setting for characters that the terminal cannot show.
 
-    An argument that is not UTF-8 is written as the bytes that came in. A terminal without Unicode
-    shows a question mark.
+    Such a character must not end the program with a UnicodeEncodeError. An argument that is not
+    UTF-8 is written with its original bytes. A terminal without Unicode shows a question mark.
     """
     if stream.errors != "strict":
         return stream.errors or "strict"
@@ -79,7 +80,10 @@ def _errors(stream: TextIO) -> str:
 
 
 def end_when_output_closes() -> None:
-    """Replace sys.stdout and sys.stderr. A stream that the caller has closed (`>&-`) stays None."""
+    """Replace sys.stdout and sys.stderr by streams that raise OutputClosed.
+
+    A stream that the caller has closed (`>&-`) stays None.
+    """
     if sys.stdout is not None:
         sys.stdout = _closable(sys.stdout)
     if sys.stderr is not None:
@@ -87,7 +91,7 @@ def end_when_output_closes() -> None:
 
 
 def flush_output() -> None:
-    """Write what is buffered. Raises OutputClosed."""
+    """Write all buffered output. Raises OutputClosed if the reading program has ended."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()

@@ -1,8 +1,8 @@
-"""Packages that are fetched when something first needs them: Spark, Apache ZooKeeper, the tests'.
+"""Install optional packages when a command first needs them, for example Spark or the test tools.
 
-Their groups are the optional dependencies in pyproject.toml. In an environment that `./kafka-edu`
-made, they are installed at once, after a line that says their size. In any other environment the
-message says how to install them.
+The groups of packages are the optional dependencies in pyproject.toml. If `./kafka-edu` made the
+environment, the packages are installed at once, after a line that says their size. In any other
+environment, the error message says how to install them.
 """
 
 import importlib
@@ -15,18 +15,21 @@ from kafka_edu.common.python_process import checkout, command_line
 
 
 class PackageGroupError(Exception):
-    """The packages are missing and could not be fetched. The message says what to do."""
+    """The packages are missing and could not be installed.
+
+    The message says what the user can do.
+    """
 
 
 def how_to_install(group: str) -> str:
-    """Return the command that installs a group here."""
+    """Return the command that installs a group in this environment."""
     if checkout() is not None:
         return command_line(f"setup {group}")
     return f"pip install 'kafka-edu[{group}]'"
 
 
 def install(group: str) -> None:
-    """Install what is missing of a group. Raise PackageGroupError if that is not possible here."""
+    """Install the missing packages of a group. Raise PackageGroupError if that is impossible."""
     environment = Path(sys.prefix)
     if checkout() is None:
         raise PackageGroupError(
@@ -46,9 +49,9 @@ def install(group: str) -> None:
 
 
 def ensure_group(group: str, *modules: str) -> None:
-    """Return when all `modules` of the group can be imported. Install the group if one is missing.
+    """Install the group if one of its `modules` cannot be imported.
 
-    Raise PackageGroupError if one is still missing.
+    Raise PackageGroupError if one of them is still missing after that.
     """
     missing = _missing(modules)
     if not missing:

@@ -1,8 +1,9 @@
-"""Free ports to listen on.
+"""Find free ports for servers.
 
-A port that was picked is free until a server listens on it, and again while a killed broker is
-down. So that nobody else picks it meanwhile, each process locks the bytes of a file that have the
-numbers of its ports. The kernel releases them when the process ends.
+A port that this process has chosen stays free until a server listens on it, and is free again while
+a killed broker is down. So that no other process chooses the same port, each process locks bytes of
+a common file. The position of such a byte is the number of the port. The kernel releases the locks
+when the process ends.
 """
 
 import fcntl
@@ -14,18 +15,21 @@ from typing import Final
 
 LOOPBACK: Final = "127.0.0.1"
 BROKER_PORT: Final = 9092
-"""The usual port of a broker. Further brokers on one machine take the ports above it."""
+"""The usual port of a broker. Further brokers on one machine use the next higher ports."""
 ZOOKEEPER_PORT: Final = 2181
 """The usual port of ZooKeeper."""
 
 #: Ports are chosen below those that the system gives to outgoing connections (from 32768 on Linux).
-#: Otherwise a client that keeps trying to reach a dead broker could be given the broker's own port
-#: as its source port. It would then be connected to itself.
+#: Otherwise a client that keeps trying to reach a dead broker could get the broker's own port as
+#: its source port. Then it would be connected to itself.
 PICKED_PORTS: Final = range(20_000, 32_000)
 
 
 def is_free(host: str, port: int) -> bool:
-    """Return whether no process listens on that port now. A lingering connection does not count."""
+    """Return whether no process listens on the port now.
+
+    Old connections on the port do not matter.
+    """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -36,9 +40,9 @@ def is_free(host: str, port: int) -> bool:
 
 
 class _Claims:
-    """The ports that this process has picked. Other processes of this user see them by the locks.
+    """The ports that this process has chosen. Locks show them to the user's other processes.
 
-    Without the file (another system, no rights) ports are picked without claims.
+    If the file with the locks cannot be used, ports are chosen without locks.
     """
 
     def __init__(self, path: str) -> None:
@@ -47,7 +51,10 @@ class _Claims:
         self._file: int | None = None
 
     def claim(self, port: int) -> bool:
-        """Return whether no other process has claimed the port. Then it is this one's."""
+        """Try to reserve the port for this process.
+
+        Return False if another process has reserved it.
+        """
         try:
             if self._file is None:
                 flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -66,9 +73,9 @@ _claims = _Claims(f"/tmp/kafka-edu-ports-{os.getuid()}")
 
 
 def free_ports(host: str, reserved: Collection[int] = ()) -> Iterator[int]:
-    """Yield free ports that no other process has picked, until there are no more.
+    """Yield free ports that no other process has chosen, until there are no more.
 
-    The first one is chosen at random. Ports that this process has picked before come last.
+    The search begins at a random port. Ports that this process has chosen before come last.
     """
     start = random.randrange(len(PICKED_PORTS))
     ports = [*PICKED_PORTS[start:], *PICKED_PORTS[:start]]

@@ -1,6 +1,6 @@
-"""Name this program as the reader calls it, and start Python processes of its own.
+"""Name this program as its user types it, and start further Python processes.
 
-They use the same Python and the same packages, and import nothing from the current folder.
+The processes use the same Python and the same packages, and import nothing from the current folder.
 """
 
 import os
@@ -10,17 +10,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-#: The exit code of a program that Ctrl-C has stopped.
+#: The exit code of a program that Ctrl-C has ended.
 EXIT_INTERRUPTED: Final = 130
-#: The cluster that a command means when it names none.
+#: The cluster that a command uses if no name is given.
 DEFAULT_CLUSTER: Final = "default"
 BROKER_MODULE: Final = "kafka_edu.server.main"
-"""The module that a broker's process runs, named here so that starting one imports no broker."""
+"""The module that a broker's process runs.
+
+It is only a name, so no broker is imported to start one.
+"""
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
 
 def checkout() -> Path | None:
-    """Return the folder of the checkout that runs, or None if the program is installed."""
+    """Return the root folder of the checkout from which this program runs.
+
+    None if it is installed.
+    """
     return (
         _CHECKOUT
         if (_CHECKOUT / "pyproject.toml").is_file() and (_CHECKOUT / "kafka-edu").is_file()
@@ -29,22 +35,23 @@ def checkout() -> Path | None:
 
 
 def program() -> str:
-    """Return `./kafka-edu` in a checkout, and `kafka-edu` where the package is installed."""
+    """Return `./kafka-edu` in a checkout, and `kafka-edu` if the package is installed."""
     return "kafka-edu" if checkout() is None else "./kafka-edu"
 
 
 def command_line(words: str, cluster: str = DEFAULT_CLUSTER) -> str:
-    """Return the command that a reader can type here: the program's name and `words`, and the
-    cluster's name, unless it is the default one.
+    """Return a command that the user can type: the program's name, `words`, and the cluster's name.
 
-    Every message that names a command of ours uses this function.
+    The name of the default cluster is left out. Every message that names a kafka-edu command uses
+    this function.
     """
     return f"{program()} {words}" + ("" if cluster == DEFAULT_CLUSTER else f" --cluster {cluster}")
 
 
 def as_typed_here(text: str) -> str:
-    """Return a text with the program's name as `program` has it, in code within a line and in
-    blocks that are indented by four.
+    """Return a text in which each command has the program's name that `program` returns.
+
+    The name is replaced in code within a line, and in blocks that are indented by four spaces.
     """
     for before in ("\n    ", "`"):
         text = text.replace(f"{before}kafka-edu ", f"{before}{program()} ")
@@ -58,10 +65,10 @@ def run_to_its_end(
     cwd: Path | None = None,
     output_to_stderr: bool = False,
 ) -> int:
-    """Run a program and return its exit code, or 130 after a Ctrl-C.
+    """Run a program and return its exit code, or 130 after Ctrl-C.
 
-    Ctrl-C at a terminal reaches the program too. It stops by itself and prints its own line. This
-    process waits for it, because the program must stop everything that it has started.
+    Ctrl-C at a terminal also reaches the program, which stops by itself and prints its own line.
+    This process waits for it, because the program must stop everything that it has started.
     """
     interrupted = False
     with subprocess.Popen(
@@ -77,15 +84,19 @@ def run_to_its_end(
 
 
 def python_command(module: str, *arguments: str) -> list[str]:
-    """Return `python -m MODULE ARGUMENT …`. With -P Python imports nothing from the current folder,
-    which may hold a `kafka` or a `click` of its own.
+    """Return the command `python -P -m MODULE ARGUMENT …`.
+
+    With -P, Python imports nothing from the current folder, which may contain another package named
+    `kafka` or `click`.
     """
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def python_environment() -> dict[str, str]:
-    """Return the environment for such a process. In a checkout PYTHONPATH names the checkout,
-    however this process found it (pytest has its own way).
+    """Return the environment variables for a Python process of this program.
+
+    In a checkout, PYTHONPATH names the checkout, even if this process itself found it in another
+    way (as pytest does).
     """
     environment = dict(os.environ)
     root = checkout()

@@ -1,14 +1,17 @@
-"""Real wires: non-blocking TCP sockets under asyncio's selector loop (Kafka: Selector.java,
-PlaintextTransportLayer.java).
+"""Real connections: non-blocking TCP sockets with asyncio's selector event loop.
 
-The whole loop has one receive buffer. A readable socket is read into it, and its receiver is called
-at once. No size that a client announces allocates anything. Data is written straight to the socket,
-and only what the kernel does not accept waits in a queue.
+Kafka: Selector.java, PlaintextTransportLayer.java.
 
-Regions of files are sent by sendfile. Records pass from the page cache to the socket without
-entering this process (book 002 §3.3, "zero copy"). Only small regions are read. A region counts as
-small or large by its length when it is given to `send`. If the kernel leaves a rest of a large
-region, that rest still goes by sendfile. `SocketTransport.file_bytes` counts both ways.
+The event loop has one receive buffer. When a socket can be read, its data is read into this buffer,
+and the receiver is called at once. So a size that a client announces never makes the broker
+allocate memory. Data is written directly to the socket. Only data that the kernel does not accept
+at once waits in a queue.
+
+Regions of files are sent with sendfile: records go from the page cache to the socket without
+entering this process (book 002 §3.3, "zero copy"). Only small regions are read into the process. A
+region counts as small or large by its length when it is given to `send`. If the kernel accepts only
+a part of a large region, the rest is sent with sendfile too. `SocketTransport.file_bytes` counts
+the bytes of both ways.
 """
 
 import asyncio
@@ -35,18 +38,19 @@ from kafka_edu.common.transport import (
 
 RECEIVE_BUFFER_BYTES: Final = 256 * 1024
 MAX_BYTES_A_TURN: Final = 2 * 1024 * 1024
-"""The most bytes that one wire may send before the others get their turn."""
+"""The most bytes that one connection may send before the other connections get their turn."""
 MAX_VECTOR: Final = 512
 SMALL_REGION_BYTES: Final = 72 * 1024
-"""A region of a file up to this size is read, and sent together with the data around it.
+"""A region of a file up to this many bytes is read, and sent together with the data around it.
 
 The size is one producer batch of 64 KiB and some headers. One more copy costs less than three
-system calls. It also costs less than waking a reader twice, once for the first part and once for
-the last (docs/performance.md).
+system calls. It also costs less than waking the reading client twice, once for the first part and
+once for the last (docs/performance.md).
 """
 MAX_READ_A_CALL: Final = 1024 * 1024
-"""Stop collecting small regions for one call at this size. The kernel rarely accepts more, and what
-it leaves must be read again.
+"""The most bytes of small regions that are collected for one call.
+
+The kernel rarely accepts more, and the bytes that it does not accept must be read again.
 """
 ACCEPT_BACK_OFF_S: Final = 1.0
 _MORE: Final = getattr(socket, "MSG_MORE", 0)
@@ -54,9 +58,7 @@ _NO_SENDFILE: Final = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.ENOTSOCK
 
 
 class FileBytes:
-    """Counts the bytes of files that one transport sent by sendfile, and those it had to read (spec
-    S6).
-    """
+    """Count the bytes of files that one transport has sent: by sendfile or by reading (spec S6)."""
 
     __slots__ = ("by_sendfile", "read")
 
@@ -64,21 +66,23 @@ class FileBytes:
         self.by_sendfile = 0
         """Bytes that went from the page cache to a socket without entering this process."""
         self.read = 0
-        """Bytes that were read into this process to be sent. If the kernel does not accept a small
-        region, it is read and counted again.
+        """Bytes that were read into this process and then sent.
+
+        If the kernel does not accept a small region, it is read and counted again.
         """
 
 
 class RestOfRegion(FileRegion):
-    """The rest of a large region after the kernel accepted a part. It stays large, however short it
-    is.
+    """The rest of a large region, of which the kernel has accepted a part.
+
+    It still counts as large, even if it is short.
     """
 
 
 class SocketTransport:
-    """Opens sockets on the running loop. There is one for each loop.
+    """Open sockets on the running event loop. Each event loop has one such object.
 
-    It owns the loop's receive buffer and the count of file bytes.
+    It owns the receive buffer of the loop and the count of file bytes.
     """
 
     def __init__(self, receive_buffer_bytes: int = RECEIVE_BUFFER_BYTES) -> None:
@@ -127,13 +131,13 @@ class SocketTransport:
                         return SocketWire(loop, sock, self._buffer, self.file_bytes, on_wire)
                 raise refused or OSError(f"{host} has no address")
             finally:
-                # The error's traceback holds this frame. This ends the cycle, which only the
-                # garbage collector would find.
+                # The error's traceback refers to this frame. Without `del` there would be a cycle,
+                # which only the garbage collector could free.
                 del refused
 
 
 class SocketListener:
-    """A listening socket. It accepts connections while it is allowed to."""
+    """A listening socket. It accepts connections unless it has been paused."""
 
     def __init__(
         self,
@@ -209,7 +213,10 @@ def _too_short(region: FileRegion) -> OSError:
 
 
 def is_small(region: FileRegion) -> bool:
-    """Return whether to read a region into this process. A large region's rest is never small."""
+    """Return whether to read this region into the process.
+
+    The rest of a large region is never small.
+    """
     return region.length <= SMALL_REGION_BYTES and not isinstance(region, RestOfRegion)
 
 
@@ -220,14 +227,15 @@ def _address(name: tuple[str, int] | tuple[str, int, int, int]) -> str:
 class SocketWire:
     """One connected socket.
 
-    `pause_reading` is lazy. The selector is changed only when data arrives on a paused wire. Muting
-    a connection during one request, as Kafka's processors do, therefore costs no system call.
+    `pause_reading` only sets a flag. The socket leaves the selector only when data arrives on a
+    paused connection. So when a connection is paused during one request, as Kafka's processors do
+    it, this costs no system call.
 
-    `resume_reading` reads first and registers with the selector afterwards. A wire leaves the
-    selector because data has arrived, so there is something to read. A client that sends far ahead
-    is muted hundreds of times a second. Each time would cost two changes of the selector. The next
-    request would also depend on the selector reporting data that arrived before the wire was
-    registered.
+    `resume_reading` first reads, and then registers the socket with the selector. The socket has
+    left the selector because data had arrived, so there is data to read. A client that sends many
+    requests without waiting is paused hundreds of times a second. With the selector, each pause
+    would cost two changes of the selector. The next request would also depend on the selector
+    reporting data that arrived before the socket was registered.
     """
 
     __slots__ = (
@@ -266,7 +274,7 @@ class SocketWire:
         self.unsent = 0
         self._paused = False
         self._reads_soon = False
-        """A read without the selector is due: see `resume_reading`."""
+        """True if a read without the selector has been scheduled: see `resume_reading`."""
         self._writing = False
         self._closed = False
         self._on_send_failure: Callable[[Exception], None] | None = None
@@ -276,7 +284,7 @@ class SocketWire:
             self.peer = _address(sock.getpeername())
         except OSError:  # the client left before it was accepted: the first read will show it
             self.peer = "unknown:0"
-        # `on_wire` may close the wire, because a connection above the limit is refused at once
+        # `on_wire` may close the connection at once, if it is above the limit of connections.
         self._armed = False
         self._receiver = on_wire(self)
         self._armed = not self._closed
@@ -322,8 +330,9 @@ class SocketWire:
         self._receive()
 
     def _read_what_waits(self) -> None:
-        """Read once after a pause. If the receiver does not pause again, the selector reports the
-        rest.
+        """Read once after a pause.
+
+        Then let the selector report further data, unless reading is paused again.
         """
         self._reads_soon = False
         if self._paused or self._closed:
@@ -349,14 +358,18 @@ class SocketWire:
         self._receiver.data_received(self._buffer[:count])
 
     def _write(self) -> None:
-        """Send until the queue is empty, the kernel accepts no more, or the turn is over."""
+        """Send until the queue is empty, the kernel accepts no more, or the turn is over.
+
+        A turn ends after MAX_BYTES_A_TURN.
+        """
         budget, made = MAX_BYTES_A_TURN, False
         queue = self._queue
         try:
             while queue and budget > 0:
                 first = queue[0]
                 if isinstance(first, LazyPart):
-                    # one piece a turn, because making it may take much longer than sending it
+                    # Only one piece is made in each turn, because making it may take much longer
+                    # than sending it.
                     if made:
                         break
                     self._make_piece(first)
@@ -389,9 +402,9 @@ class SocketWire:
         self._receiver.all_sent()
 
     def _send_buffers(self) -> int:
-        """Send the buffers and small regions at the head of the queue with one call.
+        """Send the buffers and small regions at the front of the queue with one call.
 
-        MSG_MORE keeps a response's head and its records in one packet.
+        MSG_MORE keeps the head and the records of a response in one packet.
         """
         queue = self._queue
         vector: list[Buffer] = []
@@ -421,7 +434,10 @@ class SocketWire:
         return sent
 
     def _make_piece(self, lazy: LazyPart) -> None:
-        """Put the next piece in front of the lazy part, or remove the part if there is none."""
+        """Put the next piece of the lazy part in front of it.
+
+        If there is none, remove the lazy part.
+        """
         piece = next(lazy.pieces, None)
         if piece is None:
             self._queue.popleft()
@@ -437,10 +453,10 @@ class SocketWire:
         return data
 
     def _send_region(self, region: FileRegion) -> int:
-        """Send a part of a large region.
+        """Send a part of a large region. Return the number of bytes.
 
-        If the file ends before its promised length, the frame is broken and the connection must
-        close.
+        If the file ends before the promised length, the frame is incomplete and the connection must
+        be closed.
         """
         length = min(region.length, MAX_BYTES_A_TURN)
         in_fd = region.file.fileno()
@@ -484,8 +500,9 @@ class SocketWire:
         self._loop.call_soon(self._receiver_lost, reason)
 
     def _receiver_lost(self, reason: str) -> None:
-        # The receiver and the owner of the guard refer to this wire. This ends the cycles, which
-        # only the garbage collector would find. Nothing is called on a receiver after this.
+        # The receiver and the owner of the guard refer to this wire. This removes the cycles, which
+        # only the garbage collector could free. After this point, no method of the receiver is
+        # called.
         receiver = self._receiver
         del self._receiver
         self._on_send_failure = None

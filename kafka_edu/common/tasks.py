@@ -1,23 +1,23 @@
-"""Background tasks: somebody hears of the bug that has ended one.
+"""Report the failure of a background task.
 
-asyncio keeps a task's exception until somebody asks for it. A task that dies of a bug is then
-missed by nobody, and others wait for it for ever.
+asyncio keeps the exception of a task until another task asks for it. Without a report, nobody
+notices that a bug has ended a task, and other tasks may wait for it for ever.
 """
 
 import asyncio
 from collections.abc import Callable
 
 OnFailure = Callable[[str, BaseException], None]
-"""Called with the name of a task, and with the bug of which it died."""
+"""Function that is called with the name of a failed task and with its exception."""
 
 
 def failure_of(task: asyncio.Task[None]) -> BaseException | None:
-    """Return the exception that has ended a task. None if it ended well, or was cancelled."""
+    """Return the exception that ended a task. None if the task succeeded or was cancelled."""
     return None if task.cancelled() else task.exception()
 
 
 def report_failure(task: asyncio.Task[None], on_failure: OnFailure) -> None:
-    """Call `on_failure` as soon as a bug has ended this task."""
+    """Call `on_failure` as soon as an exception ends this task."""
 
     def ended(done: asyncio.Task[None]) -> None:
         if (error := failure_of(done)) is not None:

@@ -1,20 +1,19 @@
-"""Pictures of a terminal, as Rich and Textual export them, for pages that have no network."""
+"""Make SVG pictures of a terminal from Rich and Textual usable without a network."""
 
 import re
 from typing import Final
 
-#: For pictures: the width of a character in Rich's SVG, the blank that it uses, and fonts that
-#: give bars and circles the same width.
+#: For the SVG pictures: the width of a character, the blank that Rich uses, and fonts in which bars
+#: and circles have the same width.
 _CELL_WIDTH: Final = 12.2
 _BLANK: Final = "&#160;"
 _FONTS: Final = "font-family: 'Fira Code', 'DejaVu Sans Mono', 'Cascadia Mono', Menlo, monospace"
 
 
 def tidy(svg: str) -> str:
-    """Return an SVG of Rich or Textual without remote fonts and without leading blanks.
+    """Return an SVG of Rich or Textual without fonts from the network and without leading blanks.
 
-    The SVG would fetch its fonts from the net. Some viewers do not keep the blanks at the start of
-    a text.
+    Some viewers drop the blanks at the start of a text, so the text is moved instead.
     """
 
     def shift(text: re.Match[str]) -> str:

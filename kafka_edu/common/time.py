@@ -1,9 +1,10 @@
-"""Time is handed in, so that the same code runs under two clocks (Kafka: Time.java,
-SystemTime.java, MockTime.java).
+"""The clock as an object that is passed to the code, so that it can run in real or simulated time.
 
-The core never reads a clock; it receives the time as `now_ms`. The shell reads its `Time`. In real
-time that is `SystemTime`. A unit test hands in `MockTime` and moves it by hand. The simulator has a
-clock that jumps to the next event.
+Kafka: Time.java, SystemTime.java, MockTime.java.
+
+The core never reads a clock: it gets the time as the argument `now_ms`. Only the code around the
+core reads its `Time`. In real time, this is `SystemTime`. A unit test passes `MockTime` and moves
+it by hand. The simulator has a clock that jumps to the next event.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from typing import Protocol
 
 
 class Time(Protocol):
-    """A clock, and a way to wait on it."""
+    """A clock, and a method to wait on it."""
 
     def milliseconds(self) -> int:
         """Return wall-clock time in ms since 1970, for timestamps of records and znodes.
@@ -22,9 +23,9 @@ class Time(Protocol):
         ...
 
     def hi_res_clock_ms(self) -> int:
-        """Return monotonic time in ms (Kafka: hiResClockMs), for deadlines, timers and lag.
+        """Return monotonic time in ms, for deadlines, timers and lag (Kafka: hiResClockMs).
 
-        Its zero point has no meaning.
+        It starts at an arbitrary value, so only differences are meaningful.
         """
         ...
 
@@ -33,12 +34,12 @@ class Time(Protocol):
         ...
 
     async def sleep(self, ms: float) -> None:
-        """Wait for `ms` milliseconds of this clock. 0 or less lets other tasks run once."""
+        """Wait for `ms` milliseconds of this clock. With 0 or less, other tasks run once."""
         ...
 
 
 class SystemTime:
-    """The machine's clocks."""
+    """The real clocks of the machine."""
 
     def milliseconds(self) -> int:
         return time.time_ns() // 1_000_000
@@ -76,7 +77,7 @@ class MockTime:
         await asyncio.sleep(0)
 
     def advance(self, ms: float) -> None:
-        """Move the clock `ms` forward. A clock never runs backward."""
+        """Move the clock `ms` forward. It cannot be moved back."""
         if ms < 0:
             raise ValueError(f"a clock cannot be advanced by {ms} ms")
         self._now_ns += int(ms * 1_000_000)

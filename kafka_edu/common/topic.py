@@ -1,4 +1,4 @@
-"""The names that a topic may have (Kafka: Topic.java, org.apache.kafka.common.internals)."""
+"""Check the names of topics (Kafka: Topic.java, org.apache.kafka.common.internals)."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -9,8 +9,10 @@ GROUP_METADATA_TOPIC_NAME: Final = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC_NAME: Final = "__transaction_state"
 INTERNAL_TOPICS: Final = frozenset({GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME})
 MAX_NAME_LENGTH: Final = 249
-"""`<topic>-<partition>` must fit into a file name of 255 characters. The dash and five digits for
-the partition need the rest.
+"""The most characters of a topic name.
+
+A folder `<topic>-<partition>` may have 255 characters. The dash and a partition number of five
+digits need six of them.
 """
 _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
@@ -20,7 +22,7 @@ def is_internal(topic: str) -> bool:
 
 
 def validate_topic_name(topic: str) -> None:
-    """Raise KafkaException(INVALID_TOPIC_EXCEPTION) if the name is not allowed."""
+    """Raise KafkaException(INVALID_TOPIC_EXCEPTION) if a topic may not have this name."""
     if not topic:
         reason = "Topic name is illegal, it can't be empty"
     elif topic in (".", ".."):
@@ -41,9 +43,9 @@ def validate_topic_name(topic: str) -> None:
 
 
 def colliding_topics(topic: str, existing: Iterable[str]) -> list[str]:
-    """Return the existing topics whose names collide with `topic` in metrics.
+    """Return the existing topics whose names would be the same as `topic` in metrics.
 
-    Metrics write "." as "_", so `a.b` collides with `a_b`.
+    Metrics replace "." by "_", so `a.b` collides with `a_b`.
     """
     if "." not in topic and "_" not in topic:
         return []

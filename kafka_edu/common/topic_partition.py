@@ -1,10 +1,13 @@
-"""The name of one partition (Kafka: TopicPartition.java)."""
+"""The name of one partition: topic and partition number (Kafka: TopicPartition.java)."""
 
 from typing import NamedTuple
 
 
 class TopicPartition(NamedTuple):
-    """A topic and one partition's number, written `web-0`, like the folder of its log."""
+    """A topic and the number of one of its partitions.
+
+    It is written `web-0`, like the log's folder.
+    """
 
     topic: str
     partition: int

@@ -1,8 +1,8 @@
-"""The wire is handed in: sockets in real time, memory in virtual time. The code above cannot tell
-the difference.
+"""Interfaces for connections: sockets in real time, or memory in simulated time.
 
-Only opening a connection is awaited; everything else is a plain call. The owner writes to a `Wire`,
-and the wire calls its `WireReceiver`. Code that needs to wait uses a queue or a future of its own.
+The code that uses a connection works with both. Only opening a connection is awaited. Everything
+else is a plain call: the owner writes to a `Wire`, and the wire calls its `WireReceiver`. Code that
+has to wait uses its own queue or future.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,9 +12,9 @@ from kafka_edu.common.files import Buffer, File
 
 
 class FileRegion(NamedTuple):
-    """`length` bytes of `file` from `position`.
+    """`length` bytes of `file`, starting at `position`.
 
-    They are sent by sendfile if the file has a descriptor, so no record is copied (book §3.3).
+    If the file has a descriptor, they are sent with sendfile, so no record is copied (book §3.3).
     """
 
     file: File
@@ -23,11 +23,10 @@ class FileRegion(NamedTuple):
 
 
 class LazyPart:
-    """`size` bytes that are made while they are sent, so that memory holds only one piece at a
-    time.
+    """`size` bytes that are made while they are sent. Only one piece at a time is in memory.
 
-    `pieces` must give exactly `size` bytes. If it raises OSError, the frame is broken and the
-    connection closes. A part is sent once.
+    `pieces` must yield exactly `size` bytes in total. If it raises OSError, the frame is incomplete
+    and the connection is closed. A part can be sent only once.
     """
 
     __slots__ = ("pieces", "size")
@@ -41,16 +40,16 @@ Part = Buffer | FileRegion | LazyPart
 
 
 def part_size(part: Part) -> int:
-    """Return the number of bytes that `part` puts on the wire."""
+    """Return the number of bytes that are sent for `part`."""
     if isinstance(part, FileRegion):
         return part.length
     return part.size if isinstance(part, LazyPart) else len(part)
 
 
 def part_bytes(part: Part) -> Buffer:
-    """Return the bytes that `part` puts on the wire, read into memory.
+    """Return the bytes that are sent for `part`. A region of a file is read into memory.
 
-    For a wire without sendfile, and for tests.
+    This is for connections without sendfile, and for tests.
     """
     if isinstance(part, FileRegion):
         return part.file.pread(part.length, part.position)
@@ -58,77 +57,83 @@ def part_bytes(part: Part) -> Buffer:
 
 
 class Wire(Protocol):
-    """One connection, as its writer sees it."""
+    """One connection, as the code sees it that writes to it."""
 
     @property
     def peer(self) -> str:
-        """The other side, as `host:port`."""
+        """Address of the other side, as `host:port`."""
         ...
 
     @property
     def local(self) -> str:
-        """This side, as `host:port`."""
+        """Address of this side, as `host:port`."""
         ...
 
     @property
     def unsent(self) -> int:
-        """The number of bytes given to `send` that have not left yet."""
+        """Number of bytes that were given to `send` and are not sent yet."""
         ...
 
     @property
     def unread(self) -> int:
-        """The number of bytes that have arrived but were not given to the receiver; 0 on a closed
-        wire.
+        """Number of bytes that have arrived and were not given to the receiver.
 
-        This costs a system call, so it is not for the hot path.
+        It is 0 on a closed connection. This costs a system call, so code that runs for every
+        request must not use it.
         """
         ...
 
     def send(self, parts: Sequence[Part]) -> None:
-        """Queue `parts` in order behind the earlier ones. Never blocks.
+        """Put `parts` at the end of the queue of data to send. Never blocks.
 
-        The receiver's `all_sent` is called when the queue is empty. On a closed wire nothing
+        When the queue is empty, the receiver's `all_sent` is called. On a closed connection nothing
         happens.
         """
         ...
 
     def guard_sends(self, on_failure: Callable[[Exception], None]) -> None:
-        """Call `on_failure` if making or sending a queued part raises anything but OSError, which
-        is a bug.
+        """Call `on_failure` if a bug is found while a queued part is made or sent.
 
-        The wire sends nothing after that. Without this guard such an exception goes to the loop's
-        handler, which stops a broker.
+        A bug is any exception other than OSError. After it, the connection sends nothing more.
+        Without this method, such an exception goes to the event loop's handler, which stops a
+        broker.
         """
         ...
 
     def pause_reading(self) -> None:
-        """Mute the connection: no `data_received` until `resume_reading`. TCP's back pressure slows
-        the other side down.
+        """Stop reading: `data_received` is not called until `resume_reading`.
+
+        TCP's back pressure then slows down the other side.
         """
         ...
 
     def resume_reading(self) -> None: ...
 
     def close(self) -> None:
-        """Close now. Unsent data is lost. `connection_lost` follows, once."""
+        """Close the connection at once. Data that is not sent yet is lost.
+
+        The receiver's `connection_lost` is called once after that.
+        """
         ...
 
 
 class WireReceiver(Protocol):
-    """One connection, as its receiver sees it."""
+    """The object that gets the data and the end of one connection."""
 
     def data_received(self, data: memoryview) -> None:
-        """Take the data that arrived. `data` is valid during the call only, because it lies in the
-        loop's one receive buffer. Copy the parts that you keep.
+        """Handle data that has arrived.
+
+        `data` is valid only during this call, because it is a part of the event loop's receive
+        buffer. Copy the bytes that are needed later.
         """
         ...
 
     def all_sent(self) -> None:
-        """Note that everything queued by `send` has left."""
+        """Called when all queued data has been sent."""
         ...
 
     def connection_lost(self, reason: str) -> None:
-        """Note that either side has closed the wire. This is the last call, and it comes once."""
+        """Called once, when either side has closed the connection. No other call follows."""
         ...
 
 
@@ -137,7 +142,7 @@ class Listener(Protocol):
 
     @property
     def port(self) -> int:
-        """The port: the requested one, or the free one that was picked for 0."""
+        """Number of the port. If port 0 was requested, it is the free port that was chosen."""
         ...
 
     def pause_accepting(self) -> None: ...
@@ -148,19 +153,23 @@ class Listener(Protocol):
 
 
 class Transport(Protocol):
-    """Opens listeners and connections."""
+    """A way to open listeners and connections."""
 
     async def listen(
         self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver]
     ) -> Listener:
-        """Listen. For each accepted connection `on_wire` returns the receiver of its data.
+        """Listen on a port.
 
-        Raises OSError (port taken, no such host).
+        For each accepted connection, `on_wire` returns the receiver of its data. Raises OSError,
+        for example if the port is taken or the host does not exist.
         """
         ...
 
     async def connect(
         self, host: str, port: int, on_wire: Callable[[Wire], WireReceiver], timeout_ms: float
     ) -> Wire:
-        """Connect, or raise OSError (refused, unreachable) or TimeoutError after `timeout_ms`."""
+        """Open a connection. `on_wire` returns the receiver of its data.
+
+        Raises OSError if this fails (refused, unreachable), and TimeoutError after `timeout_ms`.
+        """
         ...

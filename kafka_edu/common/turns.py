@@ -1,9 +1,9 @@
-"""Divide long work on the loop into turns, so that requests are served in between.
+"""Divide long work on the event loop into turns, so that requests are served in between.
 
-One task owns the work and does all of it on the loop. The work is a generator that yields where it
-may pause: its state is then whole. The shell drives it. When the time budget of a turn is used up,
-the other tasks get their turn first. A number of items would be no limit, because an item takes
-longer on a slow machine. Time on a clock that stands still never ends, so the simulator does all
+One task does all of the work, on the event loop. The work is a generator. It yields at points where
+it may be interrupted, because its data is consistent there. When the time of a turn is used up, the
+other tasks run first. The limit is a time and not a number of items, because an item takes longer
+on a slow machine. The simulator's clock does not move during the work, so the simulator does all
 steps in one turn.
 """
 
@@ -15,15 +15,17 @@ from kafka_edu.common.time import Time
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]
-"""Work that may pause wherever it yields. It returns its result at the end."""
+"""Work that may be interrupted wherever it yields. At the end it returns its result."""
 
 TURN_BUDGET_MS: Final = 10
-"""The longest time that one piece of work takes before other tasks get their turn. The last step
-may go over it."""
+"""The most ms that one piece of work takes before other tasks run.
+
+Its last step may exceed the limit.
+"""
 
 
 def at_once(steps: Steps[T]) -> T:
-    """Do all steps now, and return the result. For a caller that has no loop."""
+    """Do all steps now, and return the result. This is for code without an event loop."""
     while True:
         try:
             next(steps)
@@ -33,11 +35,11 @@ def at_once(steps: Steps[T]) -> T:
 
 
 class Turn:
-    """The time for which a task may go on before others get their turn. The task calls `pause`
-    between its steps. Owned by one task.
+    """The time for which a task may run before other tasks run.
 
-    When the task waits for something else, its next turn begins. So the loop is asked to note that
-    it has gone round.
+    The task calls `pause` between its steps. Only one task may use this object. If the task itself
+    waits for something else, a new turn begins after that. Therefore a callback on the event loop
+    marks the end of each turn.
     """
 
     def __init__(self, time: Time) -> None:
@@ -46,9 +48,7 @@ class Turn:
         self._over = True
 
     async def pause(self) -> None:
-        """Let other tasks run if the budget of this turn is used up. Otherwise this returns at
-        once.
-        """
+        """Let other tasks run if the time of this turn is used up. Otherwise return at once."""
         now = self._time.nanoseconds()
         if not self._over and now - self._began >= TURN_BUDGET_MS * 1_000_000:
             await asyncio.sleep(0)
@@ -62,7 +62,7 @@ class Turn:
 
 
 async def in_turns(steps: Steps[T], time: Time) -> T:
-    """Do all steps, at most TURN_BUDGET_MS of them a turn of the loop, and return the result."""
+    """Do all steps, with a pause for other tasks every TURN_BUDGET_MS, and return the result."""
     turn = Turn(time)
     while True:
         try:

@@ -1,5 +1,6 @@
-"""Files of the user who runs this program: the folder for its state, and files with a secret
-(addresses of event and action sockets, with their access token).
+"""Files of the user who runs this program: the folder for its state, and files with access tokens.
+
+The access tokens protect the sockets for events and actions.
 """
 
 import contextlib
@@ -9,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-#: The folder for this program's state, from the user's home on, where nothing else is set.
+#: The default folder for this program's state, relative to the user's home.
 DEFAULT_STATE: Final = Path(".local", "state", "kafka-edu")
 
 
 @contextlib.contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Put this path into an OSError that names no file, as that of a full disk does."""
+    """Add this path to an OSError that the block raises without a file name, as for a full disk."""
     try:
         yield
     except OSError as error:
@@ -25,8 +26,9 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def write_private_json(path: str | os.PathLike[str], fields: Mapping[str, object]) -> None:
-    """Write `fields` into a file that only its owner can read, either completely or not at all.
-    Raises OSError, which names the file also when the disk is full.
+    """Write `fields` as JSON into a file that only its owner can read. Never leave a partial file.
+
+    Raises OSError, which names the file even when the disk is full.
     """
     aside = f"{os.fspath(path)}.tmp"
     with contextlib.suppress(FileNotFoundError):
@@ -47,7 +49,10 @@ def write_private_json(path: str | os.PathLike[str], fields: Mapping[str, object
 
 
 def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return $KAFKA_EDU_HOME, else kafka-edu in $XDG_STATE_HOME, else ~/.local/state/kafka-edu."""
+    """Return the folder for this program's state.
+
+    It is $KAFKA_EDU_HOME, else kafka-edu in $XDG_STATE_HOME, else ~/.local/state/kafka-edu.
+    """
     if home := environment.get("KAFKA_EDU_HOME"):
         return Path(home).expanduser().absolute()
     if state := environment.get("XDG_STATE_HOME"):

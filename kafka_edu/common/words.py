@@ -1,4 +1,4 @@
-"""Numbers, durations, names and causes in sentences for people."""
+"""Format numbers, durations, names and causes for sentences."""
 
 import os
 from collections.abc import Collection
@@ -12,10 +12,10 @@ def plural(number: int, noun: str) -> str:
 
 
 def cause_of(error: OSError) -> str:
-    """Return the system's words for an error without Python's `[Errno 111]`: `Connection refused`.
+    """Return the system's text for an error, without Python's `[Errno 111]`: `Connection refused`.
 
-    asyncio replaces these words by the address that it tried. The words are then taken from the
-    number of the error.
+    asyncio replaces this text by the address that it tried. In that case the text is found by the
+    error number.
     """
     if error.strerror is None:
         return str(error)
@@ -29,13 +29,16 @@ def cause_of(error: OSError) -> str:
 
 
 def joined(names: Collection[object], most: int = 3) -> str:
-    """Join the first names and count the rest: `web-0, web-1, web-2 and 9 more`. O(most)."""
+    """Join the first `most` names and the number of the others: `web-0, web-1, web-2 and 9 more`.
+
+    O(most).
+    """
     shown = ", ".join(map(str, islice(names, most)))
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def duration(ms: float) -> str:
-    """Format a duration for reading at a glance: `7 ms`, `1.4 s`, `42 s`, `12 min 05 s`."""
+    """Format a duration for reading: `7 ms`, `1.4 s`, `42 s`, `12 min 05 s`."""
     if ms < 1000:
         return f"{ms:.0f} ms"
     seconds = ms / 1000
@@ -49,7 +52,8 @@ def duration(ms: float) -> str:
 
 
 def span(ms: int) -> str:
-    """Format a tick or the span of a wheel exactly: 400 → `400 ms`, 8000 → `8 s`, 160000 → `160 s`,
-    1500 → `1500 ms`.
+    """Format a number of milliseconds exactly, for example the tick of a timing wheel.
+
+    400 → `400 ms`, 8000 → `8 s`, 160000 → `160 s`, 1500 → `1500 ms`.
     """
     return f"{ms // 1000} s" if ms >= 1000 and ms % 1000 == 0 else f"{ms} ms"

@@ -1,4 +1,4 @@
-"""xxHash32 of short data, which the descriptor of an lz4 frame carries as its checksum."""
+"""Compute xxHash32 of short data. The header of an lz4 frame contains it as a checksum."""
 
 import struct
 from typing import Final
@@ -7,7 +7,10 @@ _U32_LE: Final = struct.Struct("<I")
 
 
 def xxh32_short(data: bytes) -> int:
-    """Return xxHash32 with seed 0 of fewer than 16 bytes; a frame descriptor is never longer."""
+    """Return the xxHash32 of at most 15 bytes, with seed 0.
+
+    This is enough for the header of an lz4 frame, which is never longer.
+    """
     mask = 0xFFFF_FFFF
     h = (0x165667B1 + len(data)) & mask
     whole = len(data) & ~3

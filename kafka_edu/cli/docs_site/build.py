@@ -1,4 +1,4 @@
-"""Build the site with MkDocs, in a folder beside its place, and put it there when it is whole."""
+"""Build the site with MkDocs in a temporary folder, and move the complete site to its place."""
 
 import json
 import subprocess
@@ -12,28 +12,28 @@ from kafka_edu.cli.docs_site.staging import PAGES_FOLDER, BrokenLinksError, stag
 from kafka_edu.cli.docs_site.tree import Tree
 from kafka_edu.common.python_process import python_command, python_environment
 
-#: This file lies in each site that we built. It holds the hash of what the site was built from.
+#: Name of a file in each site that this program built. It holds the hash of the site's sources.
 STAMP: Final = ".kafka-edu-site"
 
 
 class SiteError(Exception):
-    """The site cannot be built. The message says why and what to do."""
+    """The site cannot be built. The message says why, and what the user can do."""
 
 
 class Site(NamedTuple):
-    """A site that was built."""
+    """The result of a build."""
 
     folder: Path
     pages: int
     bytes: int
     built: bool
-    """False if the site in the folder was already made from the same pages."""
+    """False if the folder already held a site that was made from the same pages."""
 
 
 def build(root: Path, target: Path) -> Site:
-    """Build the site of a checkout into `target`. Raises SiteError.
+    """Build the site of the checkout `root` in the folder `target`. Raises SiteError if that fails.
 
-    What lies in `target` is replaced if we built it, and otherwise refused.
+    A site that this program built in `target` is replaced. A folder with other files is refused.
     """
     _refuse_what_is_not_ours(target)
     try:
@@ -68,7 +68,10 @@ def _build(tree: Tree, target: Path, work: Path) -> Site:
 
 
 def run_mkdocs(staging: Path, made: Path) -> None:
-    """Run MkDocs on a staging folder. A warning of MkDocs is an error."""
+    """Run MkDocs on the folder `staging`, and write the site to `made`.
+
+    Raises SiteError if MkDocs reports an error or a warning.
+    """
     command = python_command(
         "mkdocs",
         "build",
@@ -88,7 +91,10 @@ def run_mkdocs(staging: Path, made: Path) -> None:
 
 
 def _search_worker(made: Path) -> None:
-    """Copy the source of the search into a script: browsers start no worker from a file."""
+    """Put the code of the search's web worker into a script.
+
+    A page that is opened as a file may not start a worker from another file.
+    """
     workers = made / "assets" / "javascripts" / "workers"
     (worker,) = workers.glob("search.*.min.js")
     source = json.dumps(worker.read_text(encoding="utf-8"))

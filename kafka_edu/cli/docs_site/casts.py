@@ -1,7 +1,7 @@
-"""The recordings of chapters on the site: the dashboard's own frames, in asciinema's player.
+"""Put the recordings of chapters on the site: frames of the dashboard, in asciinema's player.
 
-The frames of a chapter are made by `kafka-edu chapter NN --cast`, once for each version of what
-they are made from, and kept under the folder of the user's state.
+`kafka-edu chapter NN --cast` makes the frames of a chapter. The frames are kept in the user's state
+folder, and are made again only when one of their source files has changed.
 """
 
 import hashlib
@@ -20,7 +20,10 @@ from kafka_edu.common.python_process import python_command, python_environment
 from kafka_edu.common.user_files import state_folder
 
 PLAYER: Final = "mkdocs_asciinema_player"
-"""The package that brings the player. Its plugin is not used: it needs a server."""
+"""The package that contains the player.
+
+Its MkDocs plugin is not used, because it needs a server.
+"""
 PLAYER_FILES: Final = ("asciinema-player.min.js", "asciinema-player.css")
 HEADING: Final = "\n## Predict, run and watch\n"
 PART_HEADING: Final = "\n### "
@@ -34,12 +37,12 @@ class CastError(Exception):
 
 
 class Film(NamedTuple):
-    """The recording of a chapter, or of a part of one, that its page shows."""
+    """The recording that a page shows: of a chapter, or of a part of a chapter."""
 
     page: str
     number: str
     part: str
-    """Empty for the chapter itself."""
+    """Name of the part of the chapter. Empty if the film shows the chapter itself."""
 
     @property
     def id(self) -> str:
@@ -47,7 +50,7 @@ class Film(NamedTuple):
 
     @property
     def script(self) -> str:
-        """The place of its data in the site."""
+        """Return the path of the film's data file in the site."""
         return f"assets/casts/{self.id}.js"
 
 
@@ -62,12 +65,15 @@ def film_of(tree: Tree, page: str) -> Film | None:
 
 
 def films_of(tree: Tree) -> list[Film]:
-    """Return the recordings that pages show, in their order."""
+    """Return the recordings of all pages, in the order of the pages."""
     return [film for page in tree.pages() if (film := film_of(tree, page)) is not None]
 
 
 def with_film(text: str, film: Film) -> str:
-    """Return a page with its film, and with a link from each marked number to its moment."""
+    """Return the text of a page with the film inserted.
+
+    Each marked number in the page gets a link to its moment in the film.
+    """
     name = html.escape(film.id)
     text = _MARK.sub(
         lambda mark: (
@@ -91,7 +97,10 @@ def with_film(text: str, film: Film) -> str:
 
 
 def stage_films(tree: Tree, films: Iterable[Film], pages: Path) -> None:
-    """Write the data of films and the player into a folder of pages. Raises CastError."""
+    """Write the player and the data of the films into the folder `pages`.
+
+    Raises CastError if the frames of a film cannot be made.
+    """
     films = list(films)
     if not films:
         return
@@ -108,7 +117,7 @@ def stage_films(tree: Tree, films: Iterable[Film], pages: Path) -> None:
 
 
 def _cast(tree: Tree, film: Film) -> str:
-    """Return the asciicast of a film, which is made if it was not made yet."""
+    """Return the text of the film's asciicast file. If the file does not exist yet, make it."""
     made = state_folder() / "site-casts" / f"{film.id}-{digest_of(tree, film)}.cast"
     if not made.is_file():
         made.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +138,10 @@ def _cast(tree: Tree, film: Film) -> str:
 
 
 def digest_of(tree: Tree, film: Film) -> str:
-    """Return a hash of what a film is made from."""
+    """Return a hash of all files that the film is made from.
+
+    It changes when one of them changes.
+    """
     digest = hashlib.sha256()
     for path in _made_from(tree.root, film):
         digest.update(path.relative_to(tree.root).as_posix().encode() + b"\0" + path.read_bytes())
@@ -137,7 +149,7 @@ def digest_of(tree: Tree, film: Film) -> str:
 
 
 def _made_from(root: Path, film: Film) -> Iterator[Path]:
-    """Yield the files that the frames come from: the chapter's, and those of the dashboard."""
+    """Yield the files that the film is made from: files of the chapter and of the dashboard."""
     chapter = (root / film.page).parent
     yield from sorted(path for path in chapter.iterdir() if path.is_file() and path.suffix != ".md")
     for folder in ("tui", "kafka_edu/instruments"):

@@ -5,15 +5,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
 
-#: Attributes that make the browser fetch something at once. From another host it needs a network.
+#: Tags and attributes that make the browser fetch a file at once. An address on another host would
+#: need a network.
 _FETCHED: Final = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src")}
 _SCHEMES: Final = ("http", "https", "mailto")
-#: The theme makes these for the browser's address line, not for a reader.
+#: The `rel` values of links that the theme adds for browsers. A reader does not see these links.
 _NOT_LINKS: Final = ("canonical", "prev", "next", "edit")
 
 
 class _Links(HTMLParser):
-    """The anchors of a page, and what it links to: (address, whether it is fetched at once)."""
+    """The anchors of one HTML page, and its links: (address, whether it is fetched at once)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +33,7 @@ class _Links(HTMLParser):
 
 
 def broken_links(site: Path) -> list[str]:
-    """Return the links of a site that lead nowhere, one line each, sorted."""
+    """Return the broken links of a site as sorted lines of text."""
     pages = {path.resolve(): _parse(path) for path in site.rglob("*.html")}
     problems = set()
     for path, page in pages.items():
@@ -54,7 +55,7 @@ def _parse(path: Path) -> _Links:
 
 
 def _problem(path: Path, address: str, fetched: bool, pages: dict[Path, _Links]) -> str:
-    """Return why a link leads nowhere, or nothing."""
+    """Return why the link `address` of the page `path` is broken, or "" if it is good."""
     parts = urllib.parse.urlsplit(address)
     if parts.scheme or parts.netloc:
         if parts.scheme == "data" or (parts.scheme in _SCHEMES and not fetched):

@@ -27,7 +27,7 @@ def docs() -> None:
     help="Where to build it. Default: the folder `site` of the checkout.",
 )
 def build_command(target: Path | None) -> None:
-    """Build the site into a folder. Open its index.html in a browser."""
+    """Build the site into a folder. To read it, open the file index.html in a browser."""
     site = _build(target)
     click.echo(f"open {site.folder / 'index.html'}, or run: {command_line('docs serve')}")
 
@@ -55,15 +55,18 @@ def serve(port: int, target: Path | None) -> None:
 
 
 def server_of(folder: Path, port: int) -> ThreadingHTTPServer:
-    """Return a server of a folder on 127.0.0.1. Raises OSError if the port is taken."""
+    """Return a web server on 127.0.0.1 that serves the files of a folder.
+
+    Raises OSError if the port is taken.
+    """
     return ThreadingHTTPServer(("127.0.0.1", port), partial(_Handler, directory=str(folder)))
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Serves files and logs nothing: a page makes some twenty requests."""
+    """Serve files without logging the requests, because each page causes about twenty of them."""
 
     def log_message(self, format: str, *args: object) -> None:
-        """Log nothing."""
+        """Do nothing, so that no request is logged."""
 
 
 def _no_port(port: int, error: OSError) -> str:

@@ -1,8 +1,8 @@
 """Turn the Markdown of the checkout into the Markdown that MkDocs reads.
 
-Pages keep their place, so links among them stay as they are. A link to a source file becomes a link
-to the page that shows it, and so does a file name in code font. A link that leads nowhere is a
-problem, with its page and its target.
+Pages keep their place, so links between pages stay as they are. A link to a source file becomes a
+link to the page that shows this file. A file name in code font becomes such a link too. A link that
+leads nowhere is reported as a problem, with its page and its target.
 """
 
 import ast
@@ -26,20 +26,20 @@ _PIECE: Final = re.compile(
 
 
 class Rewritten(NamedTuple):
-    """A page for MkDocs, and what else the site must then hold."""
+    """A page as MkDocs reads it, and the other files that the site needs because of it."""
 
     text: str
     pages: set[str]
-    """Pages that it links to."""
+    """Paths of the pages that it links to."""
     images: set[str]
     sources: set[str]
-    """Files that it links to and that get a source page."""
+    """Paths of the source files that it links to. The site shows each of them on a page."""
     problems: list[str]
-    """Links that lead nowhere, one line each."""
+    """Broken links, one line of text each."""
 
 
 class _Page:
-    """One page while it is rewritten."""
+    """The page that is being rewritten, and its result so far."""
 
     def __init__(self, tree: Tree, page: str) -> None:
         self.tree = tree
@@ -47,7 +47,7 @@ class _Page:
         self.result = Rewritten("", set(), set(), set(), [])
 
     def piece(self, match: re.Match[str]) -> str:
-        """Return the new text of a link, an image or a piece of code."""
+        """Return the new text of a link, an image, or a word in code font."""
         if match["image"] is not None:
             picture = self.target(match["picture"], image=True)
             return f"[![{match['alt']}]({picture})]({picture})"  # a tap shows it in full size
@@ -70,7 +70,10 @@ class _Page:
         return match[0]
 
     def code(self, words: str) -> str:
-        """Return code font, as a link if it names a file that the site can show."""
+        """Return `words` in code font.
+
+        If they name a file that the site can show, they become a link.
+        """
         if "/" not in words or not re.fullmatch(r"[\w./-]+", words) or not self.tree.has(words):
             return f"`{words}`"
         if self.tree.is_image(words) or not self.tree.is_readable(words):
@@ -78,7 +81,7 @@ class _Page:
         return f"[`{words}`]({self.file(words)})"
 
     def file(self, path: str) -> str:
-        """Return the link from this page to a file that exists."""
+        """Return the link from this page to the file `path`, and add the file to the result."""
         if path.endswith(".md"):
             self.result.pages.add(path)
             return relative(self.page, staged_page(path))
@@ -89,14 +92,15 @@ class _Page:
         return relative(self.page, source_page(path))
 
     def line_of(self, file: str, name: str) -> int | None:
-        """Return the line of a function or class in a module, if both exist."""
+        """Return the line number of the function or class `name` in `file`, or None."""
         if not file.endswith(".py") or "/" not in file or not self.tree.has(file):
             return None
         return definitions(self.tree.text(file)).get(name)
 
     def target(self, link: str, *, image: bool = False) -> str:
-        """Return the target that a link has in the site. In a student's copy, which lacks files, it
-        is empty where the file is missing.
+        """Return the target of a link on the site. A broken link is added to the problems.
+
+        Return "" if the file is missing in a student's copy, which does not have all files.
         """
         if re.match(r"[a-z][a-z0-9+.-]*:", link):
             if image:
@@ -121,13 +125,13 @@ class _Page:
         return self.file(file) + sharp + anchor
 
     def problem(self, link: str, why: str) -> None:
-        """Note a link that leads nowhere."""
+        """Add a broken link to the problems of the page. `why` is the reason."""
         self.result.problems.append(f"{self.page} links to {link}, {why}")
 
 
 @cache
 def definitions(text: str) -> dict[str, int]:
-    """Return the lines of a module's functions and classes, a method as `Class.method`."""
+    """Return name → line number of a module's functions and classes. A method is `Class.method`."""
     found = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -140,8 +144,9 @@ def definitions(text: str) -> dict[str, int]:
 
 
 def rewrite(tree: Tree, page: str) -> Rewritten:
-    """Return a page for MkDocs, with its film if it has one. Raises OSError if the page cannot be
-    read.
+    """Return the page as MkDocs reads it, with its film if it has one.
+
+    Raises OSError if the page cannot be read.
     """
     work = _Page(tree, page)
     film = film_of(tree, page)

@@ -1,7 +1,7 @@
-"""Take a page apart into prose and code, and indent its lists as MkDocs reads them.
+"""Split a page into prose and code, and indent its lists in the way that MkDocs needs.
 
-Our pages follow CommonMark: what belongs to an item is indented as far as the item's text. MkDocs
-counts in steps of four spaces, and wants an empty line before a list.
+Our pages follow CommonMark: the content of a list item is indented as far as the item's text.
+MkDocs needs indents of four spaces for each level, and an empty line before a list.
 """
 
 import re
@@ -14,21 +14,21 @@ _FENCE: Final = re.compile(r"(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)$")
 _HEADING: Final = re.compile(r"#{1,6} ")
 _ITEM: Final = re.compile(r"(?:[-*+]|\d+\.) +")
 _STEP: Final = 4
-"""Spaces of one level of a list, and of indented code."""
+"""Spaces for each level of a list, and before indented code."""
 
 
 def parts_of(text: str) -> Iterator[tuple[bool, str]]:
-    """Yield the parts of a page, each with whether it is code. Headings count as code: in both,
-    links and comments stay as they are.
+    """Yield the parts of a page as pairs (whether the part is code, its text).
 
-    The words after a fence are cut down to the language; ours also say how CI runs the block.
+    Headings count as code, because links and comments stay unchanged in both. After the marks ```
+    of a code block only the language is kept. Our pages also write there how CI runs the block.
     """
     for is_code, lines in groupby(_lines(text), key=itemgetter(0)):
         yield is_code, "".join(line for _, line in lines)
 
 
 def _lines(text: str) -> Iterator[tuple[bool, str]]:
-    """Yield each line with its new indentation, and whether it is code."""
+    """Yield each line as a pair (whether it is code, the line with its new indentation)."""
     columns: list[int] = []  # where the text of the items begins that this line lies in
     fence, fence_indent = "", 0
     empty_before, code_before = True, False

@@ -1,4 +1,4 @@
-"""Write the folder that MkDocs reads: rewritten pages, pictures, source pages, the settings."""
+"""Write the folder that MkDocs reads: rewritten pages, pictures, source pages, settings."""
 
 import hashlib
 import html
@@ -23,12 +23,12 @@ PAGES_FOLDER: Final = "pages"
 ASSETS: Final = ("site.css", "search.js", "films.js")
 _LANGUAGES: Final = {".py": "python", ".toml": "toml", ".json": "json", ".sh": "sh", ".tcss": "css"}
 
-#: One entry of MkDocs' navigation: a page, or a title with a page or with entries.
+#: One entry of MkDocs' navigation: a page, or a title with a page or with further entries.
 NavEntry: TypeAlias = "str | dict[str, str | list[NavEntry]]"
 
 
 class BrokenLinksError(Exception):
-    """Pages of the site link to what is not there. Each problem is one line."""
+    """Pages link to files that the site does not have. Each problem is one line of text."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -36,10 +36,11 @@ class BrokenLinksError(Exception):
 
 
 def stage(tree: Tree, folder: Path) -> str:
-    """Write the folder, and return a hash of what the site is made from.
+    """Write the folder that MkDocs reads, and return a hash of all sources of the site.
 
-    The hash counts what the films of chapters are made from. `casts.stage_films` makes them. Raises
-    BrokenLinksError if a page links to something that the site cannot show.
+    The hash includes the source files of the chapters' films. The films themselves are written
+    later by `casts.stage_films`. Raises BrokenLinksError if a page links to a file that the site
+    cannot show.
     """
     pages_folder = folder / PAGES_FOLDER
     pages, images, sources = set[str](), set[str](), set[str]()
@@ -82,7 +83,10 @@ def stage(tree: Tree, folder: Path) -> str:
 
 
 def source_text(path: str, text: str) -> str:
-    """Return the page that shows a source file. Its lines have the anchors L1, L2, and so on."""
+    """Return the text of the page that shows a source file.
+
+    Its lines have the anchors L1, L2, and so on.
+    """
     language = _LANGUAGES.get(posixpath.splitext(path)[1], "text")
     lines = "".join(f'<a id="L{n}" href="#L{n}">{n}</a>\n' for n in range(1, text.count("\n") + 2))
     return (
@@ -94,7 +98,7 @@ def source_text(path: str, text: str) -> str:
 
 
 def highlight(text: str, language: str) -> str:
-    """Return code as HTML with the classes of Pygments."""
+    """Return code as HTML, in which Pygments has marked the parts for colours."""
     if language == "text":
         return html.escape(text)
     lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
@@ -103,7 +107,7 @@ def highlight(text: str, language: str) -> str:
 
 
 def navigation(tree: Tree, pages: set[str]) -> list[NavEntry]:
-    """Return MkDocs' navigation: the course, the sections of docs/index.md, and the rest."""
+    """Return MkDocs' navigation: the course, the sections of docs/index.md, and all other pages."""
     placed = {"README.md", "docs/index.md"}
     entries: list[NavEntry] = [{"Start": "README.md"}]
 
@@ -116,7 +120,8 @@ def navigation(tree: Tree, pages: set[str]) -> list[NavEntry]:
             for other in pages
             if posixpath.dirname(other) == posixpath.dirname(page) and other != page
         )
-        # a chapter's page leads its section: `navigation.indexes`
+        # `navigation.indexes`: the first page of a section, here the chapter's own page, is the
+        # section's page
         course.append({title_of(tree.text(page)): [page, *others]})
         placed |= {page, *others}
     exercises = _exercises(tree)
@@ -145,13 +150,13 @@ def navigation(tree: Tree, pages: set[str]) -> list[NavEntry]:
 
 
 def title_of(text: str) -> str:
-    """Return the first heading of a page."""
+    """Return the text of the first heading of a page."""
     found = re.search(r"(?m)^# (.+)$", text)
     return found[1].strip() if found else ""
 
 
 def _exercises(tree: Tree) -> dict[str, str]:
-    """Return the titles of the exercises' pages, by page."""
+    """Return the path of each exercise's page → the number and title of the exercise."""
     if not tree.has("exercises/manifest.toml"):
         return {}
     return {

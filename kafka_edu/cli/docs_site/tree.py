@@ -1,10 +1,10 @@
-"""The files of the checkout that the site shows: its pages, and the files that pages link to."""
+"""The files of the checkout that the site shows: its pages, and the files that they link to."""
 
 import posixpath
 from pathlib import Path
 from typing import Final
 
-#: Pages of the site, as patterns below the checkout. Pages that they link to belong to it too.
+#: Patterns of the pages that belong to the site. Pages that these pages link to belong to it too.
 PAGES: Final = (
     "README.md",
     "CONTRIBUTING.md",
@@ -12,7 +12,8 @@ PAGES: Final = (
     "chapters/ch*/*.md",
     "exercises/ch*/ex*/README.md",
 )
-#: Folders whose files a page may show. A checkout also holds work of learners and environments.
+#: Folders with files that a page may show. A checkout also has folders with learners' work and with
+#: Python environments, which stay out of the site.
 _FOLDERS: Final = (
     ".ci",
     "benchmarks",
@@ -24,7 +25,7 @@ _FOLDERS: Final = (
     "tests",
     "tui",
 )
-#: Answers stay out of the site.
+#: The folder with the solutions of the exercises. The site does not show it.
 _SOLUTIONS: Final = "exercises/solutions"
 _ANSWERS: Final = (f"{_SOLUTIONS}/", "exercises/wrong/", "exercises/mutation.toml")
 _EXERCISES: Final = "exercises/"
@@ -32,17 +33,23 @@ _README: Final = "README.md"
 _HIDDEN_TESTS: Final = "hidden_tests.py"
 _IMAGES: Final = (".svg", ".png", ".jpg", ".gif")
 _LARGEST: Final = 300_000
-"""Bytes of the largest file that gets a source page."""
+"""Size limit in bytes: a larger file gets no page that shows its source."""
 
 
 class Tree:
-    """The checkout as the site sees it. All paths are relative to it and have forward slashes."""
+    """The files of the checkout that the site can use.
+
+    All paths are relative to the root of the checkout and have forward slashes.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def pages(self) -> list[str]:
-        """Return the pages that belong to the site without a link from another page, sorted."""
+        """Return the sorted paths of the pages that match PAGES.
+
+        No other page needs to link to them.
+        """
         found = {
             path.relative_to(self.root).as_posix()
             for pattern in PAGES
@@ -52,11 +59,14 @@ class Tree:
 
     @property
     def is_students(self) -> bool:
-        """Return whether this is a student's copy (`lab export --student`), which lacks files."""
+        """Return whether this checkout is a student's copy, made by `lab export --student`.
+
+        Such a copy lacks some files.
+        """
         return not (self.root / _SOLUTIONS).is_dir()
 
     def text(self, path: str) -> str:
-        """Return the text of a file."""
+        """Return the contents of a text file."""
         return (self.root / path).read_text(encoding="utf-8")
 
     def is_folder(self, path: str) -> bool:
@@ -64,7 +74,7 @@ class Tree:
         return (self.root / path).is_dir()
 
     def has(self, path: str) -> bool:
-        """Return whether the site may show this file. Answers of exercises it may not."""
+        """Return whether the site may show this file. It may not show the answers of exercises."""
         first, slash, _ = path.partition("/")
         return (
             (not slash or first in _FOLDERS)
@@ -75,11 +85,11 @@ class Tree:
         )
 
     def is_image(self, path: str) -> bool:
-        """Return whether the file is shown as a picture."""
+        """Return whether the file is a picture."""
         return posixpath.splitext(path)[1].lower() in _IMAGES
 
     def is_readable(self, path: str) -> bool:
-        """Return whether the file is a text that a source page can show."""
+        """Return whether the file is a text that the site can show on a page."""
         content = (self.root / path).read_bytes()
         if len(content) > _LARGEST:
             return False
@@ -91,8 +101,10 @@ class Tree:
 
 
 def staged_page(path: str) -> str:
-    """Return the place of a page in the site. The theme takes the first README.md of a section for
-    the section's own page and leaves it out of the list, so an exercise's page has another name.
+    """Return the path of a page in the site. An exercise's README.md gets another name.
+
+    The theme would take the first README.md of a section as the page of the whole section, and
+    would leave it out of the list.
     """
     folder, name = posixpath.split(path)
     return (
@@ -101,16 +113,19 @@ def staged_page(path: str) -> str:
 
 
 def source_page(path: str) -> str:
-    """Return the page that shows a source file. MkDocs leaves out names that begin with a dot."""
+    """Return the path of the page that shows a source file.
+
+    Names that begin with a dot are changed, because MkDocs leaves such files out.
+    """
     parts = [f"dot-{part[1:]}" if part.startswith(".") else part for part in path.split("/")]
     return f"source/{'/'.join(parts)}.md"
 
 
 def resolve(page: str, link: str) -> str:
-    """Return the path in the checkout that a link of a page leads to. It may begin with `..`."""
+    """Return the path in the checkout to which a link on a page leads. It may begin with `..`."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(page), link))
 
 
 def relative(page: str, path: str) -> str:
-    """Return the link that leads from a page to a path."""
+    """Return the relative link from the page `page` to the file `path`."""
     return posixpath.relpath(path, posixpath.dirname(page) or ".")

@@ -1,1 +1,1 @@
-"""`kafka-edu spark pipeline`: the command, its view while it runs, and its report."""
+"""`kafka-edu spark pipeline`: the command, the view while it runs, and the report at the end."""

@@ -1,4 +1,4 @@
-"""Run the log pipeline on Spark, watch it, and compare its answers with the truth."""
+"""Run a pipeline that evaluates a web log on Spark, watch it, and check its results."""
 
 import contextlib
 import tempfile
@@ -24,19 +24,24 @@ if TYPE_CHECKING:
     from kafka_edu.spark.pipeline_view import PipelineView
 
 DEFAULT_RATE: Final = 5_000
-#: How busy the site is in the log's own time: a run of a minute shows an hour of it.
+#: Lines in each second of the log's own time. The default log of 100,000 lines covers about an
+#: hour.
 LINES_A_SECOND: Final = 25.0
 PARTITIONS: Final = 4
 RESULT_PARTITIONS: Final = 2
 _MOST_REPLICAS: Final = 3
-#: Each one keeps a state of its own for windows and for sessions: few are enough for one machine.
+#: Each shuffle partition keeps its own state for windows and sessions. Two are enough for one
+#: machine.
 SHUFFLE_PARTITIONS: Final = "2"
-#: The share of the lines that is read when --screenshot draws.
+#: When this share of the lines has been read, --screenshot draws the view.
 PICTURE_AT: Final = 0.75
 
 
 def _servers(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Return the servers as they are. Raises click's exception if one has no port."""
+    """Return the list of servers unchanged.
+
+    Raises click's exception if a server is not HOST:PORT.
+    """
     for server in (value or "").split(",") if value is not None else ():
         host, _, port = server.strip().rpartition(":")
         if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
@@ -144,10 +149,10 @@ def pipeline(
     plain: bool,
     svg_file: Path | None,
 ) -> None:
-    """Run a log pipeline: producer, cluster, Spark, Parquet. Watch it, and check its answers.
+    """Run a log pipeline: producer, cluster, Spark, Parquet. Watch it, and check its results.
 
-    Spark parses each line of a web log, puts bad ones into quarantine, and counts windows (error
-    rate, exact p99) and sessions. The answers are compared with the truth, which the log's
+    Spark parses each line of a web log, puts bad lines into quarantine, and counts windows (error
+    rate, exact p99) and sessions. The results are compared with the true values, which the log's
     generator knows. docs/spark-pipeline.md explains the view and the report.
     """
     if batch and available_now:
@@ -225,7 +230,10 @@ def pipeline(
 
 
 def _require_writable(file: "Path | str | None") -> None:
-    """Raise click's exception if a file cannot be written, before the work and not after it."""
+    """Raise click's exception if a file cannot be written.
+
+    The check runs before the pipeline starts, so that a long run does not fail at its end.
+    """
     if file is None:
         return
     was_there = Path(file).exists()
@@ -241,7 +249,10 @@ def _require_writable(file: "Path | str | None") -> None:
 
 
 def _own_cluster(stack: contextlib.ExitStack, steps: "Steps") -> str:
-    """Start three brokers that end with the stack. Return their addresses."""
+    """Start a cluster of three brokers, and stop it when `stack` closes.
+
+    Return the addresses of the brokers: HOST:PORT, separated by commas.
+    """
     from kafka_edu.supervisor.cluster import ClusterError, running_cluster
 
     try:
@@ -252,9 +263,11 @@ def _own_cluster(stack: contextlib.ExitStack, steps: "Steps") -> str:
 
 
 def _topic(steps: "Steps", settings: "PipelineSettings", run: "Run") -> "tuple[LogFeeder, bool]":
-    """Return what writes the log, and whether the topic holds the whole log already.
+    """Create the topic, and return the LogFeeder that writes the log to it.
 
-    The modes that read a full topic get it filled here. Raises TopicNotFilled.
+    Also return whether the log is complete already. The modes available-now and batch read a full
+    topic, so they write the whole log in this function. Raises TopicNotFilled if the log cannot be
+    written.
     """
     from kafka_edu.cli.pipeline.run import Mode, fill
     from kafka_edu.clients.web_log.generator import LogSettings
@@ -285,7 +298,10 @@ def _topic(steps: "Steps", settings: "PipelineSettings", run: "Run") -> "tuple[L
 
 
 def _result_topic(settings: "PipelineSettings", *, goes_on: bool) -> None:
-    """Make the result topic. Raises TopicNotFilled if an earlier run has written to it."""
+    """Create the result topic. Raises TopicNotFilled if an earlier run has written to it.
+
+    If the run goes on from an earlier one (`goes_on`), the topic may hold records.
+    """
     from kafka_edu.spark.log_topic import brokers_up, records_in_topic
     from kafka_edu.spark.web_log_topic import TopicNotFilled, create_topic
 
@@ -309,7 +325,10 @@ def _work(
     is_full: bool,
     svg_file: Path | None,
 ) -> "Outcome":
-    """Run Spark on the topic. Raises TopicNotFilled, and click's exception for errors of Spark."""
+    """Run the pipeline on Spark, and return its results compared with the truth.
+
+    Raises TopicNotFilled if the log is incomplete, and click's exception if Spark fails.
+    """
     from kafka_edu.cli.pipeline.run import Mode, StreamRun, outcome, run_once
     from kafka_edu.cli.pipeline.screen import LiveScreen, PlainScreen, title_of
     from kafka_edu.spark.connectors import start_session
@@ -345,7 +364,10 @@ def _work(
 
 
 def _painter(svg_file: Path | None, title: str) -> "Callable[[PipelineView], None]":
-    """Return a function that draws the view into the file once, at three quarters of the lines."""
+    """Return a function that draws the view into the SVG file once, when PICTURE_AT is reached.
+
+    The function does nothing if `svg_file` is None.
+    """
     from kafka_edu.cli.pipeline.screen import picture
 
     is_drawn = svg_file is None

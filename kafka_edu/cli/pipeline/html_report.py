@@ -1,4 +1,4 @@
-"""The report of a pipeline as one HTML file, which needs no network and no other file."""
+"""Write the report of a pipeline as one HTML file, which needs no network and no other file."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -33,7 +33,7 @@ p { margin: .5rem 0; }
 
 
 class Row(NamedTuple):
-    """One answer next to the truth."""
+    """One result of the pipeline next to the true value."""
 
     name: str
     truth: int
@@ -42,7 +42,7 @@ class Row(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A plot: its title, what it shows, and an SVG element."""
+    """One plot: its title, a sentence that says what it shows, and its SVG element."""
 
     title: str
     caption: str
@@ -50,7 +50,7 @@ class Figure(NamedTuple):
 
 
 class Page(NamedTuple):
-    """All that the report shows."""
+    """The content of the report."""
 
     title: str
     facts: Mapping[str, str]
@@ -61,7 +61,7 @@ class Page(NamedTuple):
 
 
 def html_page(page: Page) -> str:
-    """Return the report. Texts are escaped; the SVG of a figure is taken as it is."""
+    """Return the report as HTML. Texts are escaped. The SVG of a figure is inserted unchanged."""
     wrong = [row for row in page.rows if row.differences]
     verdict = (
         f"{len(wrong)} of {len(page.rows)} answers differ from the truth."
@@ -109,7 +109,7 @@ def html_page(page: Page) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[tuple[Sequence[str | int], bool]]) -> str:
-    """Return a table that scrolls by itself on a narrow screen."""
+    """Return an HTML table. On a narrow screen it scrolls sideways without the rest of the page."""
     cells = "".join(f"<th>{escape(name)}</th>" for name in head)
     lines = [
         f"<tr{' class=differs' if differs else ''}>"

@@ -1,6 +1,6 @@
-"""Draw a pipeline's answers with matplotlib: SVG for the report, PNG as files.
+"""Draw the results of a pipeline with matplotlib: SVG for the report, and PNG files.
 
-matplotlib draws in memory here: no screen, no window, and no global state.
+matplotlib draws in memory. It opens no window, and no global state of matplotlib is used.
 """
 
 import io
@@ -29,24 +29,24 @@ _STYLE: Final = {
 }
 
 
-#: The plots that there are, in their order.
+#: The names of all plots, in the order in which they are shown.
 NAMES: Final = ("error-rate", "p99", "status", "sessions", "batch-rows", "batch-time")
 
 
 class PlotData(NamedTuple):
-    """The numbers of all plots."""
+    """The numbers from which all plots are drawn."""
 
     windows: Sequence[WindowRow]
-    """As the pipeline found them."""
+    """The windows that the pipeline counted."""
     true_windows: Sequence[WindowRow]
     by_status: Mapping[int, int]
     batches: Sequence[Batch]
     sessions: Mapping[int, int]
-    """Length in lines → sessions."""
+    """Session length in lines → number of sessions with this length."""
 
 
 class Plot(NamedTuple):
-    """One plot, drawn twice."""
+    """One plot, as SVG and as PNG."""
 
     name: str
     title: str
@@ -56,7 +56,7 @@ class Plot(NamedTuple):
 
 
 def draw_plots(data: PlotData) -> list[Plot]:
-    """Return every plot for which there is data."""
+    """Draw and return all plots. A plot without data is left out."""
     drawings: tuple[tuple[str, str, str, bool, Callable[[Any, PlotData], None]], ...] = (
         (
             "error-rate",
@@ -111,8 +111,10 @@ def draw_plots(data: PlotData) -> list[Plot]:
 
 
 def write_pngs(plots: Sequence[Plot], folder: Path) -> list[Path]:
-    """Write each plot as NAME.png. A plot that an earlier run left there, and this one has no data
-    for, is removed. Raises OSError.
+    """Write each plot as NAME.png into the folder. Return the paths of the written files.
+
+    If this run has no data for a plot, the file that an earlier run wrote for it is removed. Raises
+    OSError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for stale in set(NAMES).difference(plot.name for plot in plots):
@@ -128,7 +130,10 @@ def write_pngs(plots: Sequence[Plot], folder: Path) -> list[Path]:
 def _render(
     title: str, paint: Callable[[Any, PlotData], None], data: PlotData
 ) -> tuple[str, bytes]:
-    """Return what `paint` draws on axes: as an SVG element, and with its title as PNG."""
+    """Draw with the function `paint`.
+
+    Return the plot as an SVG element, and as a PNG with its title.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -146,7 +151,7 @@ def _render(
 
 
 def own_ids(svg: str, prefix: str) -> str:
-    """Return an SVG whose ids begin with `prefix`, because one page holds several of them."""
+    """Put `prefix` before all ids of an SVG, because several plots are in one HTML page."""
     svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
     return re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}-", svg)
 

@@ -25,7 +25,7 @@ _MOST_COLUMNS: Final = 100
 
 
 class Places(NamedTuple):
-    """Where the results go."""
+    """The files and the folder to which the results are written."""
 
     folder: Path
     html: Path
@@ -40,7 +40,10 @@ def show_results(
     found: Outcome,
     places: Places,
 ) -> bool:
-    """Show and write everything. Return whether all answers are right. Raises OSError."""
+    """Show the results and write the files. Return whether all results are right.
+
+    Raises OSError if a file cannot be written.
+    """
     report = report_of(settings, run, found, places)
     _show_comparisons(console, found)
     _show_plots(console, found)
@@ -66,7 +69,7 @@ def show_results(
 
 
 def report_of(settings: "PipelineSettings", run: Run, found: Outcome, places: Places) -> Report:
-    """Return the figures, one target for each answer, and the ending."""
+    """Return the report of a run: its figures, one target for each result, and its ending."""
     report = Report("spark-pipeline")
     answers = found.answers
     for name, value in {
@@ -165,7 +168,7 @@ def _show_plots(console: "Console", found: Outcome) -> None:
 def write_files(
     settings: "PipelineSettings", run: Run, found: Outcome, report: Report, places: Places
 ) -> None:
-    """Write the plots as PNG, the report as HTML, and the JSON. Raises OSError."""
+    """Write the plots as PNG, the report as HTML, and the figures as JSON. Raises OSError."""
     answers, truth = found.answers, found.truth
     plots = draw_plots(
         PlotData(

@@ -1,13 +1,13 @@
-"""Run the pipeline: fill the topic, let Spark work, look at the results.
+"""Run the pipeline: fill the topic, start Spark's queries, and read their results.
 
-A stream runs beside its producer, in three steps:
+A stream runs at the same time as its producer, in three steps:
 
-1. The producer sends the log at its rate, and the queries read what comes.
-2. Every line is sent and read. The clock line follows, which closes all windows.
+1. The producer sends the log at its rate, and the queries read it.
+2. Every line has been sent and read. Then the clock line is sent, which closes all windows.
 3. Every query has read the clock line, and the batch after it has written the last windows.
 
-The clock line waits for step 2 because the watermark follows it: a line that was read after it
-would be dropped.
+The clock line is sent only after step 2, because it raises the watermark: Spark would drop each
+line that it reads later.
 """
 
 import threading
@@ -35,41 +35,41 @@ class Mode(StrEnum):
     """How Spark reads the topic."""
 
     STREAM = "stream"
-    """While the producer writes."""
+    """Read as a stream while the producer writes."""
     AVAILABLE_NOW = "available-now"
-    """As a stream that ends when it has read what was there at its beginning."""
+    """Read as a stream that ends after the records that were in the topic at its start."""
     BATCH = "batch"
-    """Once, as a table."""
+    """Read the whole topic once, as a table."""
 
 
 class Run(NamedTuple):
-    """What the user asked for, beside the pipeline's settings."""
+    """The options of the command that are not in PipelineSettings."""
 
     mode: Mode
     master: str
     lines: int
     seed: int
     rate: int | None
-    """Lines a second, None if not given."""
+    """Lines a second that the producer sends. None if the user did not give --rate."""
 
 
 class Outcome(NamedTuple):
-    """What a run came to."""
+    """The results of a run, and their comparison with the true values."""
 
     answers: "Answers"
     truth: "LogTruth"
     comparisons: "list[Comparison]"
     result_records: int | None
-    """Records of the result topic, None if there is no such topic."""
+    """Number of records in the result topic. None if there is no result topic."""
     batches: list[Batch]
-    """Of the streaming queries, or the one of a batch job."""
+    """The batches of all streaming queries. A batch job counts as one batch."""
     dropped: int
-    """Rows that Spark's watermark dropped: none, if the pipeline is right."""
+    """Number of rows that Spark's watermark dropped. It is 0 if the pipeline is right."""
     seconds: float
 
 
 def fill(feeder: "LogFeeder", rate: float | None, say: Callable[[str], None], lines: int) -> None:
-    """Write the log and its clock line. Say how far it is. Raises TopicNotFilled."""
+    """Write the log to the topic, and call `say` with the progress. Raises TopicNotFilled."""
     stop = threading.Event()
     thread = feeder.start(rate, stop)
     try:
@@ -83,7 +83,7 @@ def fill(feeder: "LogFeeder", rate: float | None, say: Callable[[str], None], li
 
 
 class StreamRun:
-    """A stream next to its producer, seen by a view."""
+    """A stream of Spark that runs at the same time as its producer. A view shows its progress."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class StreamRun:
         screen: "Screen",
         taken: Callable[[PipelineView], None],
     ) -> None:
-        """`taken` is called with the view whenever a batch ended."""
+        """`taken` is called with the view after each batch."""
         self._feeder = feeder
         self._settings = settings
         self._view = view
@@ -103,7 +103,10 @@ class StreamRun:
         self._thread: threading.Thread | None = None
 
     def run(self, spark: "SparkSession", rate: float | None, *, available_now: bool) -> None:
-        """Return when every result is written. Raises TopicNotFilled, and the error of a query."""
+        """Run the stream until every result is written.
+
+        Raises TopicNotFilled if the log cannot be written, and the error of a query that fails.
+        """
         from kafka_edu.spark.pipeline import Stream, read_topic_stream, run_stream
 
         stream = Stream(
@@ -154,7 +157,7 @@ class StreamRun:
 
 
 def run_once(spark: "SparkSession", settings: "PipelineSettings", view: PipelineView) -> None:
-    """Run the pipeline as one batch job, which the view gets as one batch."""
+    """Run the pipeline as one batch job. The view shows it as one batch."""
     from kafka_edu.spark.pipeline import read_topic, run_batch
 
     begin = time.monotonic()
@@ -172,7 +175,10 @@ def outcome(
     view: PipelineView,
     seconds: float,
 ) -> Outcome:
-    """Read the results, and compare them with the truth. Raises TopicNotFilled."""
+    """Read the results, and compare them with the truth.
+
+    Raises TopicNotFilled if the topic does not hold the whole log.
+    """
     from kafka_edu.spark.pipeline_answers import compare, read_answers
     from kafka_edu.spark.topic_answers import compare_window_topic, read_windows
 

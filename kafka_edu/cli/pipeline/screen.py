@@ -1,7 +1,7 @@
-"""Draw a running pipeline: as a picture that fills a terminal, or as plain lines without one.
+"""Show a running pipeline: a view that fills the terminal, or plain lines if there is no terminal.
 
-The answer stands first: whether the pipeline keeps up. Then why: the queries, the lag of each
-partition, the watermark. Then what came out: lines by kind, and the newest windows.
+The first line says whether the pipeline keeps up. The next lines say why: the queries, the lag of
+each partition, and the watermark. Below are the results: lines by kind, and the newest windows.
 """
 
 import io
@@ -23,27 +23,30 @@ from kafka_edu.spark.pipeline_view import Lag, PipelineView, QueryState, WindowR
 BARS: Final = " ▁▂▃▄▅▆▇█"
 _FULL: Final = "█"
 _PARTS: Final = " ▏▎▍▌▋▊▉"
-#: From this width on, the windows stand beside the queries.
+#: From this terminal width on (in characters), the windows are shown beside the queries.
 WIDE: Final = 110
 _REDRAW_EVERY_S: Final = 0.25
 _LINE_EVERY_S: Final = 2.0
-#: Rows that the narrow view always has. The rows of windows, queries and the lag come on top.
+#: Rows that the narrow view always has. It also needs rows for the windows, queries and lags.
 _FIXED_ROWS: Final = 11
-#: From this width on, the columns of the queries stand apart.
+#: From this terminal width on (in characters), the columns of the queries have wider gaps.
 _ROOMY: Final = 70
 _MOST_PARTITIONS: Final = 8
 _PICTURE: Final = (120, 30)
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
-    """Return the last `width` values as columns, the highest of them a full one."""
+    """Return the last `width` values as one line of block characters.
+
+    The highest value fills its block.
+    """
     shown = list(values)[-width:]
     most = max(shown, default=0.0)
     return "".join(BARS[max(1, round(8 * value / most))] if most else BARS[1] for value in shown)
 
 
 def bar(share: float, width: int) -> str:
-    """Return a bar that fills this share of `width` columns, in steps of an eighth."""
+    """Return a bar `width` characters long. The part `share` of it (0 to 1) is filled."""
     eighths = round(max(0.0, min(1.0, share)) * width * 8)
     text = _FULL * (eighths // 8)
     if eighths % 8:
@@ -52,12 +55,12 @@ def bar(share: float, width: int) -> str:
 
 
 def clock_of(time_s: int | None) -> str:
-    """Return a time of the log, UTC."""
+    """Return a time of the log as HH:MM:SS in UTC. `time_s` is in seconds since 1970."""
     return "–" if time_s is None else f"{datetime.fromtimestamp(time_s, UTC):%H:%M:%S}"
 
 
 def span_of(seconds: int | None) -> str:
-    """Return a length of time in the log: `12 min 31 s`."""
+    """Return a number of seconds as text, for example `12 min 31 s`."""
     if seconds is None:
         return "–"
     minutes, rest = divmod(seconds, 60)
@@ -65,7 +68,7 @@ def span_of(seconds: int | None) -> str:
 
 
 def draw(view: PipelineView, title: str, width: int, height: int) -> RenderableType:
-    """Return the view for a terminal of that size."""
+    """Return the view, drawn for a terminal of `width` × `height` characters."""
     headline = view.headline
     word = Text(f" {headline.word} ", "black on green" if headline.is_well else "black on yellow")
     answer = Text.assemble(word, " ", headline.text, no_wrap=True, overflow="ellipsis")
@@ -173,7 +176,7 @@ def _times(view: PipelineView) -> Iterator[Text]:
 
 
 def kinds_of(view: PipelineView) -> str:
-    """Return the lines so far, by kind."""
+    """Return a text with the number of lines that are good, bad, too late, and dropped."""
     good, bad, late = (view.by_kind.get(kind, 0) for kind in ("good", "bad", "too_late"))
     return f"{good:,} good · {bad:,} bad · {late:,} too late · {view.dropped:,} dropped"
 
@@ -206,7 +209,7 @@ def _windows(newest: Sequence[WindowRow], rows: int, width: int) -> Table:
 
 
 def plain_line(view: PipelineView) -> str:
-    """Return the view as one line without any control code."""
+    """Return the state of the pipeline as one line of plain text, without colours."""
     read = ", ".join(f"{query.name} {query.read:,}" for query in view.queries.values())
     mark = (
         f"watermark {clock_of(view.watermark_s)}"
@@ -220,7 +223,7 @@ def plain_line(view: PipelineView) -> str:
 
 
 class Steps:
-    """Says what the command does before and after the view: a moving line, or plain lines."""
+    """Show the steps of the command before and after the view, as a moving line or plain lines."""
 
     def __init__(self, console: Console, *, is_live: bool) -> None:
         self._console = console
@@ -228,7 +231,7 @@ class Steps:
 
     @contextmanager
     def step(self, text: str) -> Iterator[Callable[[str], None]]:
-        """Show the text during the block. The function changes it, on a terminal."""
+        """Show the text during the block. Yield a function that changes the text on a terminal."""
         if self.is_live:
             with self._console.status(escape(text)) as status:
                 yield lambda news: status.update(escape(news))
@@ -238,13 +241,16 @@ class Steps:
 
 
 class Screen(Protocol):
-    """Shows a view again and again while a pipeline runs."""
+    """An output on which a running pipeline shows its view again and again."""
 
     def show(self, view: PipelineView) -> None: ...
 
 
 class LiveScreen:
-    """A view that fills the terminal. At its end the terminal is as it was before."""
+    """A view that fills the terminal.
+
+    When it ends, the terminal shows its earlier content again.
+    """
 
     def __init__(self, console: Console, title: str) -> None:
         self._console = console
@@ -260,7 +266,7 @@ class LiveScreen:
         self._live.stop()
 
     def show(self, view: PipelineView) -> None:
-        """Draw the view, a few times a second at the most."""
+        """Draw the view, at most four times a second."""
         if (now := time.monotonic()) - self._drawn_at < _REDRAW_EVERY_S:
             return
         self._drawn_at = now
@@ -269,7 +275,7 @@ class LiveScreen:
 
 
 class PlainScreen:
-    """Prints a line when there is something new: no control codes, for files and pipes."""
+    """Print a line of plain text when the state has changed. It is used for files and pipes."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -283,7 +289,7 @@ class PlainScreen:
         pass
 
     def show(self, view: PipelineView) -> None:
-        """Print a line, every two seconds at the most."""
+        """Print the state if it has changed, at most every two seconds."""
         now = time.monotonic()
         if now - self._said_at < _LINE_EVERY_S or (line := plain_line(view)) == self._said:
             return
@@ -292,12 +298,12 @@ class PlainScreen:
 
 
 def title_of(topic: str, connector: str, mode: str, master: str) -> str:
-    """Return the first line of the view."""
+    """Return the title line of the view, with topic, mode, connector and Spark's master."""
     return f"Spark pipeline · topic {topic} · {mode} · connector {connector} · {master}"
 
 
 def picture(view: PipelineView, title: str, size: tuple[int, int] = _PICTURE) -> str:
-    """Return the view as SVG, without remote fonts."""
+    """Return the view as an SVG that needs no fonts from the network."""
     width, height = size
     console = Console(
         file=io.StringIO(), record=True, width=width, height=height, force_terminal=True

@@ -1,4 +1,4 @@
-"""A plot in letters: columns from below, in steps of an eighth of a line."""
+"""Draw a plot with block characters in the terminal. The height of a column has steps of ⅛ line."""
 
 import itertools
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ _FULL: Final = BARS[-1]
 def column_plot(
     title: str, values: Sequence[float], labels: tuple[str, str], unit: str, size: tuple[int, int]
 ) -> list[str]:
-    """Return the lines of a plot: the title with the highest value, `values` as columns, and the
-    labels of the first and the last value.
+    """Return the lines of a plot: the title with the highest value, the columns, and two labels.
 
-    `size` is the width and the height of the columns. Where there are more values than columns, a
-    column shows the highest of its values, so that no peak is lost.
+    `labels` are the labels of the first and of the last value. `size` is the width and the height
+    of the columns. If there are more values than columns, a column shows the highest of its values,
+    so that no peak is lost.
     """
     width, height = size
     shown = _fit(values, width)
@@ -32,7 +32,10 @@ def column_plot(
 
 
 def _fit(values: Sequence[float], width: int) -> list[float]:
-    """Return one value for each column: a value takes several columns, or shares one."""
+    """Return one value for each column. With few values, several columns show the same value.
+
+    With many values, a column shows the highest of the values that fall into it.
+    """
     count = len(values)
     if not count:
         return []

@@ -1,5 +1,4 @@
-"""The soak: a real cluster under real clients for an hour, on a busy disk, with brokers killed and
-paused.
+"""The soak test: a real cluster with real clients for an hour, while brokers are killed and paused.
 
-The same mix is also searched in virtual time.
+The disk is kept busy during this hour. The same faults are also simulated in virtual time.
 """

@@ -1,9 +1,8 @@
-"""The soak's unmodified clients: one producer and one consumer of a group, both on librdkafka
-(confluent-kafka).
+"""The soak's two unmodified clients: a producer, and a consumer in a group. Both use librdkafka.
 
-Every record carries its number. Two bytes of memory per record are enough to say which were acked
-and which were read, so an hour at 500 records/s costs 4 MB. librdkafka says in its log when a
-broker did not answer in time ("Timed out 56 in-flight …"); both clients keep these lines.
+Every record carries its number. Two bytes of memory per record are enough to know which records
+were acked and which were read, so an hour at 500 records/s costs 4 MB. librdkafka writes a log line
+if a broker did not answer in time ("Timed out 56 in-flight …"). Both clients keep these lines.
 """
 
 import logging
@@ -26,14 +25,17 @@ from kafka_edu.clients.paced_producer import PacedProducer
 
 RECORD_BYTES: Final = 100
 SOCKET_TIMEOUT_MS: Final = 60_000
-"""librdkafka's default, after which it gives up a broker's connection."""
+"""librdkafka's default in ms.
+
+It closes a connection on which a request waits longer for its answer.
+"""
 _POLL_S: Final = 0.1
 _TIMED_OUT: Final = re.compile(r"Timed out (\d+) in-flight")
 LOG_LINES_KEPT: Final = 50
 
 
 class TimeoutLog(logging.Handler):
-    """Keeps librdkafka's lines about requests without an answer within socket.timeout.ms."""
+    """Keep librdkafka's log lines about requests that had no answer within socket.timeout.ms."""
 
     def __init__(self, client: str) -> None:
         super().__init__()
@@ -50,14 +52,14 @@ class TimeoutLog(logging.Handler):
 
 
 class Flags:
-    """A growing row of flags, one byte each."""
+    """One flag (set or not set) for each record number. It grows as needed, one byte per number."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
         self.count = 0
 
     def set(self, number: int) -> bool:
-        """Set one flag. Return whether it was not set before."""
+        """Set the flag of a number. Return False if it was set already."""
         if number >= len(self._bytes):
             self._bytes.extend(bytes(number + 65_536 - len(self._bytes)))
         if self._bytes[number]:
@@ -70,14 +72,14 @@ class Flags:
         return number < len(self._bytes) and self._bytes[number] == 1
 
     def missing_in(self, other: "Flags") -> list[int]:
-        """Return the numbers that are set here but not there. O(numbers)."""
+        """Return the numbers whose flag is set in this object but not in `other`. O(numbers)."""
         return [
             number for number, is_set in enumerate(self._bytes) if is_set and number not in other
         ]
 
 
 class SoakProducer:
-    """Sends at a steady rate with acks=all and linger 5 ms, from a thread of its own."""
+    """Send records at a steady rate with acks=all and linger.ms=5, in a thread."""
 
     def __init__(self, bootstrap_servers: str, topic: str, records_a_second: int) -> None:
         self.log = TimeoutLog("producer")
@@ -106,7 +108,10 @@ class SoakProducer:
         self._paced.start()
 
     def finish(self, timeout_s: float) -> int:
-        """Stop sending and wait for the last acks. Return how many records have no answer."""
+        """Stop sending and wait for the last acks.
+
+        Return the number of records without an answer.
+        """
         return self._paced.finish(timeout_s)
 
     def _send(self, number: int) -> bool:
@@ -128,13 +133,16 @@ class SoakProducer:
 
 
 class SoakConsumer:
-    """Reads the topic as the only member of a group, and commits once a second."""
+    """Read the topic as the only member of a group, and commit once a second."""
 
     def __init__(self, bootstrap_servers: str, topic: str, group: str) -> None:
         self.log = TimeoutLog("consumer")
         self.read = Flags()
         self.read_again = 0
-        """Records read more than once, because their producer or this consumer repeated itself."""
+        """Number of records that were read again.
+
+        They were sent twice, or the consumer went back.
+        """
         self.assignments = 0
         self._stop = threading.Event()
         self._settings: dict[str, str | int | bool] = {
@@ -170,9 +178,9 @@ class SoakConsumer:
             self.read_again += not self.read.set(int(value.split(b" ", 1)[0]))
 
     def drain(self, acked: Flags, timeout_s: float) -> list[int]:
-        """Keep reading until every acked record was read, at most `timeout_s`, then stop.
+        """Read until every acked record has been read or `timeout_s` seconds are over. Then stop.
 
-        Return the acked records that the group did not read.
+        Return the numbers of the acked records that the group did not read.
         """
         end = time.monotonic() + timeout_s
         while time.monotonic() < end and self.read.count < acked.count:
@@ -186,9 +194,9 @@ class SoakConsumer:
         return acked.missing_in(self.read)
 
     def read_everything(self, partitions: int, timeout_s: float) -> Flags:
-        """Read the whole topic again without a group. A record that is missing now is lost.
+        """Read the whole topic again without a group, and return the numbers of the records in it.
 
-        Call it after `drain`.
+        An acked record that is missing in the result is lost. Call this method after `drain`.
         """
         found = Flags()
         client = Consumer(

@@ -1,8 +1,7 @@
-"""Work a real cluster for an hour on a busy disk, kill and pause its brokers, and report requests
-without an answer.
+"""Test a real cluster for an hour, kill and pause brokers, and report unanswered requests.
 
-The soak can be resumed. `soak --minutes N` runs real processes and unmodified clients. `soak seeds`
-searches the same mix in virtual time.
+The soak can be stopped and resumed. `soak --minutes N` runs real processes and unmodified clients.
+`soak seeds` simulates the same faults in virtual time.
 """
 
 import signal
@@ -28,7 +27,10 @@ LEAST_PART_S: Final = 1.0
 
 
 def _state_of(state_file: Path | None, resume: bool) -> SoakState:
-    """Return the state from which to continue. Raises click.ClickException."""
+    """Return the results so far if the soak is resumed, else an empty state.
+
+    Raises click.ClickException if the state file cannot be used.
+    """
     if resume and state_file is None:
         raise click.UsageError("--resume needs --state FILE, which says what was done before")
     if state_file is None or not state_file.exists():
@@ -43,7 +45,7 @@ def _state_of(state_file: Path | None, resume: bool) -> SoakState:
 def run(
     minutes: float, plan: Plan, state: SoakState, state_file: Path | None, console: Console
 ) -> bool:
-    """Run the rest of `minutes` as one more part. Return False if Ctrl-C ended it."""
+    """Run the time that is left of `minutes` as one more part. Return False if Ctrl-C ended it."""
     left_s = minutes * 60 - state.seconds
     if left_s < LEAST_PART_S:
         return True
@@ -153,12 +155,12 @@ def soak(
     props: tuple[str, ...],
     json_file: Path | None,
 ) -> None:
-    """Work a cluster for an hour, kill and pause its brokers, and report every request that was not
-    answered.
+    """Test a cluster for an hour, kill and pause brokers, and report requests without an answer.
 
-    The mix: three brokers with 56 partitions, a librdkafka producer and consumer, a prober that
-    speaks the protocol itself, three trace subscribers, and a busy disk. Ctrl-C ends it; with
-    --state FILE it continues later with --resume. Exits with 1 if a target does not hold.
+    The test consists of three brokers with 56 partitions, a librdkafka producer and consumer, a
+    prober that speaks the protocol itself, three trace subscribers, and a busy disk. Ctrl-C ends
+    it. If it was started with --state FILE, --resume continues it later. Exits with 1 if a target
+    does not hold.
     """
     if context.invoked_subcommand is not None:
         return

@@ -1,8 +1,8 @@
-"""Sample each broker's memory and file handles over time, and say whether the memory is flat.
+"""Measure each broker's memory and open files over time, and check whether the memory stays flat.
 
-Flat means: the median of the last third of a broker's life is at most 3 % above the median of the
-second third. The first third is the warm-up. Only a process that lived for ten minutes can show it,
-so the soak leaves one broker alive all the time.
+Flat means: the median of the last third of a broker process's life is at most 3 % above the median
+of its second third. The first third is the warm-up. Only a process that runs for ten minutes or
+more can show this. Therefore there is one broker that the soak never kills.
 """
 
 import os
@@ -18,20 +18,23 @@ FLAT_GROWTH_PERCENT: Final = 3.0
 SHOWS_FROM_S: Final = 600.0
 SAMPLE_EVERY_S: Final = 1.0
 KEPT_SAMPLES: Final = 120
-"""The number of samples of a process in the state file, evenly spread."""
+"""The most samples of one process that are kept in the state file.
+
+They are evenly spread in time.
+"""
 
 
 class Sample(NamedTuple):
-    """One measurement of one process."""
+    """One measurement of a broker process."""
 
     at_s: float
-    """Seconds since this part of the soak began."""
+    """Time of the measurement in seconds since this part of the soak began."""
     rss_anon_mb: float
     file_handles: int
 
 
 class Life(NamedTuple):
-    """One broker process, from the later start (its own or the soak's) to the earlier end."""
+    """One broker process from its start to its end, as far as the soak has seen it."""
 
     broker: int
     pid: int
@@ -43,7 +46,7 @@ class Life(NamedTuple):
 
 
 class Trend(NamedTuple):
-    """The course of memory and file handles of one process."""
+    """How the memory and the open files of one process changed over time."""
 
     broker: int
     minutes: float
@@ -52,16 +55,16 @@ class Trend(NamedTuple):
     median_last_third_mb: float
     highest_mb: float
     growth_percent: float
-    """The last third's median compared with the second third's."""
+    """How much higher the median of the last third is than that of the second third, in percent."""
     slope_mb_per_hour: float
-    """By least squares, over the last two thirds."""
+    """Slope of a least-squares line through the last two thirds of the samples."""
     file_handles_second_third: float
     file_handles_last_third: float
     file_handles_highest: int
 
 
 def trend(life: Life) -> Trend | None:
-    """Return the trend, or None for fewer than six samples."""
+    """Return the trend of a broker process, or None if it has fewer than six samples."""
     samples = life.samples
     if len(samples) < 6:
         return None
@@ -98,13 +101,16 @@ def _slope(samples: Sequence[Sample]) -> float:
 
 
 def thinned(samples: Sequence[Sample]) -> tuple[Sample, ...]:
-    """Return at most KEPT_SAMPLES samples, evenly spread, including the last one."""
+    """Return at most KEPT_SAMPLES of the samples, evenly spread.
+
+    The last one is always included.
+    """
     step = max(-(-len(samples) // KEPT_SAMPLES), 1)
     return tuple(samples[::-1][::step][::-1])
 
 
 def file_handles(pid: int) -> int | None:
-    """Return the number of open file descriptors of a process, or None if it cannot be seen."""
+    """Return the number of open file descriptors of a process, or None if it is unknown."""
     try:
         return len(os.listdir(f"/proc/{pid}/fd"))
     except OSError:
@@ -112,9 +118,9 @@ def file_handles(pid: int) -> int | None:
 
 
 class MemorySampler:
-    """Looks at each broker's process once a second, from its own thread.
+    """Measure each broker's process once a second, in a thread.
 
-    `pids` returns the present process of each broker.
+    `pids` maps each broker's id to the id of its current process.
     """
 
     def __init__(self, pids: Mapping[int, int]) -> None:
@@ -133,7 +139,7 @@ class MemorySampler:
         self._thread.join()
 
     def lives(self) -> list[Life]:
-        """Return all processes so far."""
+        """Return all broker processes that have been measured so far."""
         with self._lock:
             return [
                 Life(broker, pid, tuple(samples))

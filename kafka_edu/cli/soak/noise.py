@@ -1,10 +1,9 @@
-"""Keep the disk busy, in a process of its own.
+"""Keep the disk busy, in a separate process.
 
-`python -m kafka_edu.cli.soak.noise FILE BYTES`. The disk writer works like
-`dd oflag=dsync`: it writes blocks over the same bounded file again and again, and forces each to
-the disk. It writes at most 50 MB/s, so that an hour does not wear out the disk. It prints its
-longest fsync as lines of JSON, which shows how busy the disk was. It removes the file when it is
-stopped.
+`python -m kafka_edu.cli.soak.noise FILE BYTES`. This process works like `dd oflag=dsync`: it writes
+blocks over the same file of limited size again and again, and forces each block to the disk. It
+writes at most 50 MB/s, so that an hour does not wear out the disk. It prints its longest fsync as
+lines of JSON, which shows how busy the disk was. It removes the file when it is stopped.
 """
 
 import json
@@ -20,7 +19,7 @@ _TELL_EVERY_S: Final = 2.0
 
 
 def busy_disk(path: str, most_bytes: int) -> NoReturn:
-    """Write and fsync until stopped."""
+    """Write blocks to the file `path` and fsync each one until the process is stopped."""
     block = os.urandom(BLOCK_BYTES)
     longest_s = told_at = 0.0
     written = 0

@@ -1,7 +1,8 @@
-"""A client that speaks the protocol itself, to see how long each single request waits.
+"""A client that speaks the protocol itself, and measures how long each single request waits.
 
-It runs in a thread with its own loop. Its connections to each broker send requests of every kind in
-bursts of up to 64, without waiting for the answers in between.
+It runs in a thread with its own event loop. It has several connections to each broker. Each
+connection sends bursts of up to 64 requests of all kinds, without waiting for answers within a
+burst.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ from kafka_edu.protocol.types import ProtocolError
 CONNECTIONS_PER_BROKER: Final = 3
 BURSTS: Final = (1, 4, 16, 64)
 GIVE_UP_MS: Final = 90_000
-"""The wait for an overdue request, to distinguish a late answer from none."""
+"""The client waits this long (in ms) for an answer, to see whether it comes late or never."""
 _CONNECT_TIMEOUT_MS: Final = 5_000
 _LOOK_EVERY_S: Final = 0.25
 _REST_S: Final = (0.05, 1.5)
@@ -31,12 +32,15 @@ _BEGAN: Final = time.monotonic()
 
 
 def now_ms() -> float:
-    """Return the clock of all the soak's measurements: the time since this process began."""
+    """Return the time since this process began, in ms.
+
+    All measurements of the soak use this clock.
+    """
     return (time.monotonic() - _BEGAN) * 1000
 
 
 class Prober:
-    """Owns the probe connections. `answers` may be read at any time."""
+    """Own the probe connections. The results in `answers` may be read at any time."""
 
     def __init__(
         self,
@@ -64,7 +68,7 @@ class Prober:
         self._thread.start()
 
     def stop(self, patience_s: float) -> None:
-        """Stop sending, wait at most `patience_s` for the answers in flight, and stop."""
+        """Stop sending. Wait at most `patience_s` seconds for the missing answers."""
         self._patience_s = patience_s
         self._started.wait()
         if self._loop is not None and self._stopping is not None:
@@ -130,6 +134,7 @@ class Prober:
         try:
             await client.send(probe.request, probe.version, GIVE_UP_MS)
         except (OSError, ProtocolError):
-            # A closed connection counts as an answer: `closed` counts the requests in flight.
+            # The broker may close the connection instead of answering. `closed` counts these
+            # requests.
             return
         deadlines.answered(now_ms())

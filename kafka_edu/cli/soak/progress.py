@@ -1,4 +1,4 @@
-"""Show the progress of a long command: a moving line on a terminal, elsewhere a line a minute."""
+"""Show the progress of a long command: a moving line on a terminal, else one line a minute."""
 
 import time
 from typing import Final
@@ -10,7 +10,7 @@ _LINE_EVERY_S: Final = 60.0
 
 
 class Progress:
-    """Used as a context manager around the work."""
+    """Show progress while a `with` block runs."""
 
     def __init__(self, console: Console) -> None:
         self.console = console

@@ -1,5 +1,6 @@
-"""Search for requests without an answer in virtual time: for each seed one simulated cluster under
-faults.
+"""Search for requests without an answer in virtual time.
+
+Each seed is one simulated cluster with faults.
 """
 
 import json
@@ -22,9 +23,9 @@ FAILURES_SHOWN: Final = 20
 
 
 def load(path: Path) -> dict[int, SeedResult]:
-    """Read the results of the seeds tried so far, one line of JSON each.
+    """Read the results of the seeds that have been tried. Each line of the file is one JSON object.
 
-    The last line of a killed search may be incomplete.
+    The last line may be incomplete if the search was killed.
     """
     found: dict[int, SeedResult] = {}
     try:
@@ -51,9 +52,7 @@ def load(path: Path) -> dict[int, SeedResult]:
 
 
 def save(path: Path, results: list[SeedResult]) -> None:
-    """Write the results again. The file is small, and an incomplete line of a killed search
-    disappears.
-    """
+    """Write all results to the file. An incomplete last line of a killed search disappears."""
     text = "".join(json.dumps(result._asdict()) + "\n" for result in results)
     try:
         aside = path.with_name(path.name + ".new")
@@ -64,7 +63,7 @@ def save(path: Path, results: list[SeedResult]) -> None:
 
 
 def replay_command(seed: int) -> str:
-    """Return the command that replays one seed and prints its story."""
+    """Return the command that runs one seed again and prints what happened."""
     return command_line(f"soak seeds --seed {seed}")
 
 
@@ -79,7 +78,7 @@ def show_failure(result: SeedResult, console: Console) -> None:
 
 
 def report_of(results: list[SeedResult], seconds: float) -> Report:
-    """Add up all seeds."""
+    """Return the report that sums up the results of all seeds."""
     report = Report("soak seeds")
     failed = [result.seed for result in results if not result.holds]
     report.figure("seeds tried", len(results))
@@ -99,7 +98,7 @@ def report_of(results: list[SeedResult], seconds: float) -> Report:
 
 
 def replay(seed: int, console: Console) -> SeedResult:
-    """Replay one seed and print its story."""
+    """Run one seed again, and print what happened."""
     result = play(seed)
     for act in result.acts:
         console.print(act, soft_wrap=True, highlight=False, markup=False)
@@ -136,10 +135,10 @@ def seeds(
 ) -> None:
     """Search for unanswered requests and lost records in virtual time. A seed takes a few seconds.
 
-    A seed gives a cluster of three brokers and 56 partitions, its clients, and a minute of slow
-    disks, pauses, kills and level changes. Every request must be answered, or its connection
-    closed, within its time-out + 1 s. Every record of an idempotent producer must be acknowledged
-    and read once, in order. Exits with 1 when a seed fails.
+    Each seed is one simulation: a cluster of three brokers and 56 partitions, its clients, and a
+    minute of slow disks, pauses, kills and level changes. Every request must be answered within its
+    time-out + 1 s, or its connection must be closed. Every record of an idempotent producer must be
+    acknowledged and read once, in order. Exits with 1 when a seed fails.
     """
     console = Console()
     if seed is not None:

@@ -1,5 +1,6 @@
-"""A process next to the soak that prints lines of JSON: a trace subscriber or a noise maker. It
-ends with the soak.
+"""Start a process that helps the soak and prints lines of JSON. It ends together with the soak.
+
+Such a process subscribes to the trace, or keeps the disk busy.
 """
 
 import json
@@ -16,7 +17,10 @@ _PATIENCE_S: Final = 5.0
 
 
 class SideProcess:
-    """A process that starts at once. `on_line` gets each line that it prints, in its own thread."""
+    """A process that starts when this object is made.
+
+    A thread calls `on_line` with each line that the process prints.
+    """
 
     def __init__(
         self, module: str, arguments: list[str], on_line: Callable[[dict[str, object]], None]
@@ -44,7 +48,7 @@ class SideProcess:
             self._on_line(fields)
 
     def stop(self) -> None:
-        """Send SIGTERM, and SIGKILL if it does not react."""
+        """Send SIGTERM to the process, and SIGKILL if it does not end in time."""
         self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(_PATIENCE_S)

@@ -15,7 +15,7 @@ LONGEST_SHOWN: Final = 5
 
 
 def report_of(state: SoakState) -> Report:
-    """Add up all parts."""
+    """Return the report that sums up all parts of the soak."""
     report, parts = Report("soak"), state.parts
     report.figure("minutes", round(state.seconds / 60, 2))
     report.figure("parts", len(parts))
@@ -136,9 +136,9 @@ def _memory(report: Report, parts: list[Part]) -> None:
 
 
 def _memory_target(report: Report, parts: list[Part]) -> None:
-    """Judge the processes that lived for ten minutes or more.
+    """Add the target for the memory of processes that lived for ten minutes or more.
 
-    If there is none, no target is set, and the figures say so.
+    If there is no such process, no target is added, and a figure shows the number 0.
     """
     long = [
         trend for part in parts for trend in part.trends if trend["minutes"] * 60 >= SHOWS_FROM_S
@@ -152,8 +152,9 @@ def _memory_target(report: Report, parts: list[Part]) -> None:
 
 
 def show(report: Report, state: SoakState, console: Console) -> None:
-    """Print the single figures, the longest stalls, each process's memory, the targets, and their
-    meaning.
+    """Print the figures that are numbers, the memory of each process, the stalls, the targets.
+
+    At the end, print sentences that say what the results mean.
     """
     plain = Report(report.name)
     for name, value in report.figures.items():

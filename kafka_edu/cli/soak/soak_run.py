@@ -1,8 +1,9 @@
-"""One part of a soak: start a cluster, load it, act on it by the schedule, and note what was found.
+"""Run one part of a soak: start a cluster and clients, kill and pause brokers, note the results.
 
-The mix is that of a machine where requests were once seen to go unanswered: three brokers, 56
-partitions, three trace subscribers of which one changes its level, a producer with acks=all, a
-consumer of a group, deep pipelines, a busy disk, brokers killed and paused past their session.
+The set-up repeats that of a machine on which requests were once left without an answer: three
+brokers, 56 partitions, a producer with acks=all, a consumer of a group, many requests in flight,
+and a busy disk. Three subscribers read the trace, and one of them changes its level. Brokers are
+killed and paused for longer than their session.
 """
 
 import contextlib
@@ -33,24 +34,28 @@ PARTITIONS: Final = 4
 PROBE_TOPIC: Final = "probe"
 PROBE_PARTITIONS: Final = 2
 OFFSETS_PARTITIONS: Final = 50
-"""56 partitions in all."""
+"""Partitions of `__consumer_offsets`.
+
+With those of the other topics, the cluster has 56 partitions.
+"""
 GROUP: Final = "soak"
 AWAY_S: Final = 8.0
-"""How long a broker is dead or paused. A session lasts 6 s, so ZooKeeper has given it up by
-then.
-"""
+"""Seconds for which a broker is dead or paused. A session lasts 6 s, so it expires in this time."""
 CHURN_TOPICS: Final = 20
 DISK_WRITER_BYTES: Final = 256 << 20
 STALLS_KEPT: Final = 10
 _DRAIN_S: Final = 90.0
 _PROBES_END_S: Final = 30.0
 _HURRIED_S: Final = 10.0
-"""The time limit after Ctrl-C, instead of the two limits above; the probes get a quarter of it."""
+"""Time limit after Ctrl-C in seconds.
+
+It replaces the two limits above. The probes get a quarter of it.
+"""
 _LOOK_EVERY_S: Final = 0.5
 
 
 class Plan(NamedTuple):
-    """The settings of one part."""
+    """The settings of one part of the soak."""
 
     records_a_second: int
     act_every_s: float
@@ -58,14 +63,15 @@ class Plan(NamedTuple):
     cpu_hogs: int
     seed: int
     grace_s: float
-    """How much later than its time-out the answer to a probe may come."""
+    """Seconds after its time-out at which an answer to a probe is still accepted."""
     props: Mapping[str, str]
-    """Settings of every broker, besides those of the mix."""
+    """Settings of every broker, in addition to those that the soak always sets."""
 
 
 class SoakPart:
-    """Runs one part and keeps `part` up to date. It can be saved at any time, so a killed soak
-    loses little.
+    """Run one part of the soak, and keep its results in `part` up to date.
+
+    `part` can be saved at any time, so a soak that is killed loses only a few seconds.
     """
 
     def __init__(self, cluster: Cluster, plan: Plan, folder: Path, number: int) -> None:
@@ -100,7 +106,7 @@ class SoakPart:
 
     @property
     def now(self) -> str:
-        """Return one line about the present state."""
+        """Return the present counts as one line of text."""
         part = self.part
         return (
             f"acked {part.records_acked:,} · read {part.records_read:,} · answered"
@@ -111,8 +117,9 @@ class SoakPart:
         )
 
     def run(self, seconds: float, tick: Callable[[str], None]) -> None:
-        """Work for `seconds`. `tick(doing)` is called every half second. After a KeyboardInterrupt
-        the part ends in a hurry, and the exception is raised again.
+        """Run the part for `seconds`, and call `tick(doing)` every half second.
+
+        After Ctrl-C the part ends within a short time, and KeyboardInterrupt is raised again.
         """
         create_topic(self._cluster.bootstrap_servers, TOPIC, PARTITIONS)
         create_topic(self._cluster.bootstrap_servers, PROBE_TOPIC, PROBE_PARTITIONS)
@@ -159,7 +166,10 @@ class SoakPart:
             time.sleep(_LOOK_EVERY_S)
 
     def _finish(self, hurried: bool, tick: Callable[[str], None]) -> None:
-        """Stop everything, and compare what was acked with what was read."""
+        """Stop the clients and helper processes, and compare the acked with the read records.
+
+        `hurried` is true after Ctrl-C. Then shorter time limits are used.
+        """
         part, patience_s = self.part, _HURRIED_S if hurried else _DRAIN_S
         self._finishing = True
         part.seconds = round(time.monotonic() - self._began, 1)
@@ -183,7 +193,7 @@ class SoakPart:
         self._note()
 
     def _note(self) -> None:
-        """Bring `part` up to date."""
+        """Copy the present counts of all clients into `part`."""
         part, answers = self.part, self._prober.answers
         if not self._finishing:
             part.seconds = round(time.monotonic() - self._began, 1)
@@ -264,9 +274,10 @@ class SoakPart:
         self._acted("kill -9 and restart")
         self._pids.pop(victim, None)
         self._tell(f"kill -9 of broker {victim}")
-        # A killed broker answers nobody after its last instruction. On a busy machine the kernel
-        # closes its connections a second later. A starting broker does not answer either, although
-        # its port accepts connections, as in Kafka. Requests to them do not count as stuck.
+        # From SIGKILL on, a broker answers no request. On a busy machine the kernel may close its
+        # connections up to a second later. A starting broker does not answer at first either,
+        # although its port accepts connections, as in Kafka. Requests in this time do not count as
+        # stuck.
         self._pauses.paused(victim, now_ms())
         self._cluster.kill(victim)
         self._stay(AWAY_S, f"broker {victim} was killed", tick)
@@ -295,7 +306,7 @@ class SoakPart:
         self._tell(f"broker {broker} goes on")
 
     def _churn_topics(self, tick: Callable[[str], None]) -> None:
-        """Create topics and delete them again, as a client's test suite does."""
+        """Create topics and delete them again, as the test suite of a client does."""
         self._acted("topics created and deleted", CHURN_TOPICS)
         names = [f"churn-{self._churned + number}" for number in range(CHURN_TOPICS)]
         self._churned += CHURN_TOPICS
@@ -327,7 +338,7 @@ class SoakPart:
 
 @contextlib.contextmanager
 def soak_part(plan: Plan, number: int) -> Iterator[SoakPart]:
-    """Run a cluster in a temporary folder during the block, and give the part that works on it."""
+    """Run a cluster in a temporary folder during the block. Yield the SoakPart that tests it."""
     props = {
         "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
         "offsets.topic.replication.factor": str(BROKERS),

@@ -1,7 +1,7 @@
-"""The results of a soak so far, in a file, so that an hour may consist of several parts.
+"""Keep the results of a soak in a file, so that one hour may consist of several parts.
 
-The file is JSON. It is written next to the old one and renamed every few seconds, so a killed soak
-loses seconds and not its hour.
+The file is JSON. Every few seconds, a new file is written next to the old one and renamed. So a
+soak that is killed loses only a few seconds.
 """
 
 import json
@@ -12,36 +12,45 @@ from typing import Final
 
 VERSION: Final = 1
 TROUBLES_KEPT: Final = 50
-"""For each kind of trouble. The counts say how many there were in all."""
+"""The most events that are kept for each kind of trouble. The counts include the other events."""
 
 
 class SoakStateError(Exception):
-    """The state file cannot be used. The message says why and what to do."""
+    """The state file cannot be used. The message says why, and what the user can do."""
 
 
 @dataclass
 class Part:
-    """One run of the soak, from its cluster's start to its end. Some names say that they are ms."""
+    """One run of the soak, from its cluster's start to its end.
+
+    Times are in seconds unless named `_ms`.
+    """
 
     began: str
     seconds: float = 0.0
-    """How long the clients worked."""
+    """Seconds for which the clients worked."""
     complete: bool = False
-    """Whether acked and consumed records were compared at the end. A killed soak cannot do it."""
+    """Whether the acked and the read records were compared at the end.
+
+    False if the soak was killed.
+    """
     acts: dict[str, int] = field(default_factory=dict)
     story: list[str] = field(default_factory=list)
-    """The acts and their times, on the clock that stuck requests use."""
+    """The kills and pauses with their times.
+
+    The descriptions of stuck requests use the same clock.
+    """
     records_sent: int = 0
     records_acked: int = 0
     records_refused: dict[str, int] = field(default_factory=dict)
     records_unanswered: int = 0
-    """Records without a known result when the producer was stopped."""
+    """Number of records without a known result when the producer was stopped."""
     records_read: int = 0
     records_read_again: int = 0
     records_not_read_by_group: int = 0
     records_lost: int = 0
     client_timeouts: list[str] = field(default_factory=list)
-    """librdkafka's own lines."""
+    """librdkafka's log lines about requests that timed out."""
     requests_sent: int = 0
     requests_answered: int = 0
     requests_closed: int = 0
@@ -51,29 +60,29 @@ class Part:
     stuck: list[str] = field(default_factory=list)
     longest_wait_ms: dict[str, float] = field(default_factory=dict)
     broker_stuck: int = 0
-    """RequestStuck events of the brokers."""
+    """Number of RequestStuck events that the brokers emitted."""
     broker_stuck_events: list[dict[str, object]] = field(default_factory=list)
     loop_stalls: int = 0
     longest_stalls: list[dict[str, object]] = field(default_factory=list)
-    """LoopStalled events, the longest first."""
+    """The longest LoopStalled events. The longest comes first."""
     troubles: dict[str, int] = field(default_factory=dict)
-    """The number of events of each kind of trouble."""
+    """Kind of event → number of events of this kind."""
     trouble_events: list[dict[str, object]] = field(default_factory=list)
     trace_counts: dict[str, int] = field(default_factory=dict)
     longest_fsync_ms: float = 0.0
     disk_written_mb: int = 0
     not_in_sync_in_time: int = 0
     trends: list[dict[str, float]] = field(default_factory=list)
-    """Memory and file handles: one Trend for each process that lived long enough."""
+    """Memory and open files: one Trend for each process that lived long enough."""
     samples: list[list[list[float]]] = field(default_factory=list)
-    """For each trend its samples: seconds, RssAnon MB, file handles."""
+    """The samples of each trend. A sample is [seconds, RssAnon in MB, open files]."""
     failed: str = ""
-    """Why the part ended early, if it did; empty for Ctrl-C."""
+    """Why the part ended early. Empty if it did not, or if Ctrl-C ended it."""
 
 
 @dataclass
 class SoakState:
-    """All parts so far."""
+    """The results of all parts so far."""
 
     parts: list[Part] = field(default_factory=list)
 
@@ -83,7 +92,7 @@ class SoakState:
 
     @staticmethod
     def load(path: Path) -> "SoakState":
-        """Read the file. Raises SoakStateError if it does not belong to a soak."""
+        """Read the file. Raises SoakStateError if it is not the state of a soak."""
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
             if document["version"] != VERSION:
@@ -100,7 +109,10 @@ class SoakState:
         return SoakState(parts)
 
     def save(self, path: Path) -> None:
-        """Write the file in one step. Raises SoakStateError."""
+        """Replace the file with the present state.
+
+        Raises SoakStateError if it cannot be written.
+        """
         aside = path.with_name(path.name + ".new")
         try:
             aside.write_text(

@@ -1,9 +1,9 @@
-"""The trace subscribers of three dashboards, in a process of their own.
+"""Subscribe to a cluster's trace like three dashboards, in a separate process.
 
 `python -m kafka_edu.cli.soak.trace_watchers CLUSTER-FOLDER`. The first two subscribe at level
 state, as the dashboard does. The third changes between state and hops every few seconds, like a
-user who opens and leaves the Wheels screen. Events of trouble are printed as lines of JSON for the
-soak to read.
+user who opens and leaves the Wheels screen. Events that report a problem are printed as lines of
+JSON for the soak.
 """
 
 import asyncio
@@ -27,14 +27,17 @@ TROUBLE: Final = (
     "BackgroundTaskFailed",
     "SessionLost",
 )
-"""Events that the first subscriber passes on. The soak's report consists of them."""
+"""Names of the events that report a problem.
+
+The first subscriber prints them, and the soak counts them.
+"""
 LEVEL_LASTS_S: Final = (2.0, 12.0)
 RETRY_S: Final = 0.5
 SUMMARY_EVERY_S: Final = 2.0
 
 
 class Watchers:
-    """The subscribers of one cluster."""
+    """The three trace subscribers of one cluster."""
 
     def __init__(self, folder: ClusterFolder, brokers: list[int], chance: random.Random) -> None:
         self._folder = folder
@@ -63,7 +66,10 @@ class Watchers:
                 level = Level.STATE if level is Level.HOPS else Level.HOPS
 
     async def _subscribe(self, broker: int, level: Level, tells: bool) -> None:
-        """Read until the broker is gone."""
+        """Read the events of one broker until it ends.
+
+        If `tells` is true, print events about problems.
+        """
         try:
             address = EventsAddress.read(str(self._folder.broker_events(broker)))
             async for envelope in subscribe(address, level, gauges=True):

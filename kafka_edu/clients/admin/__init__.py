@@ -1,11 +1,12 @@
-"""The admin client: ask the brokers of a cluster about its members, groups and offsets, and have
-them act (Kafka: AdminClient.java; AdminClient.scala of 2.0).
+"""The admin client: ask the brokers of a cluster about members, groups and topics, or change them.
 
-`brokers` holds the connections and finds the controller and coordinators. `group_service` asks
+Kafka: AdminClient.java; AdminClient.scala of 2.0.
+
+`brokers` has the connections, and finds the controller and the coordinators. `group_service` asks
 about consumer groups. `topic_service` describes, creates, extends and deletes topics. `new_topic`
-creates one also while there is no controller. All of them speak Kafka's own messages and know
-nothing of command lines. A broker's refusal is a KafkaException, and a broken connection is an
-OSError.
+creates a topic even if there is no controller at the moment. All modules use Kafka's own messages
+and print nothing. If a broker refuses a request, they raise KafkaException. If a connection breaks,
+they raise OSError.
 """
 
 
@@ -14,4 +15,4 @@ class AdminTimeoutError(Exception):
 
 
 class BootstrapAddressError(ValueError):
-    """A part of `bootstrap.servers` is not host:port. The message names it in Kafka's words."""
+    """A part of `bootstrap.servers` is not host:port. The message is the same as in Kafka."""

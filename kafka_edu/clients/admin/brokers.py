@@ -1,8 +1,8 @@
-"""Connections of the admin client to the brokers of a cluster, one for each broker that it asks.
+"""The admin client's connections to the brokers of a cluster, one for each broker that it asks.
 
-Each request is sent in the newest version that both sides know, and only once. An answer that says
-"not here" or "not yet" is the exception: the controller has moved, or the coordinator is still
-loading. Then the request is sent again until the time is up.
+Each request is sent in the newest version that both sides know. Normally it is sent only once. If
+the answer says that the controller has moved or the coordinator is still loading, the request is
+sent again until the time limit is over.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ CONNECT_TIMEOUT_MS: Final = 10_000
 REQUEST_TIMEOUT_MS: Final = 30_000
 RETRY_PAUSE_S: Final = 0.1
 ANY_VERSION: Final = 0x7FFF
-#: Errors that pass by themselves.
+#: Errors that go away without help, so the request is sent again.
 NOT_YET: Final = frozenset(
     {Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_COORDINATOR}
 )
 
 
 class Node(NamedTuple):
-    """A broker, as the cluster's metadata describes it."""
+    """The id and address of a broker in the cluster's metadata."""
 
     id: int
     host: str
@@ -50,7 +50,7 @@ class Node(NamedTuple):
     rack: str | None = None
 
     def __str__(self) -> str:
-        """Format the node as Kafka's tools print it."""
+        """Return the broker as text in the format of Kafka's tools."""
         return (
             f"{self.host}:{self.port} (id: {self.id} rack:"
             f" {'null' if self.rack is None else self.rack})"
@@ -60,14 +60,14 @@ class Node(NamedTuple):
 class _Connection(NamedTuple):
     client: NetworkClient
     versions: Mapping[int, tuple[int, int]]
-    """api key → the oldest and newest version that the broker serves."""
+    """API key → the oldest and the newest version that the broker serves."""
 
 
 class Brokers:
-    """The brokers of one cluster.
+    """The brokers of one cluster, and the connections to them.
 
     Every method raises OSError (also TimeoutError) if a broker cannot be reached, AdminTimeoutError
-    if no broker can be reached, and KafkaException if one refuses.
+    if no broker can be reached, and KafkaException if a broker refuses the request.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Brokers:
         self.controller_id = -1
 
     async def refresh(self) -> None:
-        """Read the members of the cluster."""
+        """Read the list of brokers and the controller from the cluster's metadata."""
         self._take(await self.ask_any(MetadataRequest(topics=[]), MetadataResponse))
 
     def _take(self, metadata: MetadataResponse) -> None:
@@ -96,7 +96,7 @@ class Brokers:
         self.controller_id = metadata.controller_id
 
     async def metadata(self, topics: list[str] | None) -> MetadataResponse:
-        """Return the metadata of `topics`, or of all for None. The request creates no topic."""
+        """Return the metadata of `topics`, or of all topics if it is None. No topic is created."""
         wanted = None if topics is None else [MetadataRequestTopic(name=topic) for topic in topics]
         answer = await self.ask_any(
             MetadataRequest(topics=wanted, allow_auto_topic_creation=False), MetadataResponse
@@ -105,8 +105,9 @@ class Brokers:
         return answer
 
     async def leaders(self, topics: Collection[str]) -> dict[TopicPartition, int | Errors]:
-        """Return each partition's leader, or why it has none. A topic that does not exist has no
-        partitions.
+        """Return partition → its leader's broker id, or LEADER_NOT_AVAILABLE if it has no leader.
+
+        A topic that does not exist has no partitions in the result.
         """
         found: dict[TopicPartition, int | Errors] = {}
         for topic in (await self.metadata(sorted(topics))).topics if topics else ():
@@ -118,7 +119,7 @@ class Brokers:
         return found
 
     async def ask_any(self, request: Message, response_type: type[R]) -> R:
-        """Ask the first bootstrap server that answers."""
+        """Send the request to the first bootstrap server that answers, and return the response."""
         for number, (host, port) in enumerate(self._bootstrap, 1):
             try:
                 return await self._ask(host, port, request, response_type)
@@ -132,9 +133,9 @@ class Brokers:
     async def ask(
         self, node: Node, request: Message, response_type: type[R], *, newest: int = ANY_VERSION
     ) -> R:
-        """Ask one broker.
+        """Send the request to one broker, and return the response.
 
-        `newest` is the newest version in which `request` can be sent, if it has no fields for newer
+        `newest` is the newest version that may be used, because `request` lacks the fields of newer
         ones.
         """
         return await self._ask(node.host, node.port, request, response_type, newest)
@@ -147,8 +148,10 @@ class Brokers:
         *,
         newest: int = ANY_VERSION,
     ) -> R:
-        """Ask the controller, wherever it is now. `error_of` returns NOT_CONTROLLER from the
-        answer.
+        """Send the request to the controller, and return the response.
+
+        `error_of` returns the error of a response. If it is NOT_CONTROLLER, the new controller is
+        asked.
         """
 
         async def ask() -> R:
@@ -167,8 +170,10 @@ class Brokers:
         return await _until_there(ask, frozenset({Errors.NOT_CONTROLLER}), REQUEST_TIMEOUT_MS)
 
     async def coordinator(self, group: str, timeout_ms: int = REQUEST_TIMEOUT_MS) -> Node:
-        """Return the group's coordinator. The first such request creates __consumer_offsets and
-        waits for it.
+        """Return the broker that is the group's coordinator.
+
+        The first such request makes the cluster create __consumer_offsets, and waits until it
+        exists.
         """
 
         async def find() -> Node:
@@ -189,8 +194,9 @@ class Brokers:
         error_of: Callable[[R], Errors],
         timeout_ms: int = REQUEST_TIMEOUT_MS,
     ) -> R:
-        """Ask the group's coordinator, and again while it answers "not here" or "not yet". Other
-        errors are the caller's.
+        """Send the request to the group's coordinator, and return the response.
+
+        Send it again while the response has an error of NOT_YET. The caller handles other errors.
         """
 
         async def ask() -> R:
@@ -204,7 +210,7 @@ class Brokers:
         return await _until_there(ask, NOT_YET, timeout_ms)
 
     async def api_versions(self, node: Node) -> Mapping[int, tuple[int, int]]:
-        """Return api key → oldest and newest version."""
+        """Return API key → the oldest and the newest version that the broker serves."""
         return (await self._connected(node.host, node.port)).versions
 
     async def _ask(
@@ -260,7 +266,10 @@ async def _until_there(
 
 
 def parse_addresses(servers: str) -> list[tuple[str, int]]:
-    """Parse `host:port,host:port`. Raises BootstrapAddressError, in Kafka's words."""
+    """Split `host:port,host:port` into pairs (host, port).
+
+    Raises BootstrapAddressError, with the same message as Kafka, if a part has another form.
+    """
     addresses = []
     for server in servers.split(","):
         host, _, port = server.strip().rpartition(":")
@@ -276,9 +285,9 @@ async def connect_brokers(
     client_id: str = "adminclient-1",
     on_unreachable: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Brokers]:
-    """Connect to the brokers of `servers` during the block.
+    """Connect to the brokers of `servers` during the block. Yield a Brokers object.
 
-    `on_unreachable` gets Kafka's warning for each bootstrap server that does not answer.
+    `on_unreachable` is called with Kafka's warning for each bootstrap server that does not answer.
     """
     brokers = Brokers(parse_addresses(servers), client_id, on_unreachable)
     try:
@@ -289,6 +298,6 @@ async def connect_brokers(
 
 
 def raise_for(error_code: int, message: str | None = None) -> None:
-    """Raise KafkaException for every code but 0."""
+    """Raise KafkaException for this error code. Do nothing if the code is 0."""
     if error_code:
         raise KafkaException(Errors.of(error_code), message or "")

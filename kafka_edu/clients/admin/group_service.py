@@ -1,8 +1,9 @@
-"""Questions to brokers about consumer groups: members, committed offsets, and the ends of logs
-(Kafka: AdminClient.scala of 2.0).
+"""Ask brokers about consumer groups: members, committed offsets, and the offsets of logs.
 
-It uses the wire's own messages. The coordinator answers for a group, the partition's leader for an
-offset.
+Kafka: AdminClient.scala of 2.0.
+
+The requests are Kafka's own messages. Questions about a group go to its coordinator. Questions
+about the offsets of a log go to the partition's leader.
 """
 
 import asyncio
@@ -48,27 +49,30 @@ class Member(NamedTuple):
     client_id: str
     host: str
     assignment: Sequence[TopicPartition]
-    """Empty unless the group is stable."""
+    """The partitions of the member. Empty unless the group is in the state Stable."""
 
 
 class GroupSummary(NamedTuple):
     state: str
-    """Dead: there is no such group."""
+    """Kafka's name of the group's state. `Dead` means that the group does not exist."""
     assignment_strategy: str
     members: Sequence[Member]
     coordinator: Node
 
 
 class GroupService:
-    """Every method raises KafkaException, AdminTimeoutError or OSError."""
+    """Requests about consumer groups.
+
+    Every method raises KafkaException, AdminTimeoutError or OSError if it fails.
+    """
 
     def __init__(self, brokers: Brokers, timeout_ms: int) -> None:
-        """`timeout_ms` limits the wait for a coordinator, or for a group that is forming."""
+        """`timeout_ms` limits the wait for a coordinator, or for a group that is rebalancing."""
         self._brokers = brokers
         self._timeout_ms = timeout_ms
 
     async def list_groups(self) -> list[str]:
-        """Return the consumer groups of all brokers, including those that only store offsets."""
+        """Return the names of all consumer groups, including groups that only store offsets."""
         groups = []
         for _, node in sorted(self._brokers.nodes.items()):
             answer = await self._brokers.ask(node, ListGroupsRequest(), ListGroupsResponse)
@@ -81,7 +85,10 @@ class GroupService:
         return groups
 
     async def describe(self, group: str) -> GroupSummary:
-        """Describe a group. Waits until it is a consumer group. Raises AdminTimeoutError."""
+        """Return the state and members of a group. Wait while the group is still forming.
+
+        Raises AdminTimeoutError if this takes too long.
+        """
         loop = asyncio.get_running_loop()
         end = loop.time() + self._timeout_ms / 1000
         while True:
@@ -114,7 +121,7 @@ class GroupService:
             raise
 
     async def committed(self, group: str) -> dict[TopicPartition, int]:
-        """Return the offset that the group has committed for each partition."""
+        """Return partition → the offset that the group has committed."""
         request = OffsetFetchRequest(group_id=group, topics=None)
         answer = await self._brokers.ask_coordinator(
             group, request, OffsetFetchResponse, lambda answer: Errors.of(answer.error_code)
@@ -130,7 +137,7 @@ class GroupService:
         return offsets
 
     async def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit offsets for a group without members."""
+        """Commit offsets for a group that has no members."""
         by_topic: defaultdict[str, list[OffsetCommitRequestPartition]] = defaultdict(list)
         for tp, offset in sorted(offsets.items()):
             by_topic[tp.topic].append(
@@ -151,7 +158,7 @@ class GroupService:
         raise_for(_commit_error(answer))
 
     async def delete(self, groups: Sequence[str]) -> dict[str, Errors]:
-        """Delete groups and return the result of each."""
+        """Delete groups. Return group → Errors.NONE, or the error that prevented the deletion."""
         errors = {}
         for group in groups:
             try:
@@ -166,17 +173,17 @@ class GroupService:
         return errors
 
     async def partitions(self, topic: str) -> list[TopicPartition]:
-        """Return the topic's partitions, or none if it does not exist."""
+        """Return the topic's partitions, or an empty list if the topic does not exist."""
         return sorted(await self._brokers.leaders([topic]))
 
     async def offsets(
         self, partitions: Collection[TopicPartition], timestamp: int
     ) -> dict[TopicPartition, int]:
-        """Ask the leaders for the earliest offset, the latest, or the first one not older than
-        `timestamp`.
+        """Ask the partitions' leaders for offsets. Return partition → offset.
 
-        If no record is that new, the result is the latest. A partition that does not exist is left
-        out.
+        `timestamp` selects the earliest offset, the latest offset, or the offset of the first
+        record that is not older than `timestamp`. If no record is that new, the latest offset is
+        returned. A partition that does not exist is left out.
         """
         found: dict[TopicPartition, int] = {}
         leaders = await self._brokers.leaders({tp.topic for tp in partitions})
@@ -217,9 +224,10 @@ class GroupService:
 
 
 def _commit_error(answer: OffsetCommitResponse) -> Errors:
-    """Return the first partition's error.
+    """Return the first error of a partition in the answer, or NONE.
 
-    A group's errors are all the same, except for metadata that is too long, and there is none here.
+    All partitions have the same error if the group is refused. Only an error about too long
+    metadata can differ, and this client sends no metadata.
     """
     codes = [partition.error_code for topic in answer.topics for partition in topic.partitions]
     return Errors.of(next((code for code in codes if code), 0))
@@ -240,7 +248,7 @@ def _summary(group: DescribedGroup, coordinator: Node) -> GroupSummary:
 
 
 def _assignment(data: bytes) -> list[TopicPartition]:
-    """Decode what the group's leader wrote. From a later version, take the part that we know."""
+    """Decode the assignment that the group's leader wrote. Fields of newer versions are ignored."""
     if not data:
         return []
     version = min(int.from_bytes(data[:_VERSION_BYTES], "big"), ConsumerProtocolAssignment.VALID[1])

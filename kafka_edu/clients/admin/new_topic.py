@@ -1,6 +1,6 @@
-"""Create a topic of a demo, an exercise or a test, also while the controller changes.
+"""Create a topic for a demo, an exercise or a test, even if the controller changes meanwhile.
 
-The clients of others give up with NOT_CONTROLLER if there is no controller at that moment.
+Other clients fail with NOT_CONTROLLER if there is no controller at that moment.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from kafka_edu.clients.admin.brokers import RETRY_PAUSE_S, connect_brokers
 from kafka_edu.clients.admin.topic_service import BrokerTopicService
 from kafka_edu.common.errors import Errors, KafkaException
 
-#: Longer than any election takes, also on a busy machine.
+#: Time limit in seconds. It is longer than any election takes, also on a busy machine.
 CONTROLLER_TIMEOUT_S: Final = 60.0
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -25,7 +25,10 @@ def make_topic(
     replication_factor: int,
     configs: Mapping[str, str] = _NO_CONFIGS,
 ) -> None:
-    """Create a topic whose replicas the controller assigns. Errors: see `until_taken`."""
+    """Create a topic. The controller chooses the brokers of its replicas.
+
+    `until_taken` says which errors are raised.
+    """
 
     async def order(service: BrokerTopicService) -> None:
         await service.create(topic, partitions, replication_factor, configs)
@@ -39,8 +42,9 @@ def make_assigned_topic(
     assignment: Mapping[int, Sequence[int]],
     configs: Mapping[str, str] = _NO_CONFIGS,
 ) -> None:
-    """Create a topic. `assignment` maps each partition to its brokers, the first leader in front.
-    Errors: see `until_taken`.
+    """Create a topic with the given replicas. `assignment` maps each partition to its brokers.
+
+    The first broker of a partition becomes its leader. `until_taken` says which errors are raised.
     """
 
     async def order(service: BrokerTopicService) -> None:
@@ -58,17 +62,17 @@ def _make(bootstrap_servers: str, order: Callable[[BrokerTopicService], Awaitabl
 
 
 async def until_taken(order: Callable[[], Awaitable[None]], timeout_s: float) -> None:
-    """Send an order to create a topic until a controller has taken it.
+    """Call `order`, which creates a topic, again and again until a controller has accepted it.
 
-    Not every broker may know the topic's leaders then, and after REQUEST_TIMED_OUT there may be
-    none yet: the controller goes on creating the topic. Raises KafkaException if the controller
-    refuses. After `timeout_s` it raises what the last try met: KafkaException NOT_CONTROLLER,
-    OSError or AdminTimeoutError.
+    When this function returns, some brokers may not know the topic's leaders yet. After
+    REQUEST_TIMED_OUT the topic may not exist yet, but the controller goes on creating it. Raises
+    KafkaException if the controller refuses. After `timeout_s` it raises the error of the last try:
+    KafkaException NOT_CONTROLLER, OSError or AdminTimeoutError.
     """
     loop = asyncio.get_running_loop()
     end = loop.time() + timeout_s
     may_exist = False
-    """The answer to an order was lost, and the order may have been carried out."""
+    """True if the answer to an earlier try was lost. The controller may have created the topic."""
     while True:
         try:
             return await order()

@@ -1,5 +1,6 @@
-"""Ask brokers about topics, and have the controller create, extend and delete them (Kafka:
-AdminClientTopicService in TopicCommand.scala of 2.8, KafkaAdminClient.java).
+"""Ask brokers about topics. Let the controller create, extend and delete topics.
+
+Kafka: AdminClientTopicService in TopicCommand.scala of 2.8, KafkaAdminClient.java.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,28 +30,32 @@ from kafka_edu.protocol.messages.describe_configs import (
     ResourceType,
 )
 
-#: Since version 6, DeleteTopics can also name a topic by its id, in another field.
+#: The newest version of DeleteTopics in which topics are named only by name. Since version 6 there
+#: is another field, which can name a topic by its id.
 NEWEST_BY_NAME: Final = 5
 
 
 class PartitionDescription(NamedTuple):
     number: int
     leader: int | None
-    """None: there has never been a leader, or none is reported."""
+    """Broker id of the leader.
+
+    None if the broker reports no leader, for example before the first one.
+    """
     replicas: Sequence[int]
     isr: Sequence[int]
 
 
 class TopicDescription(NamedTuple):
     configs: Mapping[str, str]
-    """The topic's own configs, ordered by name."""
+    """The configs that are set for this topic, sorted by name."""
     partitions: Sequence[PartitionDescription]
 
 
 class BrokerTopicService:
-    """Sends changes to the controller, and questions to any broker.
+    """Requests about topics. Changes are sent to the controller, and questions to any broker.
 
-    Every method raises KafkaException, AdminTimeoutError or OSError.
+    Every method raises KafkaException, AdminTimeoutError or OSError if it fails.
     """
 
     def __init__(self, brokers: Brokers) -> None:
@@ -99,7 +104,7 @@ class BrokerTopicService:
     async def create(
         self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
     ) -> None:
-        """Create a topic whose replicas the controller assigns."""
+        """Create a topic. The controller chooses the brokers of its replicas."""
         await self._create(
             CreatableTopic(
                 name=topic, num_partitions=partitions, replication_factor=replication_factor
@@ -110,7 +115,10 @@ class BrokerTopicService:
     async def create_assigned(
         self, topic: str, assignment: Mapping[int, Sequence[int]], configs: Mapping[str, str]
     ) -> None:
-        """Create a topic. `assignment` maps each partition to its brokers."""
+        """Create a topic with the given replicas.
+
+        `assignment` maps each partition to its brokers.
+        """
         assigned = [
             CreatableReplicaAssignment(partition_index=number, broker_ids=list(ids))
             for number, ids in assignment.items()
@@ -135,9 +143,9 @@ class BrokerTopicService:
     async def add_partitions(
         self, topic: str, partitions: int, added: Sequence[Sequence[int]] | None
     ) -> None:
-        """Extend the topic to `partitions` partitions.
+        """Add partitions to the topic, so that it has `partitions` partitions.
 
-        `added` names the brokers of each new partition. With None the controller assigns them.
+        `added` lists the brokers of each new partition. If it is None, the controller chooses them.
         """
         assignments = (
             None

@@ -1,1 +1,1 @@
-"""A steady load on a cluster by unmodified clients, counted record by record (`kafka-edu load`)."""
+"""A steady load by unmodified clients, in which every record is counted (`kafka-edu load`)."""

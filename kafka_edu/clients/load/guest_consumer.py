@@ -1,12 +1,12 @@
-"""Read a topic as one more member of a group, until standard input is closed or the parent is gone.
+"""Read a topic as one more member of a group, until standard input closes or the parent ends.
 
-The dashboard starts it to show a rebalance, and stops it with SIGSTOP to show a silent member. On
-Linux the kernel kills it with its parent, even while it is stopped.
+The dashboard starts this process to show a rebalance, and stops it with SIGSTOP to show a member
+that is silent. On Linux the kernel kills it when its parent ends, even while it is stopped.
 
     python -m kafka_edu.clients.load.guest_consumer BOOTSTRAP GROUP TOPIC CLIENT-ID [commit]
 
-Without `commit` it commits no offsets. So the group's other members read again all that it read,
-and a load that counts its records misses none.
+Without `commit` it commits no offsets. So the group's other members read its records again, and a
+load that counts its records misses none of them.
 """
 
 import contextlib
@@ -25,14 +25,17 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 def die_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent ends. Other systems cannot do it."""
+    """Ask the Linux kernel to kill this process when its parent ends.
+
+    Other systems cannot do this.
+    """
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def run(bootstrap: str, group: str, topic: str, client_id: str, *, commit: bool) -> None:
-    """Read until standard input is closed; then leave the group."""
+    """Read the topic until standard input is closed. Then leave the group."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,

@@ -1,4 +1,7 @@
-"""A load: its clients, its counts and its events. The loop that owns it calls `tick`."""
+"""A load: its clients, its counts and its events.
+
+The code that runs the load calls `tick` often.
+"""
 
 import time
 from collections import deque
@@ -29,22 +32,22 @@ from kafka_edu.trace.events.client import (
 )
 from kafka_edu.trace.tracer import Tracer
 
-#: Without an ack for so long, while a record waits as long, the load stalls.
+#: The load stalls if no ack arrives for this many ms and a record has waited as long.
 STALL_MS: Final = 1_000
-#: The load waits this long for the last answers, and as long again for the last reads.
+#: At the end, the load waits at most this many seconds for answers, and then as long for reads.
 LAST_ANSWERS_S: Final = 15.0
 
 
 class LoadSpec(NamedTuple):
-    """The wanted load."""
+    """The settings of a load."""
 
     topic: str = "load"
     rate: int = 500
-    """Records per second, of all producers together."""
+    """Records per second that all producers send together."""
     acks: str = "all"
-    """`all`, `1` or `0`."""
+    """The producers' setting `acks`: `all`, `1` or `0`."""
     keys: int = 0
-    """How many different keys; 0: records without a key."""
+    """Number of different keys. With 0, the records have no key."""
     size: int = 100
     """Bytes of a record's value."""
     producers: int = 1
@@ -53,7 +56,7 @@ class LoadSpec(NamedTuple):
 
 
 class Producing(Protocol):
-    """A producer, as its load sees it."""
+    """The methods of a producer that its load uses."""
 
     @property
     def sent(self) -> int: ...
@@ -65,26 +68,27 @@ class Producing(Protocol):
 
 
 class Consuming(Protocol):
-    """A consumer, as its load sees it."""
+    """The methods of a consumer that its load uses."""
 
     def start(self) -> None: ...
     def finish(self) -> None: ...
 
 
 class LoadClients(NamedTuple):
-    """A load's clients, and the deque in which they hand over their outcomes."""
+    """The clients of a load, and the deque into which they put what happened to each record."""
 
     producers: Sequence[Producing]
     consumers: Sequence[Consuming]
     outcomes: deque[Outcome]
     first: int
-    """The number of the load's first record. No earlier load into this topic has used it or a
-    higher one, so records of earlier loads are left out.
+    """The number of the load's first record.
+
+    Earlier loads on this topic used only lower numbers, so their records can be left out.
     """
 
 
 def unmodified_clients(spec: LoadSpec, bootstrap_servers: str, clock: Time) -> LoadClients:
-    """Return clients on librdkafka that have not begun yet."""
+    """Return producers and consumers that use librdkafka. They have not started yet."""
     first = time.time_ns() // 1_000_000 * 1_000_000
     outcomes: deque[Outcome] = deque()
     producers = [
@@ -111,7 +115,7 @@ def unmodified_clients(spec: LoadSpec, bootstrap_servers: str, clock: Time) -> L
 
 
 class Load:
-    """One run of a load. Synchronous, except that its clients work in threads."""
+    """One run of a load. It starts no tasks, but its clients work in threads."""
 
     def __init__(
         self,
@@ -122,8 +126,10 @@ class Load:
         *,
         compacted: bool = False,
     ) -> None:
-        """The load uses the clock of `trace`, and so must the clients. `pause` waits for a number
-        of seconds by that clock. `compacted` says that the topic is.
+        """`clients` must use the same clock as `trace`. The load uses the clock of `trace` too.
+
+        `pause` waits for a number of seconds by this clock. `compacted` says whether the topic is
+        compacted.
         """
         self.spec = spec
         self._trace = trace
@@ -135,13 +141,13 @@ class Load:
         self._error = ""
         self._last_ack_ms = self._clock.hi_res_clock_ms()
         self._stalled = 0
-        """The number of the LoadStalled that is not over yet."""
+        """The number of the LoadStalled event if the load is stalled now, else 0."""
         self._stalled_since_ms = 0
         trace.on_snapshot(self._snapshot)
         trace.on_gauges(self._gauges)
 
     def start(self) -> None:
-        """Begin to read and to send."""
+        """Start the consumers and the producers."""
         for consumer in self._consumers:
             consumer.start()
         for producer in self._producers:
@@ -149,7 +155,7 @@ class Load:
         self._trace(LoadStarted(load=self.state()))
 
     def state(self) -> LoadState:
-        """Return the counts of now."""
+        """Return the present counts."""
         times = [sent for producer in self._producers if (sent := producer.oldest()) is not None]
         oldest_ms = self._clock.hi_res_clock_ms() - min(times) if times else 0
         spec, tally = self.spec, self._tally
@@ -178,7 +184,10 @@ class Load:
         yield LoadSampled(load=self.state())
 
     def tick(self) -> None:
-        """Count what the clients have handed over, and notice a stall. O(outcomes)."""
+        """Count the results that the clients have put into the deque, and notice a stall.
+
+        O(results).
+        """
         while self._outcomes:
             outcome = self._outcomes.popleft()
             match outcome:
@@ -207,7 +216,7 @@ class Load:
             )
 
     def _answered(self, partition: int, offset: int) -> None:
-        """Note that a record was acked, or sent with acks=0. A stall is over."""
+        """Note that a record was acked, or sent with acks=0. This ends a stall."""
         self._last_ack_ms = self._clock.hi_res_clock_ms()
         if self._stalled:
             with self._trace.because(self._stalled):
@@ -233,8 +242,9 @@ class Load:
             )
 
     def finish(self) -> LoadState:
-        """Stop sending, wait for the last answers and the last reads, stop reading. Blocks for at
-        most 30 s.
+        """Stop the producers, wait for the last answers and reads, and stop the consumers.
+
+        This blocks for about 30 s at most.
         """
         for producer in self._producers:
             producer.finish(LAST_ANSWERS_S)
@@ -252,5 +262,5 @@ class Load:
 
     @property
     def unread(self) -> int:
-        """Return how many acked records no consumer has read yet."""
+        """Return the number of acked records that no consumer has read yet."""
         return self._tally.unread

@@ -1,7 +1,7 @@
-"""The load's unmodified clients, on librdkafka (confluent-kafka), each in a thread of its own.
+"""The load's unmodified clients. They use librdkafka (confluent-kafka), each in its own thread.
 
-A thread hands its outcomes over in a deque, whose `append` and `popleft` are atomic. The load's
-loop takes them out and is the only one that counts.
+A thread puts the result of each record into a deque, whose `append` and `popleft` are atomic. Only
+the load's event loop takes results out and counts them.
 """
 
 import threading
@@ -17,56 +17,64 @@ from kafka_edu.common.time import Time
 _POLL_S: Final = 0.1
 LEAVE_S: Final = 10.0
 _MAX_BATCH: Final = 500
-#: A producer does not make up for more than so much time in which it could not send.
+#: Seconds. After a longer time in which it could not send, a producer does not catch up.
 _MOST_BEHIND_S: Final = 1.0
-#: A producer sends no more while this many records wait for their answers.
+#: A producer sends nothing while this many records wait for their answers.
 MAX_WAITING: Final = 100_000
 
 
 class Acked(NamedTuple):
-    """A producer's callback: the record is stored."""
+    """Result of a producer: a broker has acked that it stored the record."""
 
     record: StoredRecord
 
 
 class Sent(NamedTuple):
-    """A producer's callback with acks=0: the record is sent, and no broker says where it is."""
+    """Result of a producer with acks=0: the record was sent.
+
+    No broker confirms that it is stored.
+    """
 
     partition: int
 
 
 class Refused(NamedTuple):
-    """A producer's callback with an error, or an error of the client itself (`number` -1)."""
+    """Result of a producer: a record failed with an error.
+
+    `number` is -1 if the client itself failed.
+    """
 
     number: int
     error: str
 
 
 class Found(NamedTuple):
-    """A consumer got a record."""
+    """Result of a consumer: it has read a record."""
 
     record: StoredRecord
 
 
 Outcome = Acked | Sent | Refused | Found
-#: The load shows its clients' errors itself, so librdkafka need not print lost connections too.
+#: The load shows its clients' errors itself, so librdkafka does not need to print them too.
 _QUIET: Final = {"reconnect.backoff.max.ms": 500, "log_level": 0}
 
 
 def record_value(number: int, size: int) -> bytes:
-    """Return the value of record `number`: its number, a blank, and dots up to `size` bytes."""
+    """Return the value of record `number`: the number, a blank, and dots up to `size` bytes."""
     return (b"%d " % number).ljust(size, b".")
 
 
 def number_of(value: bytes | None) -> int | None:
-    """Return the number in a record's value, None if it is not a record of a load."""
+    """Return the number at the start of a record's value. Return None if it has no number."""
     head = (value or b"").split(b" ", 1)[0]
     return int(head) if head.isdigit() else None
 
 
 class LoadProducer:
-    """Sends records at a steady rate. Numbers go up by `step` from `first`, so that several
-    producers share no number.
+    """Send records at a steady rate.
+
+    The records have the numbers `first`, `first` + `step`, and so on, so that several producers
+    never use the same number.
     """
 
     def __init__(
@@ -83,9 +91,15 @@ class LoadProducer:
         outcomes: "deque[Outcome]",
         clock: Time,
     ) -> None:
-        """`rate` is in records per second; `keys` is the number of different keys, 0 for none."""
+        """`rate` is in records per second.
+
+        `keys` is the number of different keys, or 0 for no keys.
+        """
         self.waiting: dict[int, int] = {}
-        """number → the clock's ms when it was sent, in this order."""
+        """Number of each unanswered record → the clock's ms when it was sent.
+
+        The oldest record is first.
+        """
         self._clock = clock
         self._topic, self._keys, self._size = topic, keys, size
         self._first, self._step = first, step
@@ -142,7 +156,7 @@ class LoadProducer:
             self._outcomes.append(Acked(StoredRecord(partition, offset, number)))
 
     def oldest(self) -> int | None:
-        """Return when the oldest record without an answer was sent, None if there is none."""
+        """Return when the oldest unanswered record was sent, in ms of the clock, or None."""
         while True:
             try:
                 return next(iter(self.waiting.values()), None)
@@ -150,7 +164,10 @@ class LoadProducer:
                 continue
 
     def finish(self, timeout_s: float) -> int:
-        """Stop sending, and wait for the answers. Return how many records have none."""
+        """Stop sending, and wait for the answers.
+
+        Return the number of records without an answer.
+        """
         left = self._paced.finish(timeout_s)
         if left:
             self._paced.drop()
@@ -158,8 +175,9 @@ class LoadProducer:
 
 
 class LoadConsumer:
-    """Reads the topic as a member of a group: from where the group has committed, or else from
-    the topic's beginning.
+    """Read the topic as a member of a group.
+
+    It begins at the offsets that the group has committed, or else at the beginning of the topic.
     """
 
     def __init__(
@@ -204,8 +222,10 @@ class LoadConsumer:
         self._client.close()
 
     def finish(self) -> None:
-        """Commit, leave the group and stop. If no broker is left to hear it, librdkafka waits for
-        one for ever; after LEAVE_S it is left alone, in a thread that ends with the process.
+        """Commit, leave the group and stop.
+
+        If no broker can be reached, librdkafka tries for ever. So after LEAVE_S seconds this method
+        returns, and the consumer's thread ends with the process.
         """
         self._stop.set()
         if self._thread.is_alive():

@@ -1,22 +1,22 @@
-"""Compare the records that were acked with those that were read, while both go on.
+"""Compare the acked records with the records that were read, while the load is running.
 
-Each record carries its number. An ack says: record n is stored at this partition and offset. A
-consumer reads a partition in order. So when it has passed the offset of an acked record without
-finding that record there, the record is lost. Memory is bounded by the records that are acked and
-not read yet, or read and not acked yet.
+Each record carries its number. An ack says that record n is stored at this partition and offset. A
+consumer reads a partition in order. So if it has passed the offset of an acked record without
+finding that record there, the record is lost. The memory grows only with the records that are acked
+but not read yet, or read but not acked yet.
 """
 
 import heapq
 from typing import Final, NamedTuple
 
-#: So many records may be read before their acks arrive; older ones are forgotten.
+#: The most records that are remembered as read before their acks arrived. Older ones are forgotten.
 MAX_AHEAD: Final = 100_000
-#: So many lost records are remembered one by one.
+#: The most lost records that are remembered with their places.
 MAX_LOST: Final = 10_000
 
 
 class StoredRecord(NamedTuple):
-    """A record of the load at its place in a partition."""
+    """A record of the load, with its partition and its offset."""
 
     partition: int
     offset: int
@@ -24,25 +24,29 @@ class StoredRecord(NamedTuple):
 
 
 class _PartitionTally:
-    """One partition: its acked records that were not read yet, and the reverse."""
+    """One partition: records that were acked but not read yet, or read but not acked yet."""
 
     def __init__(self) -> None:
         self.position = 0
-        """The offset behind the last record that was read."""
+        """The offset after the last record that was read."""
         self.acked: dict[int, int] = {}
-        """offset → number."""
+        """Offset → number of each record that was acked but not read yet."""
         self.acked_offsets: list[int] = []
-        """The keys of `acked` as a heap; it may hold keys that are gone."""
+        """The offsets of `acked` as a heap.
+
+        It may still contain offsets that `acked` no longer has.
+        """
         self.ahead: dict[int, int] = {}
-        """offset → number of records that were read before their ack arrived."""
+        """Offset → number of each record that was read before its ack arrived."""
 
 
 class LoadTally:
-    """Counts of one load. One thread at a time may call it."""
+    """The counts of one load. Only one thread at a time may call the methods."""
 
     def __init__(self, *, compacted: bool = False) -> None:
-        """In a compacted topic an acked record that is not there may have been superseded, so none
-        counts as lost.
+        """`compacted` says whether the topic is compacted. Then no missing record counts as lost.
+
+        In a compacted topic, a newer record with the same key may have replaced the missing one.
         """
         self._compacted = compacted
         self.acked = 0
@@ -53,7 +57,10 @@ class LoadTally:
         self._lost: dict[tuple[int, int], int] = {}
 
     def on_ack(self, record: StoredRecord) -> list[StoredRecord]:
-        """Note an acked record. Return the records that are found to be lost. O(log waiting)."""
+        """Count an acked record.
+
+        Return the records that are now known to be lost. O(log waiting records).
+        """
         self.acked += 1
         tally = self._partitions.setdefault(record.partition, _PartitionTally())
         if record.offset < tally.position:
@@ -68,8 +75,9 @@ class LoadTally:
         return self._gone([record._replace(number=before)])
 
     def on_read(self, record: StoredRecord) -> list[StoredRecord]:
-        """Note a record that was read. Return the records that are found to be lost. O(log waiting)
-        for each record that is settled.
+        """Count a record that was read. Return the records that are now known to be lost.
+
+        O(log waiting records) for each record that is now read or lost.
         """
         tally = self._partitions.setdefault(record.partition, _PartitionTally())
         if record.offset < tally.position:
@@ -93,7 +101,10 @@ class LoadTally:
         return self._gone(gone)
 
     def _read_again(self, record: StoredRecord) -> None:
-        """Note a record below the position: it was read before, or was missed and turns up now."""
+        """Count a record below the position.
+
+        It was read before, or it counted as lost and is found now.
+        """
         place = record.partition, record.offset
         if self._lost.get(place) == record.number:
             del self._lost[place]
@@ -103,7 +114,10 @@ class LoadTally:
             self.read_again += 1
 
     def _gone(self, records: list[StoredRecord]) -> list[StoredRecord]:
-        """Note acked records that are not in the log. Return those that are lost."""
+        """Count acked records that are not in the log. Return those that are lost.
+
+        In a compacted topic none of them counts as lost.
+        """
         if self._compacted:
             return []
         for record in records:
@@ -114,5 +128,5 @@ class LoadTally:
 
     @property
     def unread(self) -> int:
-        """Return how many acked records were not read yet."""
+        """Return the number of acked records that were not read yet."""
         return sum(len(tally.acked) for tally in self._partitions.values())

@@ -1,4 +1,4 @@
-"""The coordinator of a group or a transaction, read from a copy of the metadata: a pure rule.
+"""Find the coordinator of a group or a transaction in a copy of the metadata. This is a pure rule.
 
 Hop before: MetadataCopy. Next hop: the answer to FindCoordinator.
 """
@@ -10,14 +10,17 @@ from kafka_edu.coordinator.coordinator_type import partition_for
 
 
 class Coordinators:
-    """Remembers nothing: what the newest copy says counts (Kafka: KafkaApis.handleFindCoordinator
-    asks its metadata cache each time).
+    """The rule that finds a coordinator. It keeps no state.
+
+    Each call uses the newest copy of the metadata (Kafka: KafkaApis.handleFindCoordinator asks its
+    metadata cache each time).
     """
 
     def find(self, key: str, leaders: Sequence[int], brokers: Collection[int]) -> int:
-        """Return the broker that coordinates `key`; NO_LEADER if nobody does now.
+        """Return the id of the broker that coordinates `key`, or NO_LEADER if there is none now.
 
-        `leaders` are those of the internal topic's partitions, by partition; `brokers` live.
+        `leaders` are the leaders of the internal topic's partitions, in the order of the
+        partitions. `brokers` are the live brokers.
         """
         if not leaders:
             return NO_LEADER

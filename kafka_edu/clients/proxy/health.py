@@ -1,11 +1,11 @@
-"""Whether a target is up, from how it has answered: with hysteresis, so that one lost connection
-does not move all its clients. A pure rule.
+"""Decide whether a target is up or down, from its answers and failures. This is a pure rule.
 
     Unknown → Up ⇄ Down
     Unknown → Down
 
-The first look decides at once, because nothing is known. After that a target is Down when it has
-failed `down_after` times in a row, and Up again when it has answered `up_after` times in a row.
+The first result decides at once. After that, a target is Down when it has failed `down_after` times
+in a row, and Up again when it has answered `up_after` times in a row. So one lost connection does
+not move all clients of the target.
 """
 
 from enum import StrEnum
@@ -16,7 +16,7 @@ UP_AFTER: Final = 1
 
 
 class TargetState(StrEnum):
-    """The state of a target."""
+    """Whether the target is up, down, or not known yet."""
 
     UNKNOWN = "Unknown"
     UP = "Up"
@@ -25,18 +25,21 @@ class TargetState(StrEnum):
 
 
 class Health:
-    """The health of one target."""
+    """The health of one target: its state, and the results that could change it."""
 
     def __init__(self, down_after: int = DOWN_AFTER, up_after: int = UP_AFTER) -> None:
-        """Both count looks in a row, and are at least 1."""
+        """`down_after` failures in a row make the target Down.
+
+        `up_after` answers in a row make it Up. Both numbers are at least 1.
+        """
         self._down_after = down_after
         self._up_after = up_after
         self._state = TargetState.UNKNOWN
         self._against = 0
-        """Looks in a row that speak against the present state."""
+        """Number of results in a row that contradict the present state."""
 
     def saw(self, answered: bool) -> TargetState:
-        """Note whether the target has answered now. Return the state from now on. O(1)."""
+        """Note whether the target has answered this time. Return its state after that. O(1)."""
         wanted = TargetState.UP if answered else TargetState.DOWN
         if wanted is self._state:
             self._against = 0

@@ -1,12 +1,12 @@
-"""A copy of one cluster's metadata, and the answers made from it.
+"""A copy of one cluster's metadata, and the answers that are made from it.
 
-Book §6.5.2 keeps five fields of MetadataResponse and plays them back. The copy here is a complete
-Metadata response for all topics. It answers in any version from 0 to the highest that the target
-serves. The codec leaves out the fields that an older version lacks. Where older brokers answered
-differently, the copy does too (MetadataRewrite).
+The program of book §6.5.2 keeps five fields of MetadataResponse. The copy in this module is a
+complete Metadata response for all topics. It answers in every version from 0 to the highest that
+the target serves. The codec leaves out the fields that an older version lacks. In versions in which
+brokers answered in another way, the copy answers in that way too (MetadataRewrite).
 
-The copy offers no version newer than the target's, because it cannot know what the target did not
-send.
+The copy offers no version newer than the target's, because the target did not send the fields of a
+newer version.
 """
 
 from collections.abc import Callable
@@ -29,30 +29,35 @@ from kafka_edu.protocol.messages.metadata import (
 )
 
 READ_VERSION: Final = 10
-"""The version of the request to a target, or the target's highest if that is lower. Version 10 has
-every field; 11 only drops the fields about what the client may do to the cluster.
+"""The version of the request to a target.
+
+If the target's highest version is lower, that is used. Version 10 has every field. Version 11 only
+drops the fields about what the client may do to the cluster.
 """
 
 
 @dataclass(frozen=True)
 class MetadataCopy:
-    """One broker's description of the cluster at one moment. It never changes: a newer copy
-    replaces it.
+    """The cluster as one broker described it at one moment.
+
+    A copy never changes: a newer one replaces it.
     """
 
     response: MetadataResponse
     apis: VersionTable
-    """The APIs that the broker serves, limited to the keys we know: key → lowest and highest
-    version.
+    """The APIs that the broker serves: API key → lowest and highest version.
+
+    API keys that kafka-edu does not know are left out.
     """
     version: int
-    """The highest version of Metadata that the target serves, and so the highest answered from the
-    copy.
+    """The highest version of Metadata that the target serves.
+
+    The copy answers up to this version.
     """
     source: str
-    """The broker that sent it, as host:port."""
+    """The broker that sent the metadata, as host:port."""
     taken_at_ms: int
-    """Wall-clock time."""
+    """Wall-clock time of the copy, in ms since 1970."""
 
     @property
     def brokers(self) -> list[MetadataResponseBroker]:
@@ -73,10 +78,10 @@ class MetadataCopy:
         names: list[str] | None,
         visible: Callable[[str], bool],
     ) -> MetadataResponse:
-        """Return the answer to a request for `names` (None: all topics) in `version`.
+        """Return the response to a Metadata request for the topics `names`. None means all topics.
 
-        A topic that is not `visible` is answered as if it did not exist. No topic is created,
-        whatever the request allows, because a copy cannot grow. O(topics asked for).
+        A topic that is not `visible` is treated as if it did not exist. No topic is created, even
+        if the request allows it, because a copy cannot change. O(topics in the request).
         """
         asked = self._by_name if names is None else names
         seen = {
@@ -100,11 +105,11 @@ class MetadataCopy:
         )
 
     def coordinator(self, key: str, key_type: int) -> FindCoordinatorResponse:
-        """Return the leader of the internal topic's partition to which `key` belongs, according to
-        the copy.
+        """Return the coordinator of `key` according to the copy.
 
-        Raises KafkaException: INVALID_REQUEST for an unknown type, COORDINATOR_NOT_AVAILABLE if the
-        copy has no such topic or the partition had no leader.
+        It is the leader of the partition of the internal topic to which `key` belongs. Raises
+        KafkaException: INVALID_REQUEST for an unknown type, COORDINATOR_NOT_AVAILABLE if the copy
+        has no such topic or the partition had no leader.
         """
         try:
             internal = INTERNAL_TOPIC[CoordinatorType(key_type)]
@@ -129,7 +134,7 @@ class MetadataCopy:
 
 
 def _without_operations(topic: MetadataResponseTopic) -> MetadataResponseTopic:
-    """Return the topic without what the client may do to it, which it has not asked for."""
+    """Return the topic without its authorized operations. The client did not request them."""
     return MetadataResponseTopic(
         error_code=topic.error_code,
         name=topic.name,

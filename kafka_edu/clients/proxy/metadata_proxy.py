@@ -9,8 +9,8 @@
     anything else      the proxy closes the connection, as a broker does for an API
                        that it does not serve
 
-Pure: requests go in, answers come out. ProxyServer brings the copies. Hop before: ProxyServer. Next
-hop: the code that sends the answer.
+This module does no I/O: it turns a request into an answer. ProxyServer provides the copies. Hop
+before: ProxyServer. Next hop: the code that sends the answer.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ _LATEST: Final = API_LEVELS["2.8"]
 class Answer(NamedTuple):
     """A response, and the version in which to encode it.
 
-    That is the request's version, except for an unknown version of ApiVersions.
+    It is the version of the request, except if the client sent an unknown version of ApiVersions.
     """
 
     response: Message
@@ -53,13 +53,16 @@ class Answer(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """No answer: close the connection."""
+    """The request gets no answer, and the connection is closed. `reason` says why."""
 
     reason: str
 
 
 class MetadataProxy:
-    """The targets, the routes, and the rules above. Owned by the proxy's loop."""
+    """The targets, the routes, and the rules of the proxy.
+
+    Only the proxy's event loop uses this object.
+    """
 
     def __init__(
         self,
@@ -69,10 +72,10 @@ class MetadataProxy:
         find_coordinator: bool = False,
         target_versions: bool = False,
     ) -> None:
-        """Set up the rules.
+        """`find_coordinator` says whether the proxy also serves FindCoordinator.
 
-        With `find_coordinator` the proxy serves that API too. With `target_versions` ApiVersions
-        lists what the targets serve, although the proxy closes the connection for it.
+        With `target_versions`, the ApiVersions response lists all APIs that the targets serve. If a
+        client then uses an API that only the targets serve, the proxy closes the connection.
         """
         self.targets = {target.name: target for target in targets}
         self.routes = routes
@@ -80,10 +83,10 @@ class MetadataProxy:
         self._target_versions = target_versions
 
     def versions(self, client_id: str) -> VersionTable:
-        """Return the APIs that this client may use.
+        """Return the APIs and versions that this client may use.
 
-        Metadata is limited to the version that every cluster serves to which the client may be led,
-        as far as the clusters have answered.
+        The routes lead this client to one or more clusters. The highest version of Metadata is one
+        that all these clusters serve. Clusters that have not answered yet do not count.
         """
         _, highest = _LATEST[ApiKey.METADATA]
         for name in self.routes.reachable(client_id):
@@ -96,8 +99,9 @@ class MetadataProxy:
         return table
 
     def advertised(self, client_id: str) -> VersionTable:
-        """Return the list for ApiVersions: `versions`, and with `target_versions` also what all
-        those clusters serve.
+        """Return the APIs of the ApiVersions response: `versions`, and more with `target_versions`.
+
+        With `target_versions` these are also the APIs that all clusters of this client serve.
         """
         own = self.versions(client_id)
         copies = [
@@ -120,9 +124,9 @@ class MetadataProxy:
     def answer(
         self, header: RequestHeader, address: str, frame: ReadBuffer, body_offset: int
     ) -> Answer | Refusal:
-        """Answer one request from `address`, whose body begins at `body_offset` of `frame`.
+        """Answer one request of a client at `address`. Its body begins at `body_offset` of `frame`.
 
-        Never raises, whatever a client sends.
+        This method never raises, whatever a client sends.
         """
         client_id = header.client_id or ""
         versions = self.versions(client_id)

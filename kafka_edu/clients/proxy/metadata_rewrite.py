@@ -1,4 +1,4 @@
-"""Which topics an answer to Metadata has, and in which form an old client gets them: a pure rule.
+"""Choose the topics of a Metadata answer, and adapt them for an old client. This is a pure rule.
 
     below v6    LISTENER_NOT_FOUND becomes LEADER_NOT_AVAILABLE, which these clients know
     in v0       replicas that are not alive are left out, with REPLICA_NOT_AVAILABLE,
@@ -15,14 +15,17 @@ from kafka_edu.common.errors import Errors
 from kafka_edu.common.topic import is_internal
 from kafka_edu.protocol.messages.metadata import MetadataResponsePartition, MetadataResponseTopic
 
-#: The first version whose clients know LISTENER_NOT_FOUND, and the first whose brokers list dead
-#: replicas.
+#: KNOWS_LISTENERS: clients know LISTENER_NOT_FOUND from this version on. LISTS_DEAD_REPLICAS:
+#: brokers also list dead replicas from this version on.
 KNOWS_LISTENERS: Final = 6
 LISTS_DEAD_REPLICAS: Final = 1
 
 
 class MetadataRewrite:
-    """Answers from somebody else's metadata (book §6.5.2). Remembers nothing."""
+    """The rule that makes answers from another cluster's metadata (book §6.5.2).
+
+    It keeps no state.
+    """
 
     def topics(
         self,
@@ -31,9 +34,10 @@ class MetadataRewrite:
         topics: Mapping[str, MetadataResponseTopic],
         alive: Collection[int],
     ) -> list[MetadataResponseTopic]:
-        """Return the topics of the answer: those with these `names`, in their order (None: all of
-        the copy). A topic that the copy does not have is an error in the answer. O(topics asked
-        for).
+        """Return the topics of the answer, in the order of `names`.
+
+        None means all topics of the copy. A topic that the copy does not have becomes an error in
+        the answer. O(topics in the request).
         """
         asked = topics if names is None else names
         return [

@@ -1,13 +1,13 @@
 """The proxy as a server: a broker's network layer in front of MetadataProxy (spec B1, B3).
 
-A task for each target keeps its copy fresh.
+For each target, a task refreshes its copy again and again.
 
     client ⇒ SocketServer → Processor → RequestChannel → MetadataProxy → Processor ⇒ client
     TargetCopier ⇒ a broker of the target, every `refresh_ms`
 
-Connections, limits, queues and time-outs are those of a broker with Kafka's defaults: processors by
-num.network.threads, the queue by queued.max.requests, and so on. The code that starts the proxy
-hands them in. One handler is enough, because no answer waits for anything.
+Connections, limits, queues and time-outs are those of a broker with Kafka's defaults, for example
+num.network.threads processors and a queue of queued.max.requests. The code that starts the proxy
+passes these settings. One handler is enough, because no answer has to wait.
 """
 
 import asyncio
@@ -37,9 +37,10 @@ LISTENER_NAME: Final = "PLAINTEXT"
 
 
 class ProxyServer:
-    """Owns the listener, the handler and the refreshing tasks.
+    """Own the listener, the handler and the tasks that refresh the copies.
 
-    `failed` is set, with `failure`, if a part of it raises. No part ends silently.
+    If a part of the server raises an error, `failed` is set and `failure` holds the error. No part
+    ends silently.
     """
 
     def __init__(
@@ -55,8 +56,9 @@ class ProxyServer:
         refresh_ms: float = REFRESH_MS,
         timeout_ms: float = TIMEOUT_MS,
     ) -> None:
-        """Set up the server. `port` 0 takes a free port. Targets that are played back are not
-        asked.
+        """`port` is the port of the listener, or 0 for any free port.
+
+        Targets that are played back from a file are not asked.
         """
         self.failed = asyncio.Event()
         self.failure: BaseException | None = None
@@ -87,11 +89,11 @@ class ProxyServer:
 
     @property
     def address(self) -> str:
-        """Return host:port, once started."""
+        """Return the address as host:port. The server must have started."""
         return str(Address(self._end_point.host, self._sockets.bound_port(LISTENER_NAME)))
 
     async def startup(self) -> None:
-        """Take the port, ask every target once, then open.
+        """Open the port, ask every target once, then accept clients.
 
         Raises OSError if the port is taken. A target that does not answer does not stop the others.
         """
@@ -131,7 +133,7 @@ class ProxyServer:
             parts = encode_response(
                 header.api_key, answer.version, header.correlation_id, answer.response
             )
-        # the target has sent something that this version has no room for
+        # The target sent a value that does not fit into this version of the response.
         except ProtocolError as error:
             self._refuse(request, str(error))
             return
@@ -177,8 +179,9 @@ class ProxyServer:
         self.failed.set()
 
     async def shutdown(self, reason: str) -> None:
-        """Close everything. Requests without an answer are dropped, because the client asks its
-        next bootstrap server.
+        """Close everything. Requests without an answer are dropped.
+
+        Their clients ask the next server in bootstrap.servers.
         """
         self._sockets.stop_accepting()
         for task in self._tasks:

@@ -1,8 +1,8 @@
-"""A copy in a file, to be played back when its cluster is not asked or no longer exists (book
-§6.5.2: copy once, play back).
+"""Write a copy of the metadata to a file, and read it back (book §6.5.2: copy once, play back).
 
-The file is JSON with the fields of Metadata's schema, so it can be read and changed. With another
-host for a broker it reproduces a wrong advertised.listeners without such a cluster.
+The copy can be played back when its cluster is not asked or no longer exists. The file is JSON with
+the fields of Metadata's schema, so people can read and change it. If another host is written for a
+broker, the file shows the effect of a wrong advertised.listeners without such a cluster.
 """
 
 import json
@@ -21,11 +21,11 @@ FORMAT: Final = "kafka-edu metadata copy, format 1"
 
 
 class RecordingError(Exception):
-    """The file is not a recorded copy. The text says what is wrong and where."""
+    """The file is not a recorded copy. The text says what is wrong, and where."""
 
 
 def write_recording(copy: MetadataCopy) -> bytes:
-    """Return the contents of the file."""
+    """Return the contents of a recording file for this copy."""
     document = {
         "format": FORMAT,
         "source": copy.source,
@@ -38,7 +38,7 @@ def write_recording(copy: MetadataCopy) -> bytes:
 
 
 def read_recording(data: bytes) -> MetadataCopy:
-    """Return the copy that such a file holds. Raises RecordingError."""
+    """Return the copy that a recording file holds. Raises RecordingError if it holds none."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -1,17 +1,17 @@
-"""The choice of a cluster for a client (spec B3): by client id, by topic, and spread over several.
+"""Choose a cluster for a client (spec B3): by client id or by topic, or spread over several.
 
     client=billing-* to=money          one rule a line; the first that matches counts
     topic=audit.* to=archive
     to=east,west                       everybody else, spread over two
 
-A client belongs to one cluster, because a Metadata answer names the brokers of one cluster and
-broker ids are unique only there. If a request names several topics, the first one decides. A topic
-that leads to another cluster does not exist for this client. A client's first request may name no
-topic. The first rule without a topic leads such a request, so there must be one.
+A client belongs to one cluster, because a Metadata answer names the brokers of one cluster, and
+broker ids are unique only within a cluster. If a request names several topics, the first topic
+decides. For this client, topics that lead to another cluster do not exist. A client's first request
+may name no topic. Such a request matches only rules without a topic, so there must be such a rule.
 
 Clients are spread by rendezvous hashing of client id and address. The same client always reaches
 the same cluster, on every connection and on every proxy with the same rules. If a cluster is left
-out, only its own clients move, and they move back when it returns.
+out, only the clients of this cluster move, and they move back when it returns.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -23,15 +23,15 @@ _EVERYTHING: Final = "*"
 
 
 class RouteError(Exception):
-    """The rules are wrong. The text says what is wrong and where."""
+    """The rules are wrong. The text says what is wrong, and where."""
 
 
 class Route(NamedTuple):
-    """One rule. `client` and `topic` are shell patterns for names: * ? [abc]."""
+    """One rule. `client` and `topic` are patterns for names, with * ? [abc] as in a shell."""
 
     client: str
     topic: str | None
-    """None: for requests with any topic, or without one."""
+    """Pattern for the topic. None if the rule fits requests with any topic or without a topic."""
     clusters: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -44,15 +44,18 @@ class Route(NamedTuple):
         return fnmatchcase(client_id, self.client)
 
     def covers(self, other: "Route") -> bool:
-        """Return whether this rule takes every request of `other`.
+        """Return whether every request that matches `other` matches this rule too.
 
-        This sees only equal patterns and *.
+        Only equal patterns and the pattern * are recognised.
         """
         return self.client in (_EVERYTHING, other.client) and self.topic in (None, other.topic)
 
 
 def parse_route(text: str, where: str, clusters: Collection[str]) -> Route:
-    """Parse `client=… topic=… to=a,b`, in any order. Only `to` is required. Raises RouteError."""
+    """Turn the text `client=… topic=… to=a,b` into a rule. The parts may have any order.
+
+    Only `to` is required. `where` is used in error messages. Raises RouteError.
+    """
     values: dict[str, str] = {}
     for word in text.split():
         key, equals, value = word.partition("=")
@@ -78,9 +81,9 @@ def parse_route(text: str, where: str, clusters: Collection[str]) -> Route:
 
 
 def parse_routes(lines: Sequence[tuple[str, str]], clusters: Collection[str]) -> "Routes":
-    """Parse rules from (where, text). Empty text and text that begins with # is not a rule.
+    """Turn pairs (where, text) into rules. Empty texts and texts that begin with # are left out.
 
-    Without any rule all clients are spread over all clusters. Raises RouteError.
+    Without any rule, all clients are spread over all clusters. Raises RouteError.
     """
     rules: list[tuple[str, Route]] = []
     for where, line in lines:
@@ -103,26 +106,29 @@ def parse_routes(lines: Sequence[tuple[str, str]], clusters: Collection[str]) ->
 
 
 class Choice(NamedTuple):
-    """The destination of a request: `cluster`, or None with the `reason`."""
+    """The cluster to which a request is sent. If `cluster` is None, `reason` says why."""
 
     cluster: str | None
     reason: str
 
 
 class Routes:
-    """The rules as an immutable object."""
+    """All rules, in their order. The object never changes."""
 
     def __init__(self, routes: tuple[Route, ...]) -> None:
         self.routes = routes
 
     def clusters_for(self, client_id: str, topic: str | None) -> tuple[str, ...]:
-        """Return the clusters of the first rule that matches, or none. O(rules)."""
+        """Return the clusters of the first rule that matches, or () if no rule matches.
+
+        O(rules).
+        """
         return next(
             (route.clusters for route in self.routes if route.matches(client_id, topic)), ()
         )
 
     def reachable(self, client_id: str) -> frozenset[str]:
-        """Return all clusters that this client may reach, by whatever topic. O(rules)."""
+        """Return all clusters that this client can reach, with any topic. O(rules)."""
         found: set[str] = set()
         for route in self.routes:
             if fnmatchcase(client_id, route.client):
@@ -134,7 +140,10 @@ class Routes:
     def choose(
         self, client_id: str, address: str, topic: str | None, serves: Callable[[str], bool]
     ) -> Choice:
-        """Return the cluster for this client, among those that serve."""
+        """Choose the cluster for this request.
+
+        Only clusters for which `serves(name)` is true can be chosen.
+        """
         wanted = self.clusters_for(client_id, topic)
         if not wanted:
             return Choice(

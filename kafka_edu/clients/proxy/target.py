@@ -1,11 +1,12 @@
-"""One cluster that the proxy represents: its copy, and whether it answers.
+"""One cluster that the proxy represents: the copy of its metadata, and whether it answers.
 
     Unknown → Up ⇄ Down                 Recorded
     Unknown → Down
 
-A target that was not asked yet, or does not answer, is left out. Otherwise a client would be sent
-to brokers that do not exist. The proxy keeps asking. Health says what an answer or a failure means.
-A copy that is played back from a file is never refreshed, and always serves.
+A target is left out if it does not answer or has not been asked yet. Otherwise a client would be
+sent to brokers that do not exist. The proxy keeps asking each target, and Health decides what an
+answer or a failure means. A copy that is played back from a file is never refreshed, and always
+serves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from kafka_edu.clients.proxy.metadata_copy import MetadataCopy
 from kafka_edu.trace.events.proxy import MetadataCopied, MetadataCopyFailed, TargetStateChanged
 from kafka_edu.trace.tracer import Tracer
 
-#: state → the states from which it may be entered.
+#: State of a target → the states before it that are allowed.
 VALID_PREVIOUS_STATES: Final[Mapping[TargetState, frozenset[TargetState]]] = {
     TargetState.UP: frozenset({TargetState.UNKNOWN, TargetState.DOWN}),
     TargetState.DOWN: frozenset({TargetState.UNKNOWN, TargetState.UP}),
@@ -33,7 +34,7 @@ class Address(NamedTuple):
 
 
 class Target:
-    """One target. Owned by the proxy's loop."""
+    """One target. Only the proxy's event loop uses this object."""
 
     def __init__(
         self,
@@ -43,12 +44,12 @@ class Target:
         down_after: int = DOWN_AFTER,
         up_after: int = UP_AFTER,
     ) -> None:
-        """`down_after` and `up_after` are those of its Health."""
+        """`down_after` and `up_after` have the same meaning as in Health."""
         self.name = name
         self.state = TargetState.UNKNOWN
         self.copy: MetadataCopy | None = None
         self.failures = 0
-        """Consecutive failures so far."""
+        """Number of failures since the last answer."""
         self.last_error = ""
         self._health = Health(down_after, up_after)
         self._addresses = tuple(addresses)
@@ -59,10 +60,10 @@ class Target:
         return self.state in (TargetState.UP, TargetState.RECORDED)
 
     def to_ask(self) -> list[Address]:
-        """Return the addresses to ask, in this order: the last one that answered, the given
-        addresses, the brokers in the copy.
+        """Return the addresses to ask. The address that answered last is first.
 
-        This is what clients do: a given address is needed only for the first answer.
+        Then come the configured addresses, and then the brokers in the copy. Kafka's clients work
+        in the same way: a configured address is needed only for the first answer.
         """
         known = (
             [Address(broker.host, broker.port) for broker in self.copy.brokers] if self.copy else []
@@ -73,12 +74,12 @@ class Target:
         )
 
     def play_back(self, copy: MetadataCopy) -> None:
-        """Use this copy for ever."""
+        """Use this copy, and never refresh it."""
         self.copy = copy
         self._enter(TargetState.RECORDED, f"taken from {copy.source}")
 
     def copied(self, copy: MetadataCopy, took_ms: int) -> None:
-        """Note that the target has answered."""
+        """Note that the target has answered with a new copy. Getting the copy took `took_ms` ms."""
         self.copy = copy
         self.failures = 0
         self.last_error = ""
@@ -101,7 +102,7 @@ class Target:
         self._saw(True, f"{copy.source} answered")
 
     def failed(self, reason: str) -> None:
-        """Note that none of its brokers answered."""
+        """Note that none of the target's brokers answered. `reason` says why."""
         self.failures += 1
         self.last_error = reason
         if self._trace:

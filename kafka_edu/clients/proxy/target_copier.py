@@ -1,8 +1,8 @@
-"""Ask a target's brokers for the cluster's metadata over one lasting connection (shell of Target;
-spec B1, B3).
+"""Ask a target's brokers for the cluster's metadata (spec B1, B3). This is the I/O part of Target.
 
-The broker that answered is asked again next time. The others are asked only if it does not answer.
-Hop before: ProxyServer's refresh. Next hop: the target's brokers; their answer goes to Target.
+The connection stays open. The broker that answered is asked again next time. The other brokers are
+asked only if it does not answer. Hop before: ProxyServer's refresh. Next hop: the target's brokers;
+their answer goes to Target.
 """
 
 from typing import Final
@@ -24,10 +24,13 @@ _KEYS: Final = frozenset(map(int, ApiKey))
 
 
 class TargetCopier:
-    """Takes copies of one target. Owned by the proxy's loop; one caller at a time."""
+    """Copy the metadata of one target.
+
+    Only the proxy's event loop uses this object, and only one task at a time.
+    """
 
     def __init__(self, target: Target, transport: Transport, time: Time, timeout_ms: float) -> None:
-        """`timeout_ms` limits the connect to a broker, and each of its answers."""
+        """`timeout_ms` limits the time to connect to a broker, and to wait for each answer."""
         self.target = target
         self._time = time
         self._timeout_ms = timeout_ms
@@ -36,9 +39,9 @@ class TargetCopier:
         self._apis: dict[ApiKey, tuple[int, int]] = {}
 
     async def copy(self) -> None:
-        """Ask the brokers one by one until one has answered, and give the result to the target.
+        """Ask the brokers one by one until one of them answers, and give the result to the target.
 
-        Takes at most 3 time-outs a broker.
+        This takes at most 3 × `timeout_ms` for each broker.
         """
         began_ms = self._time.hi_res_clock_ms()
         problems: list[str] = []
@@ -68,7 +71,8 @@ class TargetCopier:
         highest = min(self._apis[ApiKey.METADATA][1], MetadataResponse.VALID.highest)
         version = min(highest, READ_VERSION)
         if version < 4:
-            # the field's default, because older versions lack the field
+            # True is the default of this field. Older versions of the request do not have the
+            # field.
             request.allow_auto_topic_creation = True
         if version >= 8:
             request.include_cluster_authorized_operations = (
@@ -80,9 +84,10 @@ class TargetCopier:
         return MetadataCopy(response, self._apis, highest, str(address), self._time.milliseconds())
 
     async def _ask_versions(self) -> dict[ApiKey, tuple[int, int]]:
-        """Return the versions that the broker serves, limited to the keys we know.
+        """Return API key → lowest and highest version that the broker serves.
 
-        They contain a version of Metadata that we know.
+        API keys that kafka-edu does not know are left out. The result contains Metadata with a
+        version that kafka-edu knows.
         """
         answer = await self._client.ask(
             ApiVersionsRequest(), 0, ApiVersionsResponse, self._timeout_ms
@@ -106,5 +111,5 @@ class TargetCopier:
         self._client.close()
 
     def close(self) -> None:
-        """Close the connection. A copy in progress fails."""
+        """Close the connection. A copy that is in progress fails."""
         self._close()

@@ -1,1 +1,4 @@
-"""A web log whose answers are known: the lines of demos, labs and the Spark pipeline."""
+"""A generated web log whose statistics are known.
+
+Demos, labs and the Spark pipeline use its lines.
+"""

@@ -1,15 +1,17 @@
-r"""Read the lines of a web server's access log: plain Python, which executors can import alone.
+r"""Read the lines of a web server's access log.
 
-A line has Apache's Combined Log Format and one field more, the request time in µs (`%D`):
+This is plain Python without other modules of kafka-edu, so Spark's executors can import it.
+
+A line has Apache's Combined Log Format and one additional field, the request time in µs (`%D`):
 
     10.4.7.9 - ann [01/Aug/2018:20:15:07 +0000] "GET /cart HTTP/1.1" 200 512 "-" "curl/7.61" 1834
     client   user  time                          method path        status size referrer agent µs
 
-`parse` never raises and never drops a line. It returns the fields, or the first thing from the left
-that is wrong, so that a pipeline can keep the bad lines apart (quarantine) and count them.
+`parse` never raises and never drops a line. It returns the fields. If the line is wrong, it returns
+the leftmost fault, so that a pipeline can keep bad lines apart (quarantine) and count them.
 
-The other functions are the arithmetic of the pipeline: windows, exact percentiles, sessions. They
-hold for a list in memory. Spark does the same for more than fits there.
+The other functions compute what the pipeline computes: windows, exact percentiles, sessions. They
+work on a list in memory. Spark computes the same for data that do not fit into memory.
 """
 
 import re
@@ -19,59 +21,65 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-#: host ident user [time] "request" status bytes …: the combined log format; group 1 is the status
+#: The combined log format: host ident user [time] "request" status bytes … Group 1 is the status.
 STATUS: Final = r'^\S+ \S+ \S+ \[[^\]]+\] "[^"]*" (\d{3}) '
 MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 class Reason(StrEnum):
-    """Why a line is in quarantine. Each value is the text that tables and topics show."""
+    """The reason why a line is in quarantine.
+
+    Each value is the text that tables and topics show.
+    """
 
     EMPTY = "empty"
     NOT_TEXT = "not text"
-    """A byte outside printable ASCII. A web server writes those as \\xhh."""
+    """The line has a byte outside printable ASCII. A web server writes such bytes as \\xhh."""
     CUT = "cut off"
     """The line ends before its last field, or inside a quoted field."""
     BAD_TIME = "bad time"
     BAD_REQUEST = "bad request line"
-    """Not METHOD TARGET PROTOCOL: a TLS handshake sent to the plain port, for example."""
+    """The request is not METHOD TARGET PROTOCOL.
+
+    One example is a TLS handshake on the port for HTTP.
+    """
     BAD_STATUS = "bad status"
     BAD_SIZE = "bad size"
     BAD_QUOTES = "bad quotes"
-    """The referrer or the agent is not in quotes, or a quote inside it has no backslash."""
+    """The referrer or the agent is not in quotes, or has a quote without a backslash inside."""
     BAD_REQUEST_TIME = "bad request time"
     EXTRA = "more after the last field"
 
 
 class AccessLine(NamedTuple):
-    """The fields of one line."""
+    """The fields of one good line."""
 
     client: str
     user: str
-    """Empty if the log has `-`."""
+    """User name. Empty if the log has `-`."""
     time_s: int
-    """Seconds since 1970, UTC. A log has no finer time."""
+    """Seconds since 1970, UTC. The time in a log has no fractions of a second."""
     method: str
     path: str
     protocol: str
     status: int
     size: int
-    """Bytes of the response's body; 0 if the log has `-`."""
+    """Bytes of the response's body. 0 if the log has `-`."""
     referrer: str
-    """Empty if the log has `-`."""
+    """Address of the page that linked to this one. Empty if the log has `-`."""
     agent: str
     duration_us: int
 
 
 class Quarantined(NamedTuple):
-    """A line that cannot be read, and why. `line` is kept as it came, byte for byte."""
+    """A line that cannot be read, and the reason. `line` holds its unchanged bytes."""
 
     line: bytes
     reason: Reason
 
 
 _NOT_TEXT: Final = re.compile(rb"[^ -~]")
-#: Inside quotes a web server writes \" for a quote, and \\ for a backslash.
+#: Text in quotes. In it, a web server writes \" for a quote and \\ for a backslash.
 _IN_QUOTES: Final = r'(?:[^"\\]|\\.)*'
 _REQUEST: Final = r'([A-Z]+) ((?:[^ "\\]|\\[^ ])+) (HTTP/\d(?:\.\d)?)'
 _TIME: Final = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)")
@@ -89,8 +97,9 @@ _QUOTED: Final = re.compile(rf'"({_IN_QUOTES})"(?: |$)')
 _ANY: Final = re.compile(".*")
 _CLOSED_BY: Final = {"[": r"\[[^\]]*\]", '"': f'"{_IN_QUOTES}"'}
 
-#: Field by field from the left: where it ends, what it may hold, and the fault if it does not.
-#: Words in the place of the time mean that the three fields before it were not those of a log.
+#: The fields from left to right: the pattern of the field, the pattern of its content, and the
+#: fault if one does not match. Too many or too few words before the time give BAD_TIME, because
+#: then the first three fields are wrong.
 _FIELDS: Final = (
     (_PLAIN, _ANY, Reason.BAD_TIME),
     (_PLAIN, _ANY, Reason.BAD_TIME),
@@ -106,7 +115,10 @@ _FIELDS: Final = (
 
 
 def parse(line: bytes) -> AccessLine | Quarantined:
-    """Return the fields of a line without its line break, or why it cannot be read. O(length)."""
+    """Return the fields of a line, which must not include its line break.
+
+    If the line is bad, return the line and the reason instead. O(length).
+    """
     if not line:
         return Quarantined(line, Reason.EMPTY)
     if _NOT_TEXT.search(line):
@@ -137,10 +149,10 @@ def parse(line: bytes) -> AccessLine | Quarantined:
 
 
 def first_fault(text: str) -> Reason:
-    """Return the first thing from the left that is wrong with a line that is not a good one.
+    """Return the leftmost fault of a bad line.
 
-    A field that the end of the line cuts short is CUT. Only a cut inside the last field cannot be
-    seen, because the digits that are left are a number too.
+    If the end of the line cuts off a field, the fault is CUT. A cut inside the last field cannot be
+    noticed, because the digits that are left form a number too.
     """
     position = 0
     for pattern, allowed, fault in _FIELDS:
@@ -158,7 +170,7 @@ def first_fault(text: str) -> Reason:
 
 
 def _is_closed(rest: str) -> bool:
-    """Return whether a field in quotes or brackets ends anywhere."""
+    """Return whether the quote or bracket at the start of `rest` is closed anywhere."""
     return re.match(_CLOSED_BY[rest[0]], rest) is not None
 
 
@@ -168,9 +180,10 @@ def _or_empty(field: str) -> str:
 
 @lru_cache(maxsize=4096)  # lines of the same second follow each other
 def read_time(text: str) -> int | None:
-    """Return the seconds since 1970 of `01/Aug/2018:20:15:07 +0000`, or None if no such time is.
+    """Turn `01/Aug/2018:20:15:07 +0000` into seconds since 1970.
 
-    Month names are English in every locale, so `strptime` is not used.
+    Return None if there is no such time. `strptime` is not used, because it expects month names of
+    the local language. Logs have English ones.
     """
     match = _TIME.fullmatch(text)
     if match is None or match[2] not in MONTHS:
@@ -188,18 +201,20 @@ def read_time(text: str) -> int | None:
 
 
 def window_start(time_s: int, window_s: int) -> int:
-    """Return when the window that holds a time begins. Windows are counted from 1970, as Spark's
-    `window` counts them. A window holds its begin and does not hold its end.
+    """Return the start of the window that contains this time, in seconds since 1970.
+
+    Windows are counted from 1970, as in Spark's `window`. The start of a window belongs to it. Its
+    end belongs to the next window.
     """
     return time_s - time_s % window_s
 
 
 def nearest_rank(values: Iterable[int], percent: int) -> int:
-    """Return the exact percentile by nearest rank: the smallest value that at least `percent` % of
-    the values do not exceed. O(n log n).
+    """Return the exact percentile: at least `percent` % of the values are less than or equal to it.
 
-    Of 200 values, p99 is the 198th. No value is invented between two others, so the result is the
-    same in any order of the values. Raises ValueError if there are no values.
+    The method is nearest rank: the result is the smallest such value. Of 200 values, p99 is the
+    198th. The result is always one of the values, and their order does not matter. O(n log n).
+    Raises ValueError if there are no values.
     """
     ordered = sorted(values)
     if not ordered:
@@ -209,7 +224,7 @@ def nearest_rank(values: Iterable[int], percent: int) -> int:
 
 
 class Session(NamedTuple):
-    """A run of requests of one client without a long pause."""
+    """Requests of one client without a long pause between them."""
 
     first_s: int
     last_s: int
@@ -217,10 +232,10 @@ class Session(NamedTuple):
 
 
 def sessions(times_s: Iterable[int], gap_s: int) -> list[Session]:
-    """Return the sessions of one client, the first first. The times may come in any order.
+    """Return the sessions of one client, the earliest first. The times may have any order.
 
-    A pause of more than `gap_s` ends a session. A pause of exactly `gap_s` does not: Spark's
-    `session_window` decides in the same way. O(n log n).
+    A pause of more than `gap_s` seconds ends a session. A pause of exactly `gap_s` does not end it.
+    Spark's `session_window` uses the same rule. O(n log n).
     """
     return list(_sessions_in_order(sorted(times_s), gap_s))
 

@@ -1,4 +1,4 @@
-"""Bad lines of a web log, one maker for each reason for quarantine."""
+"""Make bad lines of a web log: one or more functions for each reason for quarantine."""
 
 import re
 from collections.abc import Callable
@@ -6,37 +6,40 @@ from typing import Final
 
 from kafka_edu.clients.web_log.access_log import Reason
 
-#: The longest text that a maker adds to the line.
+#: The most bytes by which a maker makes the line longer.
 ADDED_BYTES: Final = 24
 
 
 def _cut(line: bytes, number: int) -> bytes:
-    """Cut inside the agent, which stands in quotes."""
+    """Cut off the end of the line, inside the quoted agent."""
     begin = line.rindex(b' "') + 2
     return line[: begin + number % max(1, line.rindex(b'"') - begin)]
 
 
 def _not_text(line: bytes, number: int) -> bytes:
-    """Write an umlaut as one byte, as an old program does."""
+    """Put an umlaut into the agent as a single byte, as old programs do."""
     at = line.rindex(b' "') + 2
     return line[:at] + b"B\xfccher-%d " % (number % 100_000) + line[at:]
 
 
 def _without_month(line: bytes, number: int) -> bytes:
-    """Write a month in another language, or a day that the month does not have."""
+    """Replace the month by a German one, or the date by 31 February."""
     if number % 2:
         return re.sub(rb"\[\d\d/\w{3}/", b"[31/Feb/", line, count=1)
     return re.sub(rb"/\w{3}/", b"/Mrz/", line, count=1)
 
 
 def _two_clients(line: bytes, number: int) -> bytes:
-    """Log all of X-Forwarded-For: one field more than there should be."""
+    """Put two addresses at the start, as if all of X-Forwarded-For were logged.
+
+    A line has only one.
+    """
     client, _, rest = line.partition(b" ")
     return client + b", 10.0.%d.%d " % (number >> 8 & 255, number & 255) + rest
 
 
 def _handshake(line: bytes, number: int) -> bytes:
-    """Log a TLS handshake that came to the plain port. The server escapes its bytes."""
+    """Replace the request by a TLS handshake on the port for HTTP. The server escapes its bytes."""
     hello = rb"\x16\x03\x01\x%02x\x%02x" % (number >> 8 & 255, number & 255)
     return re.sub(rb'"[A-Z]+ [^"]*"', lambda _: b'"' + hello + b'"', line, count=1)
 
@@ -50,13 +53,13 @@ def _size(line: bytes, number: int) -> bytes:
 
 
 def _quotes(line: bytes, number: int) -> bytes:
-    """Log an agent with a quote that is not escaped."""
+    """Put a quote without a backslash into the agent."""
     at = line.rindex(b'"')
     return line[:at] + b' "v%d" beta' % (number % 1000) + line[at:]
 
 
 def _request_time(line: bytes, number: int) -> bytes:
-    """Log seconds with a point, where µs are wanted."""
+    """Replace the request time in µs by a number of seconds with a decimal point."""
     return line[: line.rindex(b" ")] + b" 0.%03d" % (number % 1000)
 
 
@@ -64,7 +67,8 @@ def _extra(line: bytes, number: int) -> bytes:
     return line + b" pipe=%d" % (number % 100_000)
 
 
-#: Reason → makers. Each gets a good line and a number that varies the fault.
+#: Each reason with a function that makes such a bad line. The function gets a good line and a
+#: number that varies the fault.
 MAKERS: Final[tuple[tuple[Reason, Callable[[bytes, int], bytes]], ...]] = (
     (Reason.CUT, _cut),
     (Reason.NOT_TEXT, _not_text),

@@ -1,4 +1,4 @@
-"""Lines of a web log as columns: what the generator makes, before they are text."""
+"""Many lines of a web log as columns of numbers. The generator makes them before it makes text."""
 
 from typing import NamedTuple
 
@@ -6,33 +6,36 @@ from kafka_edu.common.arrays import Int64s
 
 
 class LogBlock(NamedTuple):
-    """Lines in the order in which they are written. All arrays have one entry a line."""
+    """Lines in the order in which they are written. Each array has one entry for each line."""
 
     arrival_ms: Int64s
-    """When the line is written: the record's timestamp. It never falls."""
+    """Time at which the line is written, in ms since 1970.
+
+    It is the record's timestamp and never decreases.
+    """
     time_ms: Int64s
-    """When the request came: the time in the line, which is shown in seconds."""
+    """Time of the request, in ms since 1970. The line shows it in seconds."""
     session: Int64s
-    """The number of the session."""
+    """Number of the session to which the line belongs."""
     visitor: Int64s
     request: Int64s
-    """An index into `requests()`."""
+    """Index into the list that `catalogue.requests()` returns."""
     status: Int64s
     size: Int64s
-    """-1 for `-`."""
+    """Bytes of the response's body. -1 if the line has `-`."""
     duration_us: Int64s
     referrer: Int64s
-    """An index into the paths that are referrers, 0 for `-`."""
+    """Index into the paths that can be a referrer. 0 if the line has `-`."""
     agent: Int64s
     user: Int64s
-    """0 for `-`."""
+    """Number of the user. 0 if the line has `-`."""
     client: Int64s
-    """The lower three bytes of the address 10.x.x.x."""
+    """The lower three bytes of the client's address 10.x.x.x."""
     chance: Int64s
-    """A number for whoever needs one more random choice."""
+    """A random number for code that needs one more random choice."""
 
     def take(self, lines: int) -> "LogBlock":
-        """Return the first lines."""
+        """Return the first `lines` lines of the block."""
         return LogBlock(*(column[:lines] for column in self))
 
     def __len__(self) -> int:

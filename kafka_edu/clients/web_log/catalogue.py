@@ -1,7 +1,8 @@
-"""The invented shop whose web log `generator` writes: pages, visitors, times, as plain tables.
+"""The invented shop whose web log `generator` writes: tables of pages, visitors and times.
 
-Every chance is a table of whole numbers, and a random number is an index into it. Nothing is
-computed in floating point while lines are made, so a seed gives the same bytes on every machine.
+Every probability is a table of whole numbers, and a random number is an index into the table. While
+lines are made, nothing is computed in floating point, so a seed gives the same bytes on every
+machine.
 """
 
 import math
@@ -11,39 +12,43 @@ from itertools import accumulate
 from statistics import NormalDist
 from typing import Final, NamedTuple
 
-#: Wed 1 August 2018, 00:00 UTC: the week in which Kafka 2.0 was new.
+#: Wed 1 August 2018, 00:00 UTC, in ms since 1970. Kafka 2.0 was released in that week.
 DEFAULT_START_MS: Final = 1_533_081_600_000
 ZIPF_EXPONENT: Final = 1.1
 PEAK_HOUR: Final = 20
 
-#: How many equally likely values a random index has. Tables of chances have this length.
+#: Random indices are from 0 to CHOICES - 1 and equally likely. Tables of probabilities have this
+#: length.
 CHOICES: Final = 1 << 16
 
 
 class Visitor(IntEnum):
-    """The kind of program that sends the requests of a session."""
+    """The kind of client that sends the requests of a session, such as a person or a crawler."""
 
     PERSON = 0
     CRAWLER = 1
     SCANNER = 2
     NOISE = 3
-    """One request that leaves a bad line. It belongs to no session."""
+    """A visitor that sends one request, which becomes a bad line. It belongs to no session."""
 
 
 class Kind(IntEnum):
-    """Kinds of request, which differ in statuses and speed."""
+    """Kinds of request. They differ in their statuses and request times."""
 
     PAGE = 0
     ASSET = 1
     ACTION = 2
-    """A POST."""
+    """A POST request."""
     API = 3
     PROBE = 4
-    """A scanner's try. None of these pages exists."""
+    """A scanner's attempt to find a weak page. None of these pages exists."""
 
 
 class Request(NamedTuple):
-    """A method and a path, with how often they occur relative to the others of the same visitor."""
+    """A method and a path.
+
+    `weight` says how often it occurs among the requests of a visitor's kind.
+    """
 
     method: str
     path: str
@@ -52,7 +57,10 @@ class Request(NamedTuple):
 
 
 class Agent(NamedTuple):
-    """A user agent, as it stands in the log, and how common it is among its kind of visitor."""
+    """A user agent as the log shows it.
+
+    `weight` says how common it is among its kind of visitor.
+    """
 
     name: str
     visitor: Visitor
@@ -65,7 +73,8 @@ _PROBES: Final = ("/wp-login.php", "/.env", "/phpmyadmin/", "/cgi-bin/luci", "/i
 _SECTIONS: Final = (("products", 600), ("category", 24), ("blog", 120), ("help", 16))
 _SHOP: Final = ("/", "/search?q=lamp", "/search?q=tea+pot", "/cart", "/login", "/account")
 _API: Final = ("/api/stock", "/api/recommendations")
-#: Parts of the shop that can break: how their paths begin, and the status then.
+#: Parts of the shop that can break: the beginning of their paths, and the status while they are
+#: broken.
 BREAKS: Final = (("/checkout", 502), ("/api/", 503), ("/products/", 500), ("/", 504))
 
 AGENTS: Final = (
@@ -92,7 +101,7 @@ AGENTS: Final = (
         Visitor.PERSON,
         10,
     ),
-    # A quote inside the field, which the web server has escaped.
+    # This agent contains a quote. The web server has put a backslash before it.
     Agent(r"Mozilla/5.0 (\"Kiosk\" 7; Linux armv7l) Firefox/52.0", Visitor.PERSON, 2),
     Agent("examplebot/2.1 (+http://bot.example/about.html)", Visitor.CRAWLER, 3),
     Agent("Mozilla/5.0 (compatible; FictionalSpider/1.0)", Visitor.CRAWLER, 1),
@@ -108,7 +117,8 @@ VISITORS: Final = (
     (Visitor.NOISE, 70),
 )
 
-#: Status → how often, for each kind of request. An asset that a browser has already is a 304.
+#: For each kind of request: status → how often it occurs, of 10,000 requests. A browser gets 304
+#: for an asset that it has already.
 STATUSES: Final = {
     Kind.PAGE: ((200, 9_700), (404, 120), (302, 120), (401, 50), (500, 10)),
     Kind.ASSET: ((200, 6_000), (304, 3_995), (404, 5)),
@@ -116,7 +126,7 @@ STATUSES: Final = {
     Kind.API: ((200, 7_500), (204, 2_450), (429, 35), (503, 15)),
     Kind.PROBE: ((404, 9_800), (403, 195), (400, 5)),
 }
-#: Median request time in µs, for each kind of request.
+#: Median of the request times in µs, for each kind of request.
 MEDIAN_US: Final = {
     Kind.PAGE: 42_000,
     Kind.ASSET: 1_300,
@@ -127,18 +137,20 @@ MEDIAN_US: Final = {
 
 
 def pages() -> list[str]:
-    """Return the paths that persons visit, the most popular first."""
+    """Return the paths that persons visit. The most popular path is first."""
     numbered = [
         f"/{section}/{number}" for section, count in _SECTIONS for number in range(1, count + 1)
     ]
-    # Spread the sections over the ranks: 389 has no divisor in common with the number of pages.
+    # Mix the sections in the order of popularity. 389 has no common divisor with the number of
+    # pages.
     spread = [numbered[rank * 389 % len(numbered)] for rank in range(len(numbered))]
     return [*_SHOP[:4], *_API, *spread[:20], *_SHOP[4:], "/checkout", *spread[20:]]
 
 
 def requests() -> list[Request]:
-    """Return all requests: what persons look at by Zipf's law (1 / rank ** 1.1), then assets, then
-    probes.
+    """Return all requests: those of persons, then assets, then probes.
+
+    The requests of persons are weighted by Zipf's law (1 / rank ** 1.1).
     """
     found = []
     for rank, path in enumerate(pages(), 1):
@@ -154,7 +166,7 @@ def requests() -> list[Request]:
 
 
 def choices(weights: Sequence[float]) -> list[int]:
-    """Return a table of CHOICES indices, in which each index is as frequent as its weight says."""
+    """Return a table of CHOICES indices. Each index occurs as often as its weight says."""
     sums = list(accumulate(weights))
     ends = [round(CHOICES * one / sums[-1]) for one in sums]
     return [
@@ -165,7 +177,7 @@ def choices(weights: Sequence[float]) -> list[int]:
 
 
 def quantiles_lognormal(median: int, sigma: float, lowest: int, highest: int) -> list[int]:
-    """Return CHOICES values, in rising order, that are spread as a log-normal distribution."""
+    """Return CHOICES rising values with a log-normal distribution, from `lowest` to `highest`."""
     normal = NormalDist()
     return [
         min(
@@ -177,13 +189,14 @@ def quantiles_lognormal(median: int, sigma: float, lowest: int, highest: int) ->
 
 
 def quantiles_exponential(mean: int) -> list[int]:
-    """Return CHOICES values, in rising order, that are spread as an exponential distribution."""
+    """Return CHOICES rising values with an exponential distribution and this mean."""
     return [round(-mean * math.log(1 - (index + 0.5) / CHOICES)) for index in range(CHOICES)]
 
 
 def sessions_by_minute(sessions_a_second: float, unit: int) -> list[int]:
-    """Return the running sum, at the begin of each minute of a day and at its end, of the sessions
-    that start until then, in units of 1 / `unit` session. The day curve has its peak at 20:00 UTC.
+    """Return how many sessions have started since midnight, for each minute and the end of a day.
+
+    The unit is 1 / `unit` session. Most sessions start at 20:00 UTC.
     """
     return [
         0,
@@ -197,7 +210,7 @@ def sessions_by_minute(sessions_a_second: float, unit: int) -> list[int]:
 def day_rhythm(time_ms: int) -> float:
     """Return how busy the site is at this time of day, as a multiple of its mean.
 
-    From 0.2 at 08:00 to 1.8 at 20:00 UTC. The mean over a day is 1.
+    The result is 0.2 at 08:00 and 1.8 at 20:00 UTC. Its mean over a day is 1.
     """
     hour = time_ms / 3_600_000 % 24
     return 1 + 0.8 * math.cos((hour - PEAK_HOUR) / 24 * 2 * math.pi)

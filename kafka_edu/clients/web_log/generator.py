@@ -1,20 +1,22 @@
-"""Make a web log of known answers, fast enough to feed a cluster: the lines of
-demos, labs and the Spark pipeline.
+"""Make a web log whose statistics are known, fast enough to feed a cluster.
+
+Demos, labs and the Spark pipeline use its lines.
 
     generator = LogGenerator(LogSettings(seed=7))
     block = generator.next_block()
     generator.text.lines(block)   # bytes: many lines, each with its line break
     generator.truth               # the right answers for all lines so far
 
-The log is a stream of *sessions*. A session is one visit of one client: a person, a crawler or a
-scanner. Visits begin at random, more of them in the evening. Some lines are *late*: they are
-written up to half the watermark after their time. Some whole sessions are *too late*, as if a web
-server had been cut off: long after the watermark. Some lines are *bad*. Now and then a part of the
-shop breaks, and its requests end with a 5xx status (a *burst*). The log has its own time.
+The log consists of *sessions*. A session is one visit of one client: a person, a crawler or a
+scanner. Visits begin at random, and there are more of them in the evening. Some lines are *late*:
+they are written after their time, by up to half the watermark. Some whole sessions are *too late*:
+they are written long after the watermark, as if a web server had been cut off. Some lines are
+*bad*. Sometimes a part of the shop breaks for a while, and its requests end with a 5xx status (a
+*burst*). All times are the log's own time, not that of the machine's clock.
 
-Work is done on blocks of many lines by numpy, about 1 µs a line. Randomness is `PCG64.random_raw`,
-whose numbers never change between versions of numpy, and tables of whole numbers
-(`catalogue`), so the same settings give the same bytes everywhere.
+numpy works on blocks of many lines and needs about 1 µs for each line. Random numbers come from
+`PCG64.random_raw`, whose numbers are the same in all versions of numpy. Together with tables of
+whole numbers (`catalogue`), the same settings give the same bytes everywhere.
 """
 
 from typing import Final, NamedTuple
@@ -30,15 +32,18 @@ from kafka_edu.common.arrays import Int64s
 
 DAY_MS: Final = 86_400_000
 UNIT: Final = 1 << 16
-"""Parts of one session, in which the time between two arrivals is counted."""
+"""The time between two arrivals is counted in units of 1 / UNIT session."""
 SESSIONS_A_BLOCK: Final = 8_192
 MEAN_LINES_A_SESSION: Final = 8.5
-"""About, all kinds of visitor together."""
+"""Approximate mean number of lines in a session, over all kinds of visitor."""
 LONGEST_SESSION_MS: Final = 900_000
 LONGEST_THINK_MS: Final = 60_000
-"""Well below every gap, so that neither a late nor a lost line tears a session in two."""
+"""The longest pause in ms between two requests of a session.
+
+It is much shorter than the gap that ends a session, so one late or bad line never splits a session.
+"""
 ASSET_MS: Final = (20, 300)
-"""A browser fetches what a page needs within this time."""
+"""The shortest and the longest time in ms before a browser fetches an asset of the page."""
 BURST_MS: Final = (60_000, 120_000)
 BETWEEN_BURSTS_MS: Final = (1_200_000, 3_600_000)
 FIRST_BURST_MS: Final = (120_000, 240_000)
@@ -47,26 +52,32 @@ MAX_LINES_A_SECOND: Final = 20_000
 
 
 class LogSettings(NamedTuple):
-    """The shape of a log. Times are in seconds of the log's own time."""
+    """The settings of a log.
+
+    Times are in seconds of the log's own time, unless the name ends in `_ms`.
+    """
 
     seed: int
     start_ms: int = catalogue.DEFAULT_START_MS
-    """Milliseconds since 1970, UTC, a whole minute."""
+    """Time of the log's first lines in ms since 1970, UTC. It must be a whole minute."""
     lines_a_second: float = 200.0
-    """The mean over a day. The day curve goes from 0.2 to 1.8 times that."""
+    """Mean over a day. In the course of a day the rate is between 0.2 and 1.8 times this mean."""
     window_s: int = 60
     gap_s: int = 300
-    """A longer pause ends a session."""
+    """A pause of more than this many seconds ends a session."""
     watermark_s: int = 120
-    """How late a line may be. Late lines are at most half as late, too late ones much more."""
+    """The most seconds by which a line may be late.
+
+    Late lines are late by at most half of this. Lines that are too late are late by much more.
+    """
     late_per_mille: int = 20
     too_late_per_mille: int = 5
-    """Of the sessions."""
+    """How many of 1,000 sessions are written too late."""
     has_bad_lines: bool = True
-    """Whether some lines are of no use to anybody, as in a real log."""
+    """Whether the log has some bad lines, as a real log has."""
 
     def problem(self) -> str:
-        """Return what is wrong with the settings and what to do, or an empty text."""
+        """Return what is wrong with the settings and how to correct it, or "" if they are right."""
         least_gap_s = 2 * LONGEST_THINK_MS // 1000 + self.watermark_s // 2
         if not 0.1 <= self.lines_a_second <= MAX_LINES_A_SECOND:
             return f"lines a second must be 0.1 to {MAX_LINES_A_SECOND:,}: choose one of these"
@@ -87,7 +98,7 @@ class LogSettings(NamedTuple):
 
 
 class Burst(NamedTuple):
-    """A part of the shop is broken from `start_ms` up to `end_ms`."""
+    """A time in which a part of the shop is broken: from `start_ms` up to `end_ms`."""
 
     prefix: str
     status: int
@@ -96,16 +107,16 @@ class Burst(NamedTuple):
 
 
 class LogGenerator:
-    """Makes blocks of lines and counts their truth. One block is about 70,000 lines."""
+    """Make blocks of lines, and count their statistics. One block has about 70,000 lines."""
 
     def __init__(self, settings: LogSettings) -> None:
-        """Raises ValueError, which says what to do, if the settings contradict each other."""
+        """Raises ValueError if the settings contradict each other. The message says what to do."""
         if settings.problem():
             raise ValueError(settings.problem())
         self.settings = settings
         self.text = LogText()
         self.bursts: list[Burst] = []
-        """All bursts that have begun, or are the next to begin."""
+        """All bursts that have begun, and the next one."""
         lines, sessions, chances = np.random.SeedSequence(settings.seed).spawn(3)
         self._line_bits = np.random.PCG64(lines)
         self._session_bits = np.random.PCG64(sessions)
@@ -119,13 +130,18 @@ class LogGenerator:
         self._operational = (
             settings.start_ms // DAY_MS * self._tables.a_day + self._tables.by_minute[minute]
         )
-        """Sessions since 1970 in units of 1 / UNIT. It grows evenly, the clock does not."""
+        """Sessions since 1970 in units of 1 / UNIT.
+
+        This number grows evenly with the sessions, but the log's clock does not.
+        """
         self._waiting: tuple[Int64s, ...] = tuple(np.empty(0, np.int64) for _ in range(4))
         self._add_burst(settings.start_ms, FIRST_BURST_MS)
 
     def next_block(self, max_lines: int | None = None) -> LogBlock:
-        """Return the next lines, at most `max_lines` of them, and count them in `truth`. The rest
-        of a block that is cut off is lost, so only the last block should be.
+        """Return the next lines, at most `max_lines` of them, and count them in `truth`.
+
+        The other lines of a block that is cut off are lost, so only the last block should be cut
+        off.
         """
         block = self._block()
         if max_lines is not None and len(block) > max_lines:
@@ -170,8 +186,10 @@ class LogGenerator:
         )
 
     def _lines_in_order(self) -> tuple[Int64s, ...]:
-        """Return arrival, time, session and whether it is an asset for the next lines, in the order
-        of arrival. Lines that arrive after sessions which are not made yet wait.
+        """Return the next lines in the order in which they are written, as four columns.
+
+        The columns are arrival, time, session, and whether the line is an asset. Lines that are
+        written after the start of a later session wait until that session is made.
         """
         while True:
             made = self._sessions_made()
@@ -184,7 +202,10 @@ class LogGenerator:
                 return tuple(column[order[:ready]] for column in columns)
 
     def _sessions_made(self) -> tuple[Int64s, Int64s, Int64s, Int64s, int]:
-        """Make the next sessions. Return the columns of their lines, and when the last begins."""
+        """Make the next sessions.
+
+        Return the columns of their lines, and when the last session begins.
+        """
         tables = self._tables
         number: Int64s = np.arange(
             self._sessions, self._sessions + SESSIONS_A_BLOCK, dtype=np.int64
@@ -231,7 +252,7 @@ class LogGenerator:
     def _break(
         self, time: Int64s, request: Int64s, chance: Int64s, status: Int64s, duration: Int64s
     ) -> None:
-        """Change `status` and `duration` of the requests that a burst breaks."""
+        """Change `status` and `duration` of the requests that fail because of a burst."""
         latest = int(time.max())
         while self.bursts[-1].start_ms <= latest:
             self._add_burst(self.bursts[-1].end_ms, BETWEEN_BURSTS_MS)
@@ -257,7 +278,7 @@ class LogGenerator:
 
 
 class _Tables:
-    """The tables of `catalogue` as arrays. An index below CHOICES is a random number."""
+    """The tables of `catalogue` as arrays. They are indexed by random numbers below CHOICES."""
 
     def __init__(self, settings: LogSettings) -> None:
         requests = catalogue.requests()
@@ -373,20 +394,23 @@ class _Tables:
             for prefix, _ in catalogue.BREAKS
         }
         self.too_late_ms = 2_000 * (settings.watermark_s + max(settings.gap_s, settings.window_s))
-        # A client comes again after as many sessions as begin in twice the time that one can last,
-        # so two sessions of one client never touch.
+        # The number of clients is so high that a client's next session begins after twice the
+        # longest time of a session. So two sessions of one client never touch.
         longest_s = LONGEST_SESSION_MS / 1000 + settings.gap_s
         at_once = 1.8 * settings.lines_a_second / MEAN_LINES_A_SESSION * longest_s
         self._clients = max(12, int(2 * at_once).bit_length())
 
     def client(self, session: Int64s) -> Int64s:
-        """Return the client of each session. Different numbers have different clients."""
+        """Return the client of each session.
+
+        Sessions at about the same time have different clients.
+        """
         number = session & ((1 << self._clients) - 1)
         client: Int64s = (number * 10_368_889 + 1_234_577) & 0xFFFFFF
         return client
 
     def clock_ms(self, operational: Int64s) -> Int64s:
-        """Return when the clock of the log shows that many sessions since 1970."""
+        """Turn a number of sessions since 1970 into a time of the log's clock, in ms since 1970."""
         day, rest = operational // self.a_day, operational % self.a_day
         minute = np.searchsorted(self.by_minute, rest, side="right") - 1
         begin = self.by_minute[minute]
@@ -396,13 +420,13 @@ class _Tables:
 
 
 def _lanes(bits: np.random.PCG64, length: int, lanes: int) -> Int64s:
-    """Return `lanes` arrays of `length` random numbers below CHOICES."""
+    """Return `lanes` arrays. Each has `length` random numbers below CHOICES."""
     raw = np.asarray(bits.random_raw(-(-lanes * length // 4)), dtype="<u8")
     return raw.view("<u2")[: lanes * length].reshape(lanes, length).astype(np.int64)
 
 
 def _hash(session: Int64s, salt: int) -> Int64s:
-    """Return a number below CHOICES that depends on the session and the salt alone."""
+    """Return a number below CHOICES that depends only on the session and the salt."""
     mixed = (session.astype(np.uint64) + np.uint64(salt << 40)) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)

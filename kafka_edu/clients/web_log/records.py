@@ -1,4 +1,4 @@
-"""A generated web log as records: a block of them, or one after the other without an end."""
+"""Turn the lines of a generated web log into records: one block, or an endless sequence."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -8,7 +8,10 @@ from kafka_edu.clients.web_log.generator import LogGenerator, LogSettings
 
 
 class LogRecord(NamedTuple):
-    """A line as a record. The first word of a line is its client, and keeps a session in order."""
+    """One line as a record.
+
+    The key is the line's first word, the client, so a session stays in order.
+    """
 
     value: bytes
     key: bytes | None
@@ -16,24 +19,27 @@ class LogRecord(NamedTuple):
 
 
 class LogLine(NamedTuple):
-    """A record of a log without bad lines, and its HTTP status."""
+    """One line of a log without bad lines, as a record with its HTTP status."""
 
     record: LogRecord
     status: int
 
 
 def records(block: LogBlock, lines: bytes) -> Iterator[LogRecord]:
-    """Yield a block line by line. The timestamp is when the line was written, not when the request
-    came: the difference is how late the line is.
+    """Yield the lines of a block as records.
+
+    The timestamp is the time at which the line was written. The line itself shows the time of the
+    request. The difference is the line's delay.
     """
     for value, arrival_ms in zip(lines.split(b"\n")[:-1], block.arrival_ms.tolist(), strict=True):
         yield LogRecord(value, value.partition(b" ")[0] or None, arrival_ms)
 
 
 def endless_lines(seed: int) -> Iterator[LogLine]:
-    """Yield the lines of a log without bad lines, which never ends.
+    """Yield the lines of a log without bad lines. The log never ends.
 
-    The first line costs about 0.2 s: 70,000 lines are made at once. The others cost 2 µs each.
+    The first line takes about 0.2 s, because 70,000 lines are made at once. Each of the others
+    takes 2 µs.
     """
     generator = LogGenerator(LogSettings(seed, has_bad_lines=False))
     while True:

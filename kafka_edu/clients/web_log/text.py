@@ -1,8 +1,9 @@
-"""Turn columns of numbers into lines of text, many at once.
+"""Turn columns of numbers into lines of text, many lines at once.
 
-Each field is looked up in a table of texts of equal width, padded by zero bytes. The rows of a
-matrix are then lines with holes. One pass removes all zero bytes, and the lines close up. This
-takes about 0.5 µs a line; Python's own formatting takes several.
+Each field is looked up in a table of texts of equal width, which are filled up with zero bytes. The
+texts of one line form a row of a matrix. Then all zero bytes are removed in one pass, and the rest
+is the text of the lines. This takes about 0.5 µs for each line. Python's own formatting takes
+several µs.
 """
 
 from collections.abc import Iterable
@@ -25,7 +26,10 @@ FOUR_DIGITS: Final = 10_000
 
 
 def padded(texts: Iterable[str]) -> Texts:
-    """Return a table of texts of equal width, with zero bytes at their ends."""
+    """Return a table of the texts.
+
+    Zero bytes are added at their ends, so that all have equal width.
+    """
     rows = [text.encode() for text in texts]
     width = max(map(len, rows))
     table: Texts = np.frombuffer(
@@ -35,7 +39,7 @@ def padded(texts: Iterable[str]) -> Texts:
 
 
 class LogText:
-    """The tables of texts, and the matrix of the last block, which the next one uses again."""
+    """The tables of texts, and a matrix that each block of lines uses again."""
 
     users: Final = USERS
 
@@ -53,8 +57,9 @@ class LogText:
         )
         self._request = padded(f' +0000] "{one.method} {one.path} HTTP/1.1" ' for one in requests)
         self._status = padded(f"{one} " for one in range(600))
-        # Two tables of four digits make a number: the upper one has no leading zeros. In the lower
-        # one the first half has none either, for numbers that fit there alone, and one row is "-".
+        # A number is written with two tables of four digits each. The upper table has no leading
+        # zeros. The lower table has two halves: one without leading zeros, for numbers below
+        # 10,000, and one with them. One row is "-".
         self._upper = padded(["", *(str(one) for one in range(1, FOUR_DIGITS))])
         self._lower = padded(
             [
@@ -92,7 +97,7 @@ class LogText:
         self._rows = np.zeros(0, self._line)
 
     def lines(self, block: "LogBlock") -> bytes:
-        """Return the lines of a block, each with its line break."""
+        """Return the lines of a block as bytes. Each line ends with a line break."""
         if self._rows.size < len(block):
             self._rows = np.zeros(len(block) * 5 // 4, self._line)
             self._rows["end"] = b"\n"
@@ -131,7 +136,7 @@ class LogText:
         return dates
 
     def _spoil(self, cells: Bytes, block: "LogBlock") -> None:
-        """Put a bad line in the place of each line of noise."""
+        """Replace the lines of the visitor NOISE with bad lines."""
         for index in np.flatnonzero(block.visitor == Visitor.NOISE):
             good = cells[index].tobytes().translate(None, b"\0")[:-1]
             chance = int(block.chance[index])

@@ -1,9 +1,9 @@
-"""The right answers for a web log, counted while `generator` makes it and not by reading lines.
+"""The true statistics of a web log. They are counted while `generator` makes the log.
 
-`late` and `too late` are facts of the order of the lines: a line is late if a line before it has a
-later time, and too late if that time is later by more than the watermark. A streaming job may drop
-lines that are too late. It must count all others, so `windows` has the lines that are not too late,
-and `windows_of_all` has every good line, which is what a batch job finds.
+Whether a line is late depends on the order of the lines. A line is `late` if a line before it has a
+later time. It is `too late` if that time is later by more than the watermark. A streaming job may
+drop lines that are too late, but it must count all others. So `windows` has the lines that are not
+too late. `windows_of_all` has every good line, as a batch job finds them.
 """
 
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 PERCENT: Final = 99
 HELD_LINES: Final = 500_000
-"""At least this many request times are held before windows that are complete are closed."""
+"""Complete windows are closed only when at least this many request times are in memory."""
 MAX_STATUS: Final = 600
 
 
 class WindowTruth(NamedTuple):
-    """One window: its lines, those with a status of 500 or more, and the exact p99."""
+    """One window: its lines, its errors (status of 500 or more), and its exact p99."""
 
     lines: int
     errors: int
     p99_us: int
-    """By nearest rank: the smallest request time that 99 % of the lines do not exceed."""
+    """99th percentile in µs: the smallest request time that 99 % of the lines do not exceed."""
 
     @property
     def error_rate(self) -> float:
-        """Return errors / lines."""
+        """Return errors / lines, a number from 0 to 1."""
         return self.errors / self.lines
 
 
 class Windows:
-    """Collects request times, and closes windows to which no line can come any more."""
+    """Collect request times by window. Close a window when no more lines can belong to it."""
 
     def __init__(self, window_s: int) -> None:
         self._window_s = window_s
@@ -50,9 +50,9 @@ class Windows:
         self._close_at = HELD_LINES
 
     def add(self, time_s: Int64s, status: Int64s, duration_us: Int64s, complete_s: int) -> None:
-        """Count lines. No line before `complete_s` comes after this call."""
+        """Count lines. After this call, no line with a time before `complete_s` will come."""
         self._window.append(time_s // self._window_s)
-        # The error is the lowest bit, so that one sort brings both along.
+        # The lowest bit of the value says whether the line is an error. So one sort orders both.
         self._value.append(duration_us << 1 | (status >= 500))
         self._held += time_s.size
         if self._held >= self._close_at:
@@ -68,11 +68,14 @@ class Windows:
 
     @property
     def held(self) -> int:
-        """Return how many request times are kept of windows that are not closed."""
+        """Return the number of request times in memory.
+
+        They belong to windows that are not closed.
+        """
         return self._held
 
     def result(self) -> dict[int, WindowTruth]:
-        """Return begin in seconds since 1970 → window, for all lines so far."""
+        """Return the start of each window (seconds since 1970) → window, for all lines so far."""
         open_ones = (
             _windows(np.concatenate(self._window), np.concatenate(self._value), self._window_s)
             if self._window
@@ -99,23 +102,26 @@ def _windows(window: Int64s, value: Int64s, window_s: int) -> dict[int, WindowTr
 
 
 def _counts(lengths: Int64s) -> dict[int, int]:
-    """Return length → how often it occurs, without length 0."""
+    """Return each length greater than 0 → the number of times it occurs."""
     counts = np.bincount(lengths[lengths > 0])
     return {int(one): int(counts[one]) for one in np.flatnonzero(counts)}
 
 
 class LogTruth:
-    """The answers for all lines so far. Counters are plain numbers, so they can be compared."""
+    """The statistics of all lines so far.
+
+    The counts are plain Python numbers and can be compared.
+    """
 
     def __init__(self, window_s: int, watermark_s: int, longest_delay_s: int) -> None:
-        """No line is written more than `longest_delay_s` after its time."""
+        """`longest_delay_s`: no line is written more than this many seconds after its time."""
         self._longest_delay_s = longest_delay_s
         self.window_s = window_s
         self.watermark_s = watermark_s
         self.lines = 0
         self.bad = 0
         self.late = 0
-        """Good lines that came after a line with a later time, but within the watermark."""
+        """Number of late good lines: after a line with a later time, but within the watermark."""
         self.too_late = 0
         self.bytes_sent = 0
         self._requests = catalogue.requests()
@@ -129,10 +135,10 @@ class LogTruth:
         self._windows_of_all = Windows(window_s)
         self._too_late: dict[int, int] = {}
         self.latest_s = 0
-        """The latest time of a good line."""
+        """The latest time of a good line so far, in seconds since 1970."""
 
     def add(self, block: "LogBlock") -> None:
-        """Count the lines of a block."""
+        """Add the lines of a block to all counts."""
         is_bad = block.visitor == Visitor.NOISE
         self.lines += len(block)
         self.bad += int(is_bad.sum())
@@ -180,17 +186,17 @@ class LogTruth:
 
     @property
     def good(self) -> int:
-        """Return the lines that are not bad."""
+        """Return the number of lines that are not bad."""
         return self.lines - self.bad
 
     @property
     def by_status(self) -> dict[int, int]:
-        """Return status → good lines."""
+        """Return status → number of good lines."""
         return {int(one): int(self._status[one]) for one in np.flatnonzero(self._status)}
 
     @property
     def by_reason(self) -> dict[str, int]:
-        """Return reason for quarantine → bad lines."""
+        """Return reason for quarantine → number of bad lines."""
         counts: dict[str, int] = {}
         for (reason, _), lines in zip(bad_lines.MAKERS, self._bad, strict=True):
             counts[reason.value] = counts.get(reason.value, 0) + int(lines)
@@ -198,14 +204,14 @@ class LogTruth:
 
     @property
     def by_visitor(self) -> dict[str, int]:
-        """Return person, crawler or scanner → good lines."""
+        """Return kind of visitor (person, crawler or scanner) → number of good lines."""
         return {
             one.name.lower(): int(self._visitor[one]) for one in Visitor if one != Visitor.NOISE
         }
 
     @property
     def by_path(self) -> dict[str, int]:
-        """Return path → good lines, the most frequent path first, then by name."""
+        """Return path → number of good lines. The most frequent path is first."""
         counts: dict[str, int] = {}
         for request, lines in zip(self._requests, self._request, strict=True):
             if lines:
@@ -214,45 +220,48 @@ class LogTruth:
 
     @property
     def sessions(self) -> int:
-        """Return the sessions of which at least one good line was written."""
+        """Return the number of sessions that have at least one good line."""
         return int((self._lines_of > 0).sum())
 
     @property
     def sessions_on_time(self) -> int:
-        """Return the sessions of which at least one line is not too late."""
+        """Return the number of sessions that have at least one line that is not too late."""
         return int((self._lines_of > self._dropped_of).sum())
 
     @property
     def lines_by_session(self) -> dict[int, int]:
-        """Return length in lines → sessions of that length."""
+        """Return number of lines in a session → number of such sessions."""
         return _counts(self._lines_of)
 
     @property
     def lines_by_session_on_time(self) -> dict[int, int]:
-        """Return length in lines that are not too late → sessions of that length."""
+        """Return number of lines that are not too late → sessions with as many such lines."""
         return _counts(self._lines_of - self._dropped_of)
 
     @property
     def windows(self) -> dict[int, WindowTruth]:
-        """Return begin in seconds since 1970 → window, without the lines that are too late."""
+        """Return start in seconds since 1970 → window. Lines that are too late are left out."""
         return self._windows.result()
 
     @property
     def windows_of_all(self) -> dict[int, WindowTruth]:
-        """Return begin in seconds since 1970 → window, with every good line."""
+        """Return start in seconds since 1970 → window. Every good line is counted."""
         return self._windows_of_all.result()
 
     def windows_held(self) -> int:
-        """Return how many request times are kept, which is what bounds the memory of a long log."""
+        """Return the number of request times in memory.
+
+        It limits how much memory a long log needs.
+        """
         return self._windows.held + self._windows_of_all.held
 
     @property
     def too_late_by_window(self) -> dict[int, int]:
-        """Return begin in seconds since 1970 → lines that came too late for the window."""
+        """Return start of a window in seconds since 1970 → number of lines that came too late."""
         return dict(sorted(self._too_late.items()))
 
     def as_json(self, top: int = 20) -> dict[str, object]:
-        """Return everything as a JSON document, with the `top` most frequent paths."""
+        """Return all statistics as a JSON document. It has the `top` most frequent paths."""
         return {
             "lines": self.lines,
             "good": self.good,
