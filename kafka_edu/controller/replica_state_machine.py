@@ -15,7 +15,7 @@
 - DeletionIneligible: its broker could not delete it, or is dead. The deletion of the whole topic
   waits for it.
 
-Next hop: zk_replica_state_machine, which removes replicas from ISRs in ZooKeeper.
+Next: `ZkReplicaStateMachine.handle_state_changes` (zk_replica_state_machine.py).
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class ReplicaState(StrEnum):
     NON_EXISTENT = "NonExistentReplica"
 
 
-#: State → the states from which it may be entered. Any other transition is refused.
+#: New state → the old states from which a replica may enter it. Any other transition is refused.
 VALID_PREVIOUS_STATES: Final[Mapping[ReplicaState, frozenset[ReplicaState]]] = {
     ReplicaState.NEW: frozenset({ReplicaState.NON_EXISTENT}),
     ReplicaState.ONLINE: frozenset(
@@ -62,5 +62,5 @@ VALID_PREVIOUS_STATES: Final[Mapping[ReplicaState, frozenset[ReplicaState]]] = {
 
 
 def may_become(before: ReplicaState, after: ReplicaState) -> bool:
-    """Return whether the table has this transition."""
+    """Return whether VALID_PREVIOUS_STATES allows a replica to go from `before` to `after`."""
     return before in VALID_PREVIOUS_STATES[after]
