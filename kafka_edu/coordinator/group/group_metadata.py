@@ -93,8 +93,7 @@ class GroupMetadata:
         self.pending_sync_members: dict[str, None] = {}
         """The members of the new generation that have not sent SyncGroup yet."""
         self.new_member_added = False
-        """Whether a member joined during the group's first rebalance, so that it may wait longer.
-        """
+        """Whether a member joined during the first rebalance, so that it may wait longer."""
         self.subscribed_topics: frozenset[str] | None = None
         """The topics to which at least one member of a consumer group subscribes.
 

@@ -232,7 +232,7 @@ class GroupMetadataManager:
         producer_epoch: int = NO_PRODUCER_EPOCH,
         base_sequence: int = NO_SEQUENCE,
     ) -> None:
-        """Append (key, value) pairs as one batch; with a producer id, as part of its transaction.
+        """Append (key, value) pairs as one batch; with a producer id, in its transaction.
 
         `respond` is called with the error and the batch's base offset, now or later.
         """
@@ -390,8 +390,7 @@ class GroupMetadataManager:
                 )
 
     def cleanup_expired(self, groups: Iterable[GroupMetadata]) -> int:
-        """Remove expired offsets of these groups, and return the number of removed ones.
-        O(offsets).
+        """Remove expired offsets of these groups, and return how many were removed. O(offsets).
 
         Every offsets.retention.check.interval.ms, PartitionLoader calls this method for all groups,
         100 at a time.

@@ -153,8 +153,7 @@ class MemberMetadata:
         raise ValueError(f"{self.member_id} does not support {protocol_name}")
 
     def vote(self, candidates: Collection[str]) -> str:
-        """Return the assignor that the member prefers among `candidates`, which all members
-        support.
+        """Return the assignor that the member prefers among `candidates`.
 
         Raises ValueError if the member supports none of them.
         """
