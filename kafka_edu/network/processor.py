@@ -290,7 +290,7 @@ class Processor:
             channel.wire.send(all_parts)
 
     def fail(self, channel: KafkaChannel, doing: str, error: Exception) -> None:
-        """Close a connection after an unexpected exception in its service, and log the exception.
+        """Close a connection after an unexpected exception, and log the exception.
 
         All other connections go on. This is one of the places where the broker survives a bug of
         its own (docs/answers.md).

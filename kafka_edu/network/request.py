@@ -105,7 +105,7 @@ class Request:
         self.response_ns = 0
         self.response_sent_from_ns = 0
         self.throttle_ns = 0
-        """The time in ns for which a quota keeps the connection muted after the response (KIP-219).
+        """The time in ns for which a quota mutes the connection after the response (KIP-219).
 
         It is always 0, because this broker has no quotas yet.
         """
