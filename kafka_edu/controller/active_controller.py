@@ -64,7 +64,7 @@ class ControllerConfig(NamedTuple):
     inter_broker_listener_name: str
     """The name of the listener that brokers use among each other (inter.broker.listener.name)."""
     control_plane_listener_name: str | None
-    """The name of the controller's own listener, if it has one (control.plane.listener.name)."""
+    """The listener only for the controller's requests, if any (control.plane.listener.name)."""
     unclean_leader_election_enable: bool
     """Whether a replica outside the ISR may lead (unclean.leader.election.enable).
 
@@ -73,7 +73,7 @@ class ControllerConfig(NamedTuple):
     delete_topic_enable: bool
     """Whether topics can be deleted (delete.topic.enable)."""
     auto_leader_rebalance_enable: bool
-    """Whether preferred replicas get leadership back by timer (auto.leader.rebalance.enable)."""
+    """Whether a timer returns leadership to preferred replicas (auto.leader.rebalance.enable)."""
     leader_imbalance_check_interval_seconds: int
     """Seconds between two rebalances (leader.imbalance.check.interval.seconds)."""
     leader_imbalance_per_broker_percentage: int
@@ -453,7 +453,7 @@ class ActiveController:
     async def _on_new_partition_creation(self, partitions: list[TopicPartition]) -> None:
         """Take new partitions from NonExistent over New to Online.
 
-        Partitions and replicas change state by turns, because a replica can become New only before
+        Partitions and replicas change state in turn, because a replica can become New only before
         its partition has a leader.
         """
         reason = "the partition is new"
@@ -547,7 +547,7 @@ class ActiveController:
     async def preferred_replica_election(self) -> None:
         """Hold the elections that /admin/preferred_replica_election requests, if it exists.
 
-        Then delete the znode. It is watched for the next request.
+        Then delete the znode. It is watched, so that the next request is noticed.
         """
         ordered = await self._zk.get_preferred_replica_election(watch=True)
         if ordered is not None:
@@ -627,14 +627,14 @@ class ActiveController:
     async def unclean_leader_election_enable(self, topic: str | None = None) -> None:
         """Elect leaders after unclean.leader.election.enable was set to true (spec L2).
 
-        With `topic`, only for that topic; without, for every topic.
+        With `topic`, only for the partitions of that topic; without it, for all partitions.
         """
         await self._partition_machine.trigger_online_partition_state_change(
             "unclean election is now allowed", topic
         )
 
     def set_unclean_by_default(self, enabled: bool) -> None:
-        """Set whether topics that do not set the key themselves allow unclean elections."""
+        """Set whether a topic without its own setting allows unclean elections."""
         self._unclean_by_default = enabled
 
     def snapshot(self) -> Iterator[Event]:

@@ -2,7 +2,8 @@
 
 Usually there is no candidate, and `KafkaController` decides by itself. In lab 05-1 a learner's code
 is the candidate. `Candidate.next` gets the latest result and returns the next operation.
-`KafkaController` performs that operation and passes the result to the next call:
+`KafkaController` performs that operation and passes the result to the next call. (`mine` tells
+whether this broker's session has created the znode.)
 
     ("look",)                → watch and read /controller        → ("office", id or None, mine)
     ("read_epoch",)          → read /controller_epoch            → ("epoch", epoch, version)
@@ -43,7 +44,7 @@ class Candidate(Protocol):
         """
 
     def endless(self) -> None:
-        """React to MOST_STEPS operations after one event: this candidate is used no more."""
+        """React when one event led to MOST_STEPS operations: this candidate is used no more."""
 
 
 def candidate_of(broker_id: int) -> Candidate | None:

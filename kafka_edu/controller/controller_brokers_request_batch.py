@@ -128,7 +128,7 @@ class ControllerBrokersRequestBatch:
         state: LeaderIsrAndControllerEpoch,
         is_new: bool,
     ) -> None:
-        """Add a partition's new state for the replicas on `broker_ids`, and for all as metadata."""
+        """Add a partition's state for the replicas on `broker_ids`; as metadata for all brokers."""
         assignment = self._context.partition_full_replica_assignment(tp)
         for broker_id in broker_ids:
             if broker_id < 0:
@@ -303,8 +303,8 @@ class ControllerBrokersRequestBatch:
     ) -> None:
         """Send one StopReplica request; below version 3, send up to two.
 
-        From version 3 on, each partition has its own delete flag. Before, a request had one flag
-        for all its partitions, so the partitions to delete need a request of their own.
+        From version 3 on, each partition has its own delete flag. In earlier versions a request had
+        one flag for all its partitions, so the partitions to delete need a request of their own.
         """
         if self._stop_replica_version >= 3:
             request = StopReplicaRequest(

@@ -218,11 +218,14 @@ class KafkaController:
         return tuple(map(str, self._broker.end_points))
 
     def is_topic_queued_for_deletion(self, topic: str) -> bool:
-        """Return whether the topic is being deleted; always False if not the active controller."""
+        """Return whether the topic is being deleted.
+
+        Only the active controller knows; the result on other brokers is False.
+        """
         return self._term is not None and self._term.context.is_topic_queued_up_for_deletion(topic)
 
     async def startup(self) -> None:
-        """Start the event task with the election as its first event; do not wait for it."""
+        """Start the event task; return before its first event, the election, is processed."""
         self._events.start()
         self._events.put(Startup())
 
@@ -276,7 +279,7 @@ class KafkaController:
             self._events.put(RegisterBrokerAndReelect())
 
     async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
-        """Move leadership away from a broker that will stop; return the partitions it leads still.
+        """Move leaderships off a stopping broker; return the partitions that it still leads.
 
         A `broker_epoch` of -1 is not checked. Raises KafkaException: STALE_CONTROLLER_EPOCH if this
         broker is not the controller, STALE_BROKER_EPOCH if the epoch is old, and

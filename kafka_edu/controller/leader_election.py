@@ -10,7 +10,7 @@ ISR changes.
         → OfflinePartition elects 2: the first of AR that is alive and in sync
     AR [1, 2, 0]   ISR [1]         live {0, 2}
         → elects nobody. With unclean.leader.election.enable=true it elects 2, and the records
-      that only 1 had are lost
+          that only 1 had are lost
 
 Each strategy is O(replicas). `explain` describes the reason of a decision in words, for the trace
 and for error messages.

@@ -106,9 +106,10 @@ class PartitionReassignments:
     # The beginning of reassignments, and their continuation after an interruption.
 
     async def resume(self) -> None:
-        """Continue the reassignments that the topics' znodes contain, and begin those ordered.
+        """Continue the running reassignments; begin those in /admin/reassign_partitions.
 
-        A new controller calls this method. The ordered ones are in /admin/reassign_partitions.
+        A new controller calls this method at its election. The running ones are in the topics'
+        znodes.
         """
         await self._reassign(self._running(), "controller")
         await self.order()
@@ -174,7 +175,7 @@ class PartitionReassignments:
     async def isr_changed(self, partitions: Iterable[TopicPartition] = ()) -> None:
         """Complete each reassignment whose whole target is in the ISR now.
 
-        Looked at are `partitions` and those that were noted with `note_isr_change`.
+        It checks `partitions`, and the partitions that were noted with `note_isr_change`.
         """
         changed = dict.fromkeys([*self._isr_changes, *partitions])
         self._isr_changes.clear()

@@ -5,12 +5,12 @@
     NonExistent → New → Online ⇄ Offline
     Offline → DeletionStarted → DeletionSuccessful → NonExistent
                      └→ DeletionIneligible → Offline (the deletion is tried again)
-                                           → Online (its broker came back and the topic lives)
+                                           → Online (its broker came back; the topic stays)
 
 - New: it was just assigned, and may only become a follower.
 - Online: it takes part, as leader or follower.
 - Offline: its broker has died or its disk has failed. It is removed from the ISR.
-- DeletionStarted: its broker has received the request to delete it.
+- DeletionStarted: the request to delete it is sent to its broker.
 - DeletionSuccessful: its broker has deleted it.
 - DeletionIneligible: its broker could not delete it, or is dead. The deletion of the whole topic
   waits for it.

@@ -10,7 +10,7 @@
     ("ask",)         → send ControlledShutdown             → ("answer", error, remaining) or
                                                              ("failed",)
     ("wait", ms)     → wait                                → ("waited",)
-    ("stop", done)   → stop; `done` says whether the controller has let it go
+    ("stop", done)   → stop; `done` says whether all leaderships have moved
 
 `remaining` are the names of the partitions that the broker still leads, such as "web-0". The first
 call gets ("begin",).

@@ -42,7 +42,8 @@ def partition_for(key: str, partitions: int) -> int:
 def java_hash(text: str) -> int:
     """Return the hash of `text` that Java's String.hashCode computes. O(length).
 
-    For each UTF-16 unit, h becomes 31 h + unit, as a signed 32-bit integer.
+    The hash h begins at 0. For each UTF-16 unit, h becomes 31 · h + unit, as a signed 32-bit
+    integer.
     """
     code = 0
     units = text.encode("utf-16-be", "surrogatepass")

@@ -19,7 +19,7 @@ PIECE_BYTES: Final = 32 * 1024
 """The maximum number of bytes processed before other tasks run.
 
 32 KiB are about 300 committed offsets, at 12 µs of one core each. offsets.load.buffer.size and
-transaction.state.log.load.buffer.size may lower the number further.
+transaction.state.log.load.buffer.size may lower the number.
 """
 
 ApplyBatch = Callable[[BatchHeader, memoryview], None]

@@ -43,9 +43,10 @@ class DelayedHeartbeat(DelayedOperation):
     and starts the next one. If the session time-out expires first, the member is removed from the
     group.
 
-    A pending member (`is_pending`, KIP-394) has an id and must send JoinGroup with that id in the
-    same time. The operation waits under the member's key in the purgatory "Heartbeat". Ten thousand
-    members need ten thousand timer tasks. Each heartbeat cancels one task and adds one, in O(1).
+    A pending member (`is_pending`, KIP-394) has an id, and must send JoinGroup with that id within
+    its session time-out. The operation waits under the member's key in the purgatory "Heartbeat".
+    Ten thousand members need ten thousand timer tasks. Each heartbeat cancels one task and adds
+    one, in O(1).
     """
 
     __slots__ = ("_group", "_is_pending", "_member_id", "_rebalancer")

@@ -190,7 +190,7 @@ class GroupCoordinator:
             self._rebalancer.check_join(group)
 
     def _has_room(self, group: GroupMetadata, member_id: str) -> bool:
-        """Return whether the member may be in the group by group.max.size (KIP-389).
+        """Return whether group.max.size leaves a place for the member (KIP-389).
 
         Existing members may stay. But during PreparingRebalance, the members that join first get
         the places.

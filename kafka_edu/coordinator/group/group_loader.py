@@ -1,9 +1,9 @@
 """Reads groups from the records of one partition of `__consumer_offsets`, batch by batch.
 
 (Kafka: doLoadGroupsAndOffsets in GroupMetadataManager.scala.) The last value of a key is the valid
-one, and a tombstone removes the key. Offsets of a transaction become valid at its commit marker,
-but their age is the position at which they were appended. At an abort marker they are dropped. If
-the transaction is still open at the end of the log, its offsets stay pending.
+one, and a tombstone removes the key. Offsets of a transaction become valid at its commit marker; at
+an abort marker they are dropped. Of two commits for the same partition, the one that was appended
+later wins. If the transaction is still open at the end of the log, its offsets stay pending.
 """
 
 from collections.abc import Iterator

@@ -63,7 +63,7 @@ from kafka_edu.zk.zk_data import random_uuid
 CONSUMER_PROTOCOL_TYPE: Final = "consumer"
 NO_MEMBER_ID: Final = ""
 MAX_TOLD_ASSIGNMENT_BYTES: Final = 16 * 1024
-"""The maximum bytes of all assignments together for which GroupAssigned lists partitions."""
+"""GroupAssigned lists partitions only if all assignments together have at most these bytes."""
 MAX_TOLD_OFFSETS: Final = 1000
 
 
@@ -93,7 +93,7 @@ class GroupMetadata:
         self.pending_sync_members: dict[str, None] = {}
         """The members of the new generation that have not sent SyncGroup yet."""
         self.new_member_added = False
-        """Whether a member joined during the first rebalance, so that it may wait longer."""
+        """Whether a member joined during the first rebalance, which then waits longer."""
         self.subscribed_topics: frozenset[str] | None = None
         """The topics to which at least one member of a consumer group subscribes.
 
@@ -480,7 +480,7 @@ class GroupMetadata:
         )
 
     def forget_assignments(self) -> None:
-        """Clear all assignments, because the rebalance that made them is broken off."""
+        """Clear all members' assignments, because this rebalance will not be completed."""
         for member in self.members.values():
             member.assignment = b""
 
@@ -505,7 +505,10 @@ class GroupMetadata:
         return []
 
     def description(self, partition: int) -> GroupDescription:
-        """Return the group's state, without the single members' data, as a value for events."""
+        """Return a summary of the group as a value for events.
+
+        `partition` is the group's partition of `__consumer_offsets`.
+        """
         members = tuple(
             (m.member_id, m.group_instance_id or "", m.client_id, m.client_host)
             for m in self.members.values()

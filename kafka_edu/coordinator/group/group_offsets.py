@@ -5,7 +5,7 @@ before it is appended to the log. It becomes *valid* when the log has it. So an 
 reads back is never lost later. Between the two steps the commit is pending. A pending offset does
 not expire, and its group is not removed.
 
-    prepare → append → appended: counts, unless a later one in the log already counts
+    prepare → append → appended: valid, unless a later one in the log is valid already
                      → failed: dropped
 
 A commit within a transaction is prepared and appended in the same way. Then it waits for the end of

@@ -121,7 +121,7 @@ class MemberMetadata:
 
     @property
     def name(self) -> str:
-        """The name for people to read: the member id, after the instance id if there is one."""
+        """The name for people to read: the member id, or `<instance id> (<member id>)`."""
         return (
             self.member_id
             if self.group_instance_id is None

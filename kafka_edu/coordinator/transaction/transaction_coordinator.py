@@ -6,9 +6,9 @@
                         of an earlier producer with the same transactional id.
     AddPartitions       Note the partitions that the transaction will write. They are in the log
                         before their first record, so that an abort finds all of them.
-    AddOffsets          The same for the group's partition of `__consumer_offsets`.
-    EndTxn              Write PrepareCommit or PrepareAbort into the log: the point of no return.
-                        Then write the markers, and the last record.
+    AddOffsets          Note the group's partition of `__consumer_offsets` in the same way.
+    EndTxn              Write the decision, PrepareCommit or PrepareAbort, into the log.
+                        Then write the markers, and the final state.
 
 A request must name the producer id that belongs to the transactional id. Otherwise it gets
 INVALID_PRODUCER_ID_MAPPING. It must have the current epoch. Otherwise it gets PRODUCER_FENCED
@@ -319,7 +319,7 @@ class TransactionCoordinator:
         commit: bool,
         from_client: bool,
     ) -> TxnTransitMetadata | None:
-        """Return the state to write to the log; None if the transaction has already ended so.
+        """Return the state to write to the log; None if the transaction already ended like this.
 
         Raises KafkaException with the error for the client.
         """

@@ -118,7 +118,7 @@ class TransactionMarkerChannelManager:
         """Create the manager without any decided transactions.
 
         The function `exists` returns whether ZooKeeper has a partition, and True if that is unknown
-        now. The metadata cache cannot replace it. A broker that has just started may lead and
+        now. The metadata cache cannot be used for this. A broker that has just started may lead and
         coordinate before its cache has all partitions.
         """
         self._broker_id = broker_id

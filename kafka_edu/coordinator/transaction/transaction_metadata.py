@@ -16,8 +16,8 @@ Epoch 32767 is reserved for fencing.
 A producer may retry an initialisation whose response was lost, or continue after an error. Then its
 request names the producer id and the epoch that it has (KIP-360):
 
-    the current epoch    it continues: the epoch is raised, and the old one becomes the last one
-    the last epoch       a retry: it gets the current epoch again
+    the current epoch    it continues, and its epoch is raised
+    the epoch before     it retries, and gets the current epoch again
     any other epoch      another process has initialised since then: PRODUCER_FENCED
 """
 
