@@ -160,7 +160,7 @@ class KafkaChannel:
     def more_memory(self) -> None:
         """Read on in the request that could not begin.
 
-        It is called when there is memory again, or when the request before it is answered.
+        Called when there is memory again, or when the connection's previous request is answered.
         """
         held, self._receiver.held = self._receiver.held, None
         if held is None:

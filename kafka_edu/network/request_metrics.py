@@ -3,10 +3,10 @@
 (Kafka: RequestMetrics in RequestChannel.scala; spec N2.) The time is split into six parts. The
 parts without the throttle add up to the total:
 
-    request queue    from the whole request at the processor until a handler takes it
+    request queue    from the processor's receipt of the whole request until a handler takes it
     local            in the handler: the leader's own work
     remote           in a purgatory: waiting for followers, for records, for members of a group
-    throttle         the connection stays muted for it after the response (KIP-219)
+    throttle         how long the connection stays muted after the response (KIP-219)
     response queue   from the response until the processor sends it
     response send    until the kernel has the last byte
 

@@ -55,7 +55,7 @@ class NetworkConfig(NamedTuple):
     queued_max_request_bytes: int
     """The bound on the bytes of queued requests; -1: no bound (queued.max.request.bytes)."""
     max_pipelined_requests: int
-    """The maximum of a connection's requests in progress (edu.max.pipelined.requests)."""
+    """The maximum number of a connection's requests in progress (edu.max.pipelined.requests)."""
 
 
 class SocketServer:

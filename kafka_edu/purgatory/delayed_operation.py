@@ -132,12 +132,12 @@ class DelayedOperation(TimerTask):
         return False
 
     def tell_cause(self, key: Hashable | None, level: Level) -> int:
-        """Emit the events that complete the operation now; return the last one's number, or 0.
+        """Emit the event that caused this completion, for example a move of the high watermark.
 
-        These are events that the trace leaves out at level `state`. `key` is the key whose event
-        completes the operation; None if it is completed at once. `level` is the level of the
-        completion's event. Only at STATE the events are emitted again, for sinks that have not got
-        them. Not called for a time-out.
+        Returns the number of that event, or 0. Such events are not always in the trace, so they are
+        emitted when an operation depends on them. `key` is the key whose event completes the
+        operation; None if it is completed at once. `level` is the trace level of the completion.
+        Not called for a time-out.
         """
         return 0
 

@@ -31,7 +31,7 @@ from kafka_edu.trace.events.purgatory import (
 from kafka_edu.trace.tracer import Tracer
 
 PURGE_INTERVAL: Final = 1000
-"""The number of completed operations in the lists after which the lists are purged.
+"""If the lists have more completed operations than this number, all lists are purged.
 
 (Kafka: producer.purgatory.purge.interval.requests, fetch.purgatory.purge.interval.requests.)
 """
@@ -40,10 +40,10 @@ OPERATIONS_TOLD: Final = 50
 """The maximum number of waiting operations that gauges and snapshots list."""
 
 LOOKED_FOR_MS: Final = 1000
-"""The time in ms after a gauge was read for which causes are counted in detail."""
+"""Causes are counted in detail for this time, in ms, after the gauges were last read."""
 
 LONGEST_WAIT_MS: Final = (1 << 22) - 1
-"""The longest wait that is counted, in ms (over an hour); longer waits count as this one."""
+"""The longest wait that is recorded, in ms (over an hour); longer waits count as this long."""
 
 CAUSES_COUNTED: Final = 50
 """The maximum number of different causes that are counted; the rest is `other causes`."""
@@ -351,7 +351,7 @@ class DelayedOperationPurgatory(Generic[Operation]):
     def _drop_completed(self, key: Hashable) -> int:
         """Remove the completed operations from the list of `key`; return their number.
 
-        If the list is empty then, it is removed too.
+        If the list becomes empty, the list itself is removed.
         """
         watchers = self._watchers.get(key)
         if watchers is None:

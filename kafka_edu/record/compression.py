@@ -234,7 +234,8 @@ def _zstd_unpack(data: bytes, limit: int) -> bytes:
 def _with_v0_checksum(frame: bytes) -> bytes:
     """Return the frame with the descriptor checksum of message format v0.
 
-    It covers the magic number and the descriptor. In the lz4 format it covers only the descriptor.
+    This checksum covers the magic number and the descriptor. In the lz4 format it covers only the
+    descriptor.
     """
     end = 6 + (8 if frame[4] & 0x08 else 0)
     return frame[:end] + bytes(((xxh32_short(frame[:end]) >> 8) & 0xFF,)) + frame[end + 1 :]

@@ -49,7 +49,7 @@ def build_records(
     *,
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
 ) -> bytes:
-    """Return at least one record as an entry in format `magic`. O(bytes).
+    """Return `records`, at least one, as bytes in message format `magic`. O(bytes).
 
     Older formats have no record headers, and v0 has no timestamps.
     """

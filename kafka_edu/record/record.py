@@ -1,8 +1,8 @@
 """Encode and decode the records of a v2 batch, and the varints in them.
 
 (Kafka: DefaultRecord.java, ByteUtils.java; book §6.1.) A record stores its timestamp and its offset
-as differences from the batch's first ones. These deltas and the lengths are zigzag varints, and
-most of them take one byte:
+as differences from the batch's base timestamp and base offset. These deltas and the lengths are
+zigzag varints, and most of them take one byte:
 
     length varint | attributes int8 | timestamp delta varlong | offset delta varint
     | key length varint, key | value length varint, value

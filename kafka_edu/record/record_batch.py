@@ -47,7 +47,10 @@ CRC_OFFSET: Final = 17
 ATTRIBUTES_OFFSET: Final = 21
 MAGIC_V2: Final = 2
 MIN_LEGACY_BYTES: Final = 14
-"""The length in bytes of the shortest message: v0 with a null key and a null value."""
+"""The smallest possible value of an entry's size field, in bytes.
+
+A v0 message with a null key and a null value has it.
+"""
 MIN_ENTRY_BYTES: Final = LOG_OVERHEAD + MIN_LEGACY_BYTES
 
 NO_PRODUCER_ID: Final = -1

@@ -1,4 +1,4 @@
-"""The timer: it joins the wheels and the queue of buckets, and emits the events about them.
+"""The timer: it uses the wheels and the queue of buckets, and emits the events about them.
 
 (Kafka: SystemTimer in Timer.scala.)
 """
@@ -29,7 +29,7 @@ from kafka_edu.trace.events.timer import (
 from kafka_edu.trace.tracer import Tracer
 
 TASKS_TOLD: Final = 8
-"""The maximum number of tasks that a gauge lists of the next bucket."""
+"""The maximum number of the next bucket's tasks that a gauge lists."""
 
 
 class SystemTimer:

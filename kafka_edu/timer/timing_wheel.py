@@ -1,4 +1,7 @@
-"""The hierarchical timing wheel (Kafka: TimingWheel.scala; book §6.2, 002 §3.4.4; 层级时间轮)."""
+"""The hierarchical timing wheel: wheels of buckets, each with a longer tick than the one below.
+
+(Kafka: TimingWheel.scala; book §6.2, 002 §3.4.4; 层级时间轮.)
+"""
 
 from __future__ import annotations
 
