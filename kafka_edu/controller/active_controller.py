@@ -411,7 +411,7 @@ class ActiveController:
     # Topics and partitions.
 
     async def topic_change(self) -> None:
-        """Compare the topics in ZooKeeper with the known ones; forget and create topics."""
+        """Add the topics that are new in ZooKeeper, and forget the topics that are gone from it."""
         context = self.context
         current = await self._zk.get_all_topics_in_cluster(watch=True)
         for topic in sorted(set(context.all_topics) - set(current)):
@@ -545,7 +545,7 @@ class ActiveController:
     # Elections on request.
 
     async def preferred_replica_election(self) -> None:
-        """Hold the elections that /admin/preferred_replica_election requests, if it exists.
+        """Hold the elections listed in /admin/preferred_replica_election, if that znode exists.
 
         Then delete the znode. It is watched, so that the next request is noticed.
         """

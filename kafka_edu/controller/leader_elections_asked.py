@@ -122,7 +122,7 @@ def _is_needed(context: ControllerContext, tp: TopicPartition, election_type: El
 
 
 class LeaderImbalance(NamedTuple):
-    """How many partitions with their preferred replica on one broker are led by other brokers.
+    """How many partitions a broker should lead by preference, and how many others lead instead.
 
     `preferred` counts the partitions whose preferred replica is on the broker, and `elsewhere`
     those of them that other brokers lead.

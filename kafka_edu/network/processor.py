@@ -7,7 +7,7 @@ between the parts. So the structure is Kafka's, but the processors do not run in
 
 A new connection comes from the Acceptor. A request comes from the wire: SocketWire passes bytes to
 KafkaChannel, FrameReceiver cuts them into frames, and the channel calls `on_frame`. Next, for a
-request: `RequestChannel.send_request` (request_channel.py); for a response: the wire.
+request: `RequestChannel.try_send_request` (request_channel.py); for a response: the wire.
 """
 
 import asyncio

@@ -81,7 +81,7 @@ class RequestChannel:
             raise
 
     def _promise(self) -> None:
-        """Promise free places to the waiting callers, in the order in which they called."""
+        """Promise free places in the queue to waiting callers, in the order of their calls."""
         while self._putters and len(self._queue) + self._promised < self.capacity:
             putter = self._putters.popleft()
             if not putter.done():

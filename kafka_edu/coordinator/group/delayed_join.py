@@ -42,7 +42,7 @@ class SyncKey(NamedTuple):
 
 
 class Rebalancing(Protocol):
-    """The part of GroupRebalancer that is called when one of these waits is over."""
+    """The part of GroupRebalancer that is called when a DelayedJoin or DelayedSync has ended."""
 
     def on_complete_join(self, group: GroupMetadata) -> None: ...
 

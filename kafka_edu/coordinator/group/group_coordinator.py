@@ -148,7 +148,7 @@ class GroupCoordinator:
         require_known_member_id: bool,
         respond: JoinCallback,
     ) -> None:
-        """Handle JoinGroup, with which a client becomes a member of the next generation.
+        """Handle JoinGroup: its sender wants to be a member of the next generation.
 
         With `require_known_member_id`, a new member first gets its id in an error response, and
         then joins again with this id (KIP-394).

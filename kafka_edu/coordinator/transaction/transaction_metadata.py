@@ -258,9 +258,9 @@ class TransactionMetadata:
         )
 
     def complete_transition_to(self, transit: TxnTransitMetadata) -> None:
-        """Make a prepared state, which is now in the log, the current state.
+        """Set the current state to the prepared state `transit`, which is now in the log.
 
-        Raises IllegalTransition if it does not follow from the current state.
+        Raises IllegalTransition if `transit` does not follow from the current state.
         """
         if transit.state is not self.pending_state or transit.state in (
             TransactionState.DEAD,

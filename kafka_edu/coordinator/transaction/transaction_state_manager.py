@@ -256,7 +256,10 @@ class TransactionStateManager:
     def _complete(
         self, metadata: TransactionMetadata, transit: TxnTransitMetadata, coordinator_epoch: int
     ) -> None:
-        """Make a change that is in the log the current state; no other method changes a state."""
+        """Set the current state to a prepared state that is now in the log.
+
+        No other method changes the state of a transaction.
+        """
         before = metadata.state
         metadata.complete_transition_to(transit)
         if self._trace:
