@@ -352,7 +352,7 @@ class ActiveController:
         partitions of one step while the next step is still being written to ZooKeeper. So no
         partition is without a leader for longer than its own step takes.
 
-        Raises KafkaException if the broker is not alive or has another epoch.
+        Raises KafkaException if the broker is not alive, or has a newer epoch than `broker_epoch`.
         """
         context, rule = self.context, self._shutdown_rule
         broker = context.live_broker(broker_id)

@@ -15,6 +15,8 @@ whether this broker's session has created the znode.)
     ("resign",)              → leave the office                  → ("resigned",)
     ("lead", epoch)          → take the office
     ("wait",)                → nothing until the next event
+
+Next: `KafkaController._do_as_told` (kafka_controller.py) performs the operations.
 """
 
 from typing import Final, Protocol

@@ -21,8 +21,8 @@ znode, and an election follows, as the book says. (Kafka leaves the znode. The b
 written then acts as the controller without an election.) If /controller was created by hand, the
 znode belongs to no session, and the first broker that reads it deletes it.
 
-This class owns the event task and the rebalance timer. It leaves the decisions to ActiveController
-and to the plain functions and tables that ActiveController uses.
+KafkaController owns the event task and the rebalance timer. It leaves the decisions to
+ActiveController and to the plain functions and tables that ActiveController uses.
 
 Next: `ControllerEventManager.put` (controller_event_manager.py).
 """

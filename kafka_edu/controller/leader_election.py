@@ -29,7 +29,7 @@ class ElectionStrategy(StrEnum):
     OFFLINE_PARTITION = "OfflinePartition"
     """For a partition that was just created, or whose leader is gone."""
     REASSIGN_PARTITION = "ReassignPartition"
-    """For a partition that moved to other brokers, if its leader is not among the new replicas."""
+    """For a partition that moved to other brokers, if its leader is not one of them or is dead."""
     PREFERRED_REPLICA = "PreferredReplica"
     """To give leadership back to the preferred replica, the first of AR."""
     CONTROLLED_SHUTDOWN = "ControlledShutdown"

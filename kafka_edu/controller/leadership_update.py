@@ -18,8 +18,8 @@ An example of the cost: a controller takes over 3,000 partitions. Its dead prede
 them and was in every ISR. The controller reads 3,000 states, removes the predecessor from 3,000
 ISRs and holds 1,000 elections: 7,000 requests. With a read before each write it was 11,000.
 
-Next: the caller, a state machine, puts the result into ControllerBrokersRequestBatch
-(controller_brokers_request_batch.py).
+Next: the caller (a state machine or PartitionReassignments) puts the result into
+ControllerBrokersRequestBatch (controller_brokers_request_batch.py).
 """
 
 from collections.abc import Iterable, Mapping

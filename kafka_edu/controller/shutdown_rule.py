@@ -7,6 +7,8 @@ The book has three cases for a partition with a replica on that broker:
 - More than one replica, and the broker leads: another replica of the ISR is elected.
 - More than one replica, and the broker follows: its replica stops and leaves the ISR.
 - Only one replica: nothing can be done. The broker stops the replica itself at the end.
+
+Next: `ActiveController.controlled_shutdown` (active_controller.py).
 """
 
 from collections.abc import Iterable
